@@ -1,0 +1,109 @@
+"""Which features bring a model its predictive power.
+
+>>> import clarysage as cs
+>>> import numpy as np
+>>> X = np.random.default_rng(0).normal(size=(100, 2))
+>>> cs.sage(lambda X: X[:, 0], X, X[:, 0], rng=0).top(1)
+['x0']
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# public name -> the room it lives in; rooms load on first touch
+_ROOMS = {
+    "sage": "measures.sage",
+    "Explanation": "explanation",
+    "load": "explanation",
+    "Predictor": "models",
+    "as_predictor": "models",
+    "Marginal": "removal",
+    "ProductOfMarginals": "removal",
+    "Baseline": "removal",
+    "SquaredError": "losses",
+    "AbsoluteError": "losses",
+    "CrossEntropy": "losses",
+    "ZeroOne": "losses",
+    "Brier": "losses",
+    "PredictivePower": "games",
+    "TabularGame": "games",
+    "sensitivity": "games",
+    "Players": "players",
+    "Exact": "estimators",
+    "Permutation": "estimators",
+    "Kernel": "estimators",
+    "Estimate": "estimate",
+    "StopReason": "estimate",
+    "Converged": "inference.stopping",
+    "Budget": "inference.stopping",
+    "Deadline": "inference.stopping",
+    "ClarysageError": "errors",
+    "InputError": "errors",
+    "ModelError": "errors",
+    "ClarysageWarning": "errors",
+    "plots": "plots",
+}
+
+if TYPE_CHECKING:
+    from clarysage import plots
+    from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
+    from clarysage.estimate import Estimate, StopReason
+    from clarysage.estimators import Exact, Kernel, Permutation
+    from clarysage.explanation import Explanation, load
+    from clarysage.games import PredictivePower, TabularGame, sensitivity
+    from clarysage.inference.stopping import Budget, Converged, Deadline
+    from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.sage import sage
+    from clarysage.models import Predictor, as_predictor
+    from clarysage.players import Players
+    from clarysage.removal import Baseline, Marginal, ProductOfMarginals
+
+__all__ = [
+    "AbsoluteError",
+    "Baseline",
+    "Brier",
+    "Budget",
+    "ClarysageError",
+    "ClarysageWarning",
+    "Converged",
+    "CrossEntropy",
+    "Deadline",
+    "Estimate",
+    "Exact",
+    "Explanation",
+    "InputError",
+    "Kernel",
+    "Marginal",
+    "ModelError",
+    "Permutation",
+    "Players",
+    "PredictivePower",
+    "Predictor",
+    "ProductOfMarginals",
+    "SquaredError",
+    "StopReason",
+    "TabularGame",
+    "ZeroOne",
+    "as_predictor",
+    "load",
+    "plots",
+    "sage",
+    "sensitivity",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'clarysage' has no attribute {name!r}")
+    room = import_module(f"clarysage.{_ROOMS[name]}")
+    value = room if name == "plots" else getattr(room, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ROOMS])

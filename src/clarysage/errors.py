@@ -1,0 +1,59 @@
+"""Errors that say what was got, what was wanted and what to try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ClarysageError(Exception):
+    """Base of every error raised by clarysage.
+
+    ``explanation`` holds the estimate so far when a run broke off in the middle, else None.
+    """
+
+    explanation: Any = None
+
+
+class InputError(ClarysageError, ValueError):
+    """An argument that cannot be understood, named by its argument.
+
+    Examples
+    --------
+    >>> print(InputError("budget", got="-3", wanted="a positive number of model rows", hint="budget=1_000_000"))
+    budget: got -3; wanted a positive number of model rows. Try budget=1_000_000.
+    """
+
+    def __init__(self, argument: str, *, got: str, wanted: str, hint: str = "") -> None:
+        self.argument = argument
+        self.parts = {"got": got, "wanted": wanted, "hint": hint}
+        super().__init__(f"{argument}: got {got}; wanted {wanted}." + (f" Try {hint}." if hint else ""))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.argument, self.parts)
+
+
+def _rebuild(kind: type[InputError], argument: str, parts: dict[str, str]) -> InputError:
+    return kind(argument, **parts)
+
+
+class ModelError(InputError, RuntimeError):
+    """A model that raised, or returned something that is not one prediction per row."""
+
+
+class UnavailableError(InputError):
+    """Something a result cannot tell, such as an interval it holds no variance for."""
+
+
+class FormatError(InputError):
+    """A file that is not what its name or header says."""
+
+
+class MissingLibraryError(ClarysageError, ImportError):
+    """An optional library that is needed and not installed."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {library}, which is not installed. Try pip install 'clarysage[{extra}]'.")
+
+
+class ClarysageWarning(UserWarning):
+    """A remark about a run, with what to do about it."""

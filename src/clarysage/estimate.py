@@ -1,0 +1,70 @@
+"""Estimate: values with their covariance, what they cost, and why the run stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+
+class StopReason(Enum):
+    """Why a run ended; the member's value is the message."""
+
+    EXACT = "Exact: every coalition was evaluated."
+    CONVERGED = "Converged: the largest standard error is below the tolerance times the range of the values."
+    EQUAL = (
+        "Converged: the values cannot be told apart, and the largest standard error is below the tolerance times "
+        "their size."
+    )
+    NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
+    BUDGET = "Stopped at the budget of model rows before convergence."
+    DEADLINE = "Stopped at the deadline before convergence."
+    INTERRUPTED = "Interrupted; this is the estimate so far."
+    FAILED = "The model failed; this is the estimate up to then."
+    RULE = "Stopped by the given rule."
+
+    @property
+    def is_converged(self) -> bool:
+        return self in (StopReason.EXACT, StopReason.CONVERGED, StopReason.EQUAL, StopReason.NO_EFFECT)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Estimated values of p players for each of L losses.
+
+    Attributes
+    ----------
+    values : (L, p)
+    covariance : (L, p, p) of the values, or (L, p), its diagonal, for very many players
+    draws : independent draws behind them (0: exact)
+    visited : share of the examples, by weight, that some draw has looked at
+    unvisited : how many examples of positive weight no draw has looked at
+    draws_to_see_all : about how many draws it takes until every example has come up
+    clipped : payoffs that a loss had to bound (a probability of zero for the true class)
+    is_null : whether no example's loss differs between no features and all of them
+    scale : (L,) size of the loss with no features, to tell what is negligible
+    """
+
+    values: np.ndarray
+    covariance: np.ndarray
+    draws: int
+    model_rows: int
+    visited: float
+    unvisited: int
+    draws_to_see_all: float
+    clipped: int
+    is_null: bool
+    scale: np.ndarray
+    stopped: StopReason | None = None
+    remark: str = ""
+
+    @property
+    def std_error(self) -> np.ndarray:
+        """Standard errors (L, p)."""
+        variance = self.covariance if self.covariance.ndim == 2 else np.einsum("lii->li", self.covariance)
+        return np.asarray(np.sqrt(variance))
+
+    @property
+    def is_exact(self) -> bool:
+        return self.draws == 0

@@ -1,0 +1,76 @@
+"""What sampling estimators share: independent examples, the state of their draws, and how it reads."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.estimate import Estimate
+from clarysage.inference.moments import Moments
+from clarysage.protocols import Game
+
+ROWS_PER_CHUNK = 65_536
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Moments of draws, the examples they looked at (as packed bits), payoffs that a loss had to bound."""
+
+    moments: Moments
+    seen: np.ndarray
+    clipped: int
+
+    def merge(self, other: Draws) -> Draws:
+        return Draws(self.moments.merge(other.moments), self.seen | other.seen, self.clipped + other.clipped)
+
+
+def draw_examples(game: Game, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Independent examples, each with probability equal to its weight."""
+    weights = game.weights
+    if weights[0] == weights[-1] and (weights == weights[0]).all():
+        return rng.integers(len(weights), size=draws)
+    return np.minimum(np.searchsorted(np.cumsum(weights), rng.random(draws), side="right"), len(weights) - 1)
+
+
+def collect(game: Game, contributions: np.ndarray, examples: np.ndarray, payoffs: np.ndarray) -> Draws:
+    """The state of draws with the given contributions (n, L, p), examples (n,) and payoffs (..., L)."""
+    seen = np.zeros(len(game.weights), dtype=bool)
+    seen[examples] = True
+    return Draws(Moments.of(contributions), np.packbits(seen), int((payoffs <= game.floor).sum()))
+
+
+def read(game: Game, state: Draws, rows: int, shift: np.ndarray | float = 0.0) -> Estimate:
+    """The estimate that a state stands for; ``shift`` (L, p) is a part of the values that is known exactly."""
+    weights = game.weights
+    seen = np.unpackbits(state.seen, count=len(weights)).astype(bool)
+    positive = weights > 0
+    return Estimate(
+        values=state.moments.mean + shift,
+        covariance=state.moments.covariance_of_mean(),
+        draws=state.moments.count,
+        model_rows=game.rows_spent + rows,
+        visited=float(weights[seen].sum()),
+        unvisited=int((positive & ~seen).sum()),
+        draws_to_see_all=(math.log(positive.sum()) + 1) / float(weights[positive].min()),
+        clipped=state.clipped,
+        is_null=is_null(game),
+        scale=scale(game),
+    )
+
+
+def scale(game: Game) -> np.ndarray:
+    """Size of the loss without features, (L,)."""
+    return np.asarray(game.weights @ np.abs(game.ends[0]))
+
+
+def is_null(game: Game) -> bool:
+    """Whether no example's payoff differs between the ends, beyond rounding."""
+    empty, full = game.ends
+    return bool((np.abs(full - empty) <= 1e-13 * scale(game)).all())
+
+
+def total(game: Game) -> np.ndarray:
+    """v(D) - v(empty), known exactly from the ends of the game, (L,)."""
+    return np.asarray(game.weights @ (game.ends[1] - game.ends[0]))

@@ -1,0 +1,69 @@
+"""Kernel regression: Shapley values as the least-squares problem of Eq. 8, solved from paired coalitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.coalitions import draw_by_kernel, kernel_sizes
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate
+from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, collect, draw_examples, read, total
+from clarysage.protocols import Game
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""Solves Eq. 8 from coalitions drawn by the Shapley kernel, each with its complement, on independent examples.
+
+    With A = E[1_S 1_S'] and b = E[1_S (v(S) - v(\emptyset))] over the kernel, the values are
+
+    .. math:: \phi = A^{-1}(b - \mathbf{1} (\mathbf{1}^T A^{-1} b - v(D)) / (\mathbf{1}^T A^{-1} \mathbf{1}))
+
+    A is known: 1/2 on the diagonal and one number c off it, so that A^{-1} 1 is a multiple of 1 and the solution is
+
+    .. math:: \phi = (b - \bar b) / (1/2 - c) + v(D) / p.
+
+    b is a mean of independent draws, hence unbiased values. Their covariance is that of the centred b: it sums to zero
+    along the efficiency constraint, since v(D) is known.
+    """
+
+    name: str = "kernel"
+
+    def check(self, game: Game) -> None:
+        if game.n_players < 2:
+            raise InputError("method", got="kernel for one player", wanted="two or more players", hint='method="exact"')
+
+    def chunk(self, game: Game) -> int:
+        return max(1, ROWS_PER_CHUNK // max(1, self.rows(game, 1)))
+
+    def rows(self, game: Game, draws: int) -> int:
+        return draws * 2 * game.rows_per_payoff
+
+    def limit(self, game: Game) -> int | None:
+        return None
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Draws:
+        p = game.n_players
+        examples = draw_examples(game, draws, rng)
+        coalitions = draw_by_kernel(draws, p, rng)
+        payoffs = game.payoff(np.tile(examples, 2), np.vstack([coalitions, ~coalitions]), rng)
+        gains = payoffs.reshape(2, draws, -1) - game.ends[0][examples]  # v(S) - v(empty), (2, n, L)
+        sides = np.stack([coalitions, ~coalitions]).astype(np.float64)  # (2, n, p)
+        b = np.einsum("snl,snp->nlp", gains, sides) / 2
+        contributions = (b - b.mean(axis=2, keepdims=True)) / (0.5 - _together(p))
+        return collect(game, contributions, examples, payoffs)
+
+    def merge(self, one: Draws, other: Draws) -> Draws:
+        return one.merge(other)
+
+    def read(self, game: Game, state: Draws) -> Estimate:
+        even = total(game)[:, None] / game.n_players
+        return read(game, state, self.rows(game, state.moments.count), shift=even)
+
+
+def _together(p: int) -> float:
+    """Probability that a coalition drawn by the kernel holds two given players: A's entry off the diagonal."""
+    sizes = np.arange(1, p)
+    return float((kernel_sizes(p) * sizes * (sizes - 1)).sum() / (p * (p - 1)))

@@ -1,0 +1,192 @@
+"""An explanation as JSON: plain data, checked field by field on the way in, nothing executed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import FormatError
+from clarysage.estimate import StopReason
+from clarysage.explanation.explanation import Explanation
+
+FORMAT = "clarysage explanation"
+VERSION = 1
+
+
+def encode(explanation: Explanation) -> dict[str, Any]:
+    """Plain objects that JSON can hold; the covariance as the rows of its lower triangle."""
+    covariance = explanation.covariance
+    triangle = None if covariance is None else [covariance[i, : i + 1].tolist() for i in range(len(covariance))]
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "measure": explanation.measure,
+        "loss": explanation.loss,
+        "removal": explanation.removal,
+        "method": explanation.method,
+        "feature_names": list(explanation.feature_names),
+        "values": explanation.values.tolist(),
+        "std_error": explanation.std_error.tolist(),
+        "covariance": triangle,
+        "constant": explanation.constant,
+        "total": explanation.total,
+        "base": explanation.base,
+        "model_rows": explanation.model_rows,
+        "draws": explanation.draws,
+        "stopped": explanation.stopped.name,
+        "converged": explanation.converged,
+        "groups": explanation.groups,
+        "notes": list(explanation.notes),
+        "provenance": explanation.provenance,
+    }
+
+
+def save(explanation: Explanation, path: str | Path) -> None:
+    """Write the file whole or not at all."""
+    path = Path(path)
+    text = json.dumps(encode(explanation), allow_nan=False, indent=1, ensure_ascii=False)
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def load(path: str | Path) -> Explanation:
+    """Read an explanation that :meth:`Explanation.save` wrote; every field is checked."""
+    where = Path(path)
+    try:
+        data = json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except OSError as error:
+        raise FormatError("path", got=f"{where}: {error.strerror}", wanted="a file that can be read") from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(
+            "path", got=f"{where.name}, which is not JSON ({error})", wanted="a saved explanation"
+        ) from error
+    return decode(data, where.name)
+
+
+def decode(data: Any, name: str = "data") -> Explanation:
+    """An explanation from plain objects, or an error that names the field."""
+    _demand(isinstance(data, dict) and data.get("format") == FORMAT, name, "format", data, f"{FORMAT!r}")
+    _demand(data.get("version") == VERSION, name, "version", data, f"{VERSION}, which this release reads")
+    names = _strings(data, "feature_names", name)
+    p = len(names)
+    _demand(p > 0 and len(set(names)) == p, name, "feature_names", data, "distinct names")
+    stopped = data.get("stopped")
+    _demand(stopped in StopReason.__members__, name, "stopped", data, "a known reason")
+    explanation = Explanation(
+        values=_numbers(data, "values", name, p),
+        std_error=_numbers(data, "std_error", name, p, low=0.0),
+        covariance=_triangle(data, name, p),
+        feature_names=tuple(names),
+        constant=_number(data, "constant", name),
+        total=_number(data, "total", name),
+        base=_number(data, "base", name),
+        model_rows=_count(data, "model_rows", name),
+        draws=_count(data, "draws", name),
+        stopped=StopReason[str(stopped)],
+        groups=_groups(data, name),
+        notes=tuple(_strings(data, "notes", name)),
+        provenance=_mapping(data, "provenance", name),
+        **{key: _string(data, key, name) for key in ("measure", "loss", "removal", "method")},
+    )
+    _demand(
+        data.get("converged") is explanation.converged, name, "converged", data, "what the reason for stopping says"
+    )
+    return explanation
+
+
+def _demand(holds: bool, name: str, key: str, data: Any, wanted: str) -> None:
+    if not holds:
+        got = data.get(key, "no such field") if isinstance(data, dict) else type(data).__name__
+        raise FormatError(
+            f"{name}: {key}", got=repr(got)[:120], wanted=wanted, hint="a file that Explanation.save wrote"
+        )
+
+
+def _checked(data: dict[str, Any], key: str, name: str, is_right: Callable[[Any], bool], wanted: str) -> Any:
+    _demand(key in data and is_right(data[key]), name, key, data, wanted)
+    return data[key]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _string(data: dict[str, Any], key: str, name: str) -> str:
+    return str(_checked(data, key, name, lambda value: isinstance(value, str), "text"))
+
+
+def _strings(data: dict[str, Any], key: str, name: str) -> list[str]:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(part, str) for part in value)
+
+    return list(_checked(data, key, name, is_right, "a list of texts"))
+
+
+def _number(data: dict[str, Any], key: str, name: str) -> float:
+    return float(_checked(data, key, name, _is_number, "a finite number"))
+
+
+def _count(data: dict[str, Any], key: str, name: str) -> int:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+    return int(_checked(data, key, name, is_right, "a whole number of zero or more"))
+
+
+def _numbers(data: dict[str, Any], key: str, name: str, p: int, low: float = -math.inf) -> np.ndarray:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, list) and len(value) == p and all(_is_number(part) and part >= low for part in value)
+
+    return np.array(_checked(data, key, name, is_right, f"{p} finite numbers"), dtype=np.float64)
+
+
+def _triangle(data: dict[str, Any], name: str, p: int) -> np.ndarray | None:
+    def is_right(value: Any) -> bool:
+        if value is None:
+            return True
+        is_triangle = isinstance(value, list) and len(value) == p
+        return is_triangle and all(
+            isinstance(row, list) and len(row) == i + 1 and all(map(_is_number, row)) for i, row in enumerate(value)
+        )
+
+    rows = _checked(data, "covariance", name, is_right, f"the lower triangle of a {p} x {p} matrix, or null")
+    if rows is None:
+        return None
+    covariance = np.zeros((p, p))
+    for i, row in enumerate(rows):
+        covariance[i, : i + 1] = covariance[: i + 1, i] = row
+    return covariance
+
+
+def _groups(data: dict[str, Any], name: str) -> dict[str, list[str]] | None:
+    def is_right(value: Any) -> bool:
+        if value is None:
+            return True
+        return isinstance(value, dict) and all(
+            isinstance(members, list) and all(isinstance(member, str) for member in members)
+            for members in value.values()
+        )
+
+    groups: dict[str, list[str]] | None = _checked(data, "groups", name, is_right, "names of groups and their features")
+    return groups
+
+
+def _mapping(data: dict[str, Any], key: str, name: str) -> dict[str, Any]:
+    return dict(_checked(data, key, name, lambda value: isinstance(value, dict), "a mapping"))
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number that JSON has")

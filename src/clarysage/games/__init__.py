@@ -1,0 +1,7 @@
+"""Games: what a coalition of features is worth, example by example."""
+
+from clarysage.games.predictive_power import PredictivePower
+from clarysage.games.sensitivity import sensitivity
+from clarysage.games.tabular import TabularGame
+
+__all__ = ["PredictivePower", "TabularGame", "sensitivity"]

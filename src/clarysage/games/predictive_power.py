@@ -1,0 +1,103 @@
+"""v_f, the predictive power that a model draws from subsets of features (Eq. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.losses import as_loss
+from clarysage.players import Players
+from clarysage.protocols import Loss, RestrictedModel
+from clarysage.tables import read_target, read_weights
+
+
+@dataclass(frozen=True)
+class PredictivePower:
+    r"""Predictive power a model draws from subsets of features.
+
+    .. math:: v_f(S) = E[\ell(f_\emptyset, Y)] - E[\ell(f_S(X_S), Y)]    (Eq. 2)
+
+    The payoff of a coalition on one example is minus its loss, so gains are differences of payoffs. Several losses are
+    evaluated on the same predictions, in one pass.
+    """
+
+    restricted: RestrictedModel
+    losses: tuple[Loss, ...]
+    players: Players
+    X: np.ndarray
+    targets: tuple[np.ndarray, ...]
+    weights: np.ndarray
+    ends: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(
+        cls,
+        restricted: Any,
+        loss: Any,
+        X: Any,
+        y: Any,
+        *,
+        players: Players | None = None,
+        sample_weight: Any = None,
+        classes: Sequence[Any] | None = None,
+    ) -> PredictivePower:
+        """The game of a restricted model, a loss (or several), and examples."""
+        losses = tuple(as_loss(one) for one in (loss if isinstance(loss, (list, tuple)) else [loss]))
+        f_S = restricted.guarded(tuple(one.check for one in losses))
+        rows = f_S.schema.encode(X, "X")
+        y = read_target(y, X, len(rows))
+        weights = read_weights(sample_weight, X, len(rows))
+        f = f_S.predictor.predictor
+        outputs = f_S.full(rows)
+        targets = tuple(one.encode(y, f.classes if classes is None else classes, outputs) for one in losses)
+        nothing = np.broadcast_to(f_S.empty(), outputs.shape)
+        ends = tuple(
+            np.column_stack([-one(shown, target) for one, target in zip(losses, targets, strict=True)])
+            for shown in (nothing, outputs)
+        )
+        return cls(f_S, losses, players or Players.of(f_S.schema.names), rows, targets, weights, (ends[0], ends[1]))
+
+    @property
+    def n_players(self) -> int:
+        return len(self.players)
+
+    @property
+    def floor(self) -> np.ndarray:
+        return np.array([-loss.ceiling for loss in self.losses])
+
+    @property
+    def rows_per_payoff(self) -> int:
+        return self.restricted.rows_per_prediction
+
+    @property
+    def rows_spent(self) -> int:
+        return len(self.X) + self.restricted.rows_per_prediction
+
+    def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        payoffs = np.empty((len(examples), len(self.losses)))
+        sizes = coalitions.sum(axis=1)
+        for size, end in ((0, self.ends[0]), (self.n_players, self.ends[1])):
+            payoffs[sizes == size] = end[examples[sizes == size]]
+        inner = (sizes > 0) & (sizes < self.n_players)
+        if inner.any():
+            kept = self.players.columns(coalitions[inner])
+            outputs = self.restricted.predict(self.X[examples[inner]], kept, rng)
+            payoffs[inner] = self._payoffs(outputs, examples[inner])
+        return payoffs
+
+    def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        n, p = orders.shape
+        payoffs = np.empty((n, p + 1, len(self.losses)))
+        payoffs[:, 0], payoffs[:, p] = self.ends[0][examples], self.ends[1][examples]
+        if p > 1:
+            outputs = self.restricted.walk(self.X[examples], self.players.arrivals(orders), rng)  # (n, p - 1, k)
+            flat = self._payoffs(outputs.reshape(n * (p - 1), -1), np.repeat(examples, p - 1))
+            payoffs[:, 1:p] = flat.reshape(n, p - 1, -1)
+        return payoffs
+
+    def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
+        losses = zip(self.losses, self.targets, strict=True)
+        return np.column_stack([-loss(outputs, target[examples]) for loss, target in losses])

@@ -1,0 +1,24 @@
+"""w_f, the variance of the model's output that subsets of features explain: Shapley effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clarysage.games.predictive_power import PredictivePower
+from clarysage.players import Players
+
+
+def sensitivity(
+    restricted: Any, X: Any, *, players: Players | None = None, sample_weight: Any = None
+) -> PredictivePower:
+    r"""The game of function sensitivity, whose Shapley values are the Shapley effects.
+
+    .. math:: w_f(S) = Var(E[f(X) | X_S])
+
+    It is v_f with Y = f(X) and squared error (paper, supplement on function sensitivity): no labels are needed, and
+    what is shared out is the variance of the output, summed over outputs.
+    """
+    rows = restricted.schema.encode(X, "X")
+    return PredictivePower.of(
+        restricted, "squared error", X, restricted.full(rows), players=players, sample_weight=sample_weight
+    )

@@ -1,0 +1,1 @@
+"""What an estimate is worth: moments that add, intervals, rules for stopping."""

@@ -1,0 +1,45 @@
+"""Moments that add: count, mean and scatter of draws, merged without a second look at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FULL_COVARIANCE = 2048  # beyond this many players only variances are kept
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean (L, p) and scatter of draws, the sum of squared deviations: (L, p, p), or (L, p) if p is large."""
+
+    count: int
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @classmethod
+    def of(cls, draws: np.ndarray) -> Moments:
+        """Moments of draws (n, L, p)."""
+        mean = draws.mean(axis=0)
+        deviations = draws - mean
+        if draws.shape[2] > FULL_COVARIANCE:
+            return cls(len(draws), mean, (deviations**2).sum(axis=0))
+        by_loss = deviations.transpose(1, 0, 2)  # (L, n, p)
+        return cls(len(draws), mean, by_loss.transpose(0, 2, 1) @ by_loss)
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of both samples together."""
+        count = self.count + other.count
+        shift = other.mean - self.mean
+        between = shift**2 if self.scatter.ndim == 2 else shift[:, :, None] * shift[:, None, :]
+        return Moments(
+            count,
+            self.mean + shift * (other.count / count),
+            self.scatter + other.scatter + between * (self.count * other.count / count),
+        )
+
+    def covariance_of_mean(self) -> np.ndarray:
+        """Covariance of the mean of independent draws; infinite where one draw alone says nothing about it."""
+        if self.count < 2:
+            return np.full_like(self.scatter, np.inf)
+        return self.scatter / (self.count - 1) / self.count

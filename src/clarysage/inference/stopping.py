@@ -1,0 +1,105 @@
+"""Rules for stopping: the paper's criterion (Sec. 3.3), a budget of model rows, a deadline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate, StopReason
+
+FEWEST_DRAWS = 64  # before these a standard error is too rough to stop by
+AFFORDABLE_DRAWS = 20_000  # seeing every example is asked for if it takes about so many draws ...
+AFFORDABLE_TIMES = 10  # ... or so many times those already made
+NEGLIGIBLE = 0.04  # values below this share of the loss without features need no finer resolution
+EQUAL_WITHIN = 6.0  # values that differ by less than so many standard errors are not told apart
+
+
+@dataclass(frozen=True)
+class Converged:
+    r"""The paper's criterion: the largest standard error is below ``tolerance`` times the range of the values.
+
+    .. math:: \max_i \sigma_i / \sqrt{n} < t (\max_i \hat\phi_i - \min_i \hat\phi_i)    (Sec. 3.3)
+
+    Three things are added to it. Convergence is claimed only once every example has been looked at, where that is
+    affordable: a batch that missed the one row that carries a feature sees no variance. Where features are equal the
+    range is noise and the criterion can never hold: then the values' own size, or a share of the loss, takes the place
+    of the range. And a game in which no example's loss ever changes is over.
+
+    Examples
+    --------
+    >>> Converged(0.01)
+    Converged(tolerance=0.01)
+    """
+
+    tolerance: float = 0.025
+
+    def __post_init__(self) -> None:
+        _check_positive("tolerance", self.tolerance, "a share of the range of the values, such as 0.025")
+        if self.tolerance >= 1:
+            raise InputError("tolerance", got=f"{self.tolerance!r}", wanted="a share below 1", hint="tolerance=0.025")
+
+    def __call__(self, estimate: Estimate) -> StopReason | None:
+        if estimate.draws < FEWEST_DRAWS:
+            return None
+        error = estimate.std_error.max(axis=1)  # (L,)
+        spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
+        size = np.abs(estimate.values).max(axis=1)
+        nothing = bool((np.maximum(error, size) <= 1e-13 * estimate.scale).all())
+        if nothing and estimate.is_null:
+            return StopReason.NO_EFFECT
+        if must_see_more(estimate):
+            return None
+        if nothing:
+            return StopReason.NO_EFFECT
+        if (error <= self.tolerance * spread).all():
+            return StopReason.CONVERGED
+        alike = spread <= EQUAL_WITHIN * error
+        small = error <= self.tolerance * np.maximum(size, NEGLIGIBLE * estimate.scale)
+        return StopReason.EQUAL if (alike & small | (error <= self.tolerance * spread)).all() else None
+
+    def progress(self, estimate: Estimate) -> float:
+        """About which share of the draws needed has been made."""
+        spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = (self.tolerance * spread / estimate.std_error.max(axis=1)) ** 2
+        return float(np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0).min())
+
+
+def must_see_more(estimate: Estimate) -> bool:
+    """Whether examples are left unseen that could be seen at a fair price."""
+    if estimate.unvisited == 0:
+        return False
+    return estimate.draws_to_see_all <= max(AFFORDABLE_DRAWS, AFFORDABLE_TIMES * estimate.draws)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """At most so many rows passed to the model, the ends of the game included."""
+
+    rows: int
+
+    def __post_init__(self) -> None:
+        _check_positive("budget", self.rows, "a positive number of model rows, such as 1_000_000")
+
+    def __call__(self, estimate: Estimate) -> StopReason | None:
+        return StopReason.BUDGET if estimate.model_rows >= self.rows else None
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """At most so many seconds, by the clock of the loop."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        _check_positive("deadline", self.seconds, "a positive number of seconds, such as 60")
+
+
+def _check_positive(argument: str, value: Any, wanted: str) -> None:
+    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value <= 0:
+        raise InputError(argument, got=f"{value!r}", wanted=wanted)

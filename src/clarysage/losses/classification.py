@@ -1,0 +1,195 @@
+"""Losses of class probabilities: cross entropy, zero-one, Brier.
+
+A model gives probabilities as (n, k), one column a class, or as (n, 1), the probability of the second of two classes.
+Targets are class numbers (n,), or probabilities (n, k) where the response itself is soft.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError, ModelError
+
+SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """-log of the probability given to the true class.
+
+    Probabilities below ``clip`` count as ``clip``, so a probability of zero for the true class costs
+    -log(1e-12) = 27.63, not infinity; the explanation says how often that happened.
+
+    Examples
+    --------
+    >>> CrossEntropy()(np.array([[0.2, 0.8], [1.0, 0.0]]), np.array([1, 1])).round(2)
+    array([ 0.22, 27.63])
+    """
+
+    clip: float = 1e-12
+    name: str = "cross entropy"
+
+    @property
+    def ceiling(self) -> float:
+        return -math.log(self.clip)
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        if outputs.shape[1] == 1 and classes is None and np.isin(outputs, (0.0, 1.0)).all():
+            raise ModelError(
+                "model", got="outputs that are all 0 or 1, as labels are", wanted="probabilities of the second class",
+                hint='as_predictor(model, output="predict_proba"), or loss="zero one"',
+            )  # fmt: skip
+        return class_target(y, classes, outputs.shape[1])
+
+    def check(self, outputs: np.ndarray) -> None:
+        check_probabilities(outputs, self.name)
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        if target.ndim == 1:
+            return np.asarray(-np.log(np.maximum(_of_true_class(prediction, target), self.clip)))
+        return np.asarray(-(target * np.log(np.maximum(_all_classes(prediction), self.clip))).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class ZeroOne:
+    """1 where the class with the largest probability is not the true one, else 0; ties go to the first class."""
+
+    name: str = "zero one"
+    ceiling: float = math.inf
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        target = class_target(y, classes, outputs.shape[1])
+        return target if target.ndim == 1 else target.argmax(axis=1)
+
+    def check(self, outputs: np.ndarray) -> None:
+        check_probabilities(outputs, self.name)
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return np.asarray(_all_classes(prediction).argmax(axis=-1) != target, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Brier:
+    """Squared distance between probabilities and the true class.
+
+    For two classes (p - y)^2 of the second class, from 0 to 1; for more, summed over the classes, from 0 to 2.
+    """
+
+    name: str = "brier"
+    ceiling: float = math.inf
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        target = class_target(y, classes, outputs.shape[1])
+        return np.eye(max(outputs.shape[1], 2))[target] if target.ndim == 1 else target
+
+    def check(self, outputs: np.ndarray) -> None:
+        check_probabilities(outputs, self.name)
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        if target.shape[-1] == 2:
+            return np.asarray((prediction[..., -1] - target[..., 1]) ** 2)
+        return np.asarray(((prediction - target) ** 2).sum(axis=-1))
+
+
+def check_probabilities(outputs: np.ndarray, loss: str) -> None:
+    """Raise unless every row of outputs (n, k) is a distribution over classes."""
+    low, high = float(outputs.min()), float(outputs.max())
+    if low < -SUM_TOLERANCE or high > 1 + SUM_TOLERANCE:
+        raise ModelError(
+            "model", got=f"outputs from {low:.4g} to {high:.4g}", wanted=f'class probabilities, for the loss "{loss}"',
+            hint='as_predictor(model, output="predict_proba"), output="softmax" or "sigmoid" for logits, '
+            'or a regression loss such as "squared error"',
+        )  # fmt: skip
+    if outputs.shape[1] == 1:
+        return
+    off = np.abs(outputs.sum(axis=1) - 1)
+    if off.max() > SUM_TOLERANCE:
+        row = int(off.argmax())
+        raise ModelError(
+            "model",
+            got=f"{int((off > SUM_TOLERANCE).sum())} of {len(outputs)} rows of outputs that do not add up to one, "
+            f"such as {np.array2string(outputs[row][:6], precision=4)}",
+            wanted=f'class probabilities, for the loss "{loss}"',
+            hint='as_predictor(model, output="softmax") for logits',
+        )
+
+
+def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> np.ndarray:
+    """y as class numbers (n,), or as probabilities (n, k)."""
+    n_classes = max(outputs, 2)
+    if y.ndim == 2:
+        return _soft_target(y, n_classes)
+    if classes is None:
+        classes = _presumed_classes(y, n_classes)
+    if len(classes) != n_classes:
+        raise ModelError("model", got=f"{outputs} outputs for {len(classes)} classes", wanted="one output a class")
+    if y.dtype.kind == "f" and n_classes == 2 and ((y > 0) & (y < 1)).any() and ((y >= 0) & (y <= 1)).all():
+        return np.column_stack([1 - y, y])
+    place = {_plain(label): number for number, label in enumerate(classes)}
+    if all(isinstance(label, str) for label in place) and y.dtype.kind not in "UO":
+        place = {_number(label): number for label, number in place.items()}
+    numbers = np.array([place.get(_plain(label), -1) for label in y.tolist()])
+    if (numbers < 0).any():
+        strange = y.tolist()[int((numbers < 0).argmax())]
+        shown = ", ".join(repr(_plain(label)) for label in list(classes)[:8])
+        raise InputError("y", got=f"the label {strange!r}", wanted=f"the model's classes: {shown}")
+    return numbers
+
+
+def _soft_target(y: np.ndarray, n_classes: int) -> np.ndarray:
+    target = y.astype(np.float64)
+    proper = (target >= 0).all() and np.allclose(target.sum(axis=1), 1, atol=1e-6)
+    if target.shape[1] != n_classes or not proper:
+        raise InputError(
+            "y",
+            got=f"an array of shape {y.shape}",
+            wanted=f"labels (n,), or probabilities (n, {n_classes}) adding to one",
+        )
+    return target
+
+
+def _presumed_classes(y: np.ndarray, n_classes: int) -> list[Any]:
+    """Classes of a model that does not know its own: 0, ..., k - 1, or the k labels of y in sorted order."""
+    labels = sorted({_plain(label) for label in y.tolist()}, key=lambda label: (str(type(label)), label))
+    is_count = all(isinstance(label, (int, float)) and 0 <= label < n_classes for label in labels)
+    if is_count and (y.dtype.kind in "biu" or all(float(label).is_integer() or n_classes == 2 for label in labels)):
+        return list(range(n_classes))
+    if len(labels) == n_classes:
+        return labels
+    raise InputError(
+        "y", got=f"{len(labels)} labels, such as {labels[0]!r}, for a model with {n_classes} classes of unknown names",
+        wanted=f"class numbers 0 to {n_classes - 1}", hint="as_predictor(model, classes=[...])",
+    )  # fmt: skip
+
+
+def _plain(label: Any) -> Any:
+    """A label by which 1, 1.0, True and numpy's kinds of them are the same."""
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, bool):
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _number(label: Any) -> Any:
+    """The number that a label spelled in digits stands for, as CatBoost and CSV files have them."""
+    try:
+        return _plain(float(label))
+    except ValueError:
+        return {"True": 1, "False": 0}.get(label, label)
+
+
+def _all_classes(prediction: np.ndarray) -> np.ndarray:
+    if prediction.shape[-1] > 1:
+        return prediction
+    return np.concatenate([1 - prediction, prediction], axis=-1)
+
+
+def _of_true_class(prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+    if prediction.shape[-1] == 1:
+        return np.where(target == 1, prediction[:, 0], 1 - prediction[:, 0])
+    return np.asarray(prediction[np.arange(len(target)), target])

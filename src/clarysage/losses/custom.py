@@ -1,0 +1,47 @@
+"""A loss of the user's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+
+
+@dataclass(frozen=True)
+class CustomLoss:
+    """Any ``function(y_true, y_pred)`` that returns one value per example.
+
+    ``y_true`` is the response as handed in, one entry a row; ``y_pred`` is (n,) for one output, else (n, k).
+    """
+
+    function: Callable[[Any, Any], Any]
+    ceiling: float = math.inf
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        return y
+
+    def check(self, outputs: np.ndarray) -> None:
+        """Whatever the model returns, the function judges."""
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        shown = prediction[:, 0] if prediction.shape[1] == 1 else prediction
+        losses = np.asarray(self.function(target, shown), dtype=np.float64)
+        if losses.shape == (len(target), 1):
+            losses = losses[:, 0]
+        if losses.shape != (len(target),):
+            raise InputError(
+                "loss", got=f"values of shape {losses.shape} from {self.name} for {len(target)} examples",
+                wanted="one value per example, not reduced", hint="leaving out the mean: lambda y, p: (y - p) ** 2",
+            )  # fmt: skip
+        if not np.isfinite(losses).all():
+            raise InputError("loss", got=f"NaN or infinity from {self.name}", wanted="finite values")
+        return losses

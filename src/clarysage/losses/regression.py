@@ -1,0 +1,64 @@
+"""Losses of numeric predictions: squared and absolute error, summed over outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+
+
+@dataclass(frozen=True)
+class SquaredError:
+    """(prediction - y)^2, summed over the outputs of a multi-output model."""
+
+    name: str = "squared error"
+    ceiling: float = math.inf
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        return numeric_target(y, outputs, self.name)
+
+    def check(self, outputs: np.ndarray) -> None:
+        """Any finite number is a valid prediction."""
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return np.asarray(((prediction - target) ** 2).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class AbsoluteError:
+    """abs(prediction - y), summed over the outputs of a multi-output model."""
+
+    name: str = "absolute error"
+    ceiling: float = math.inf
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        return numeric_target(y, outputs, self.name)
+
+    def check(self, outputs: np.ndarray) -> None:
+        """Any finite number is a valid prediction."""
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(prediction - target).sum(axis=-1))
+
+
+def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
+    """y as float64 (N, k), one number for each output of the model."""
+    try:
+        target = y.astype(np.float64).reshape(len(y), -1)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "y", got=f"labels such as {y.ravel()[0]!r}", wanted=f'numbers, for the loss "{loss}"',
+            hint='loss="cross entropy" or loss="brier" for a classifier',
+        ) from error  # fmt: skip
+    if target.shape != outputs.shape:
+        hint = 'loss="brier" or loss="cross entropy" for class probabilities' if outputs.shape[1] > 1 else "one column"
+        raise InputError(
+            "y", got=f"shape {y.shape} beside model outputs of shape {outputs.shape}",
+            wanted=f'one number for each output, for the loss "{loss}"', hint=hint,
+        )  # fmt: skip
+    return target

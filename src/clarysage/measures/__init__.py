@@ -1,0 +1,1 @@
+"""Importance measures: functions that return an Explanation."""

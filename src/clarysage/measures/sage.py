@@ -1,0 +1,144 @@
+"""SAGE values: from a model and data to an Explanation, in five hops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate
+from clarysage.estimators import as_estimator, estimate
+from clarysage.execution.observers import ProgressBar, Silent
+from clarysage.execution.parallel import as_executor
+from clarysage.games import PredictivePower, sensitivity
+from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.losses.choice import loss_for
+from clarysage.measures.setting import Setting
+from clarysage.protocols import Observer
+from clarysage.tables import read_target
+
+
+def sage(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    background: Any = None,
+    removal: Any = "marginal",
+    loss: Any = "auto",
+    method: Any = "auto",
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    tolerance: float | None = 0.025,
+    budget: float | None = None,
+    deadline: float | None = None,
+    stop: Any = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    feature_names: Sequence[str] | None = None,
+    rng: Any = None,
+) -> Any:
+    """SAGE values: how much each feature adds to a model's predictive power (Shapley values of Eq. 2).
+
+    Parameters
+    ----------
+    model : anything fitted, any callable of rows, or a :class:`~clarysage.Predictor`
+    X, y : examples to judge the model on, best not those it was fitted on; ``y=None`` explains the variance of the
+        model's output instead (Shapley effects), without labels
+    background : rows that stand in for withheld features; default X itself, thinned to 512 rows
+    removal : "marginal", "product of marginals", "baseline", or an object such as ``Marginal(X_train)``
+    loss : "auto", "squared error", "absolute error", "cross entropy", "zero one", "brier", a callable
+        ``loss(y_true, y_pred)`` that returns one value per example, or a list of these, evaluated in one pass
+    method : "auto" (exact where that is cheaper), "exact", "permutation" (Algorithm 1), "kernel", or an object
+    groups : mapping of names to columns that play as one; columns not named stay players of their own
+    sample_weight : one weight an example
+    tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
+        (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
+    stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
+    n_jobs : workers; results are the same bits for any number
+    progress : True for a bar on stderr
+    feature_names : names for the columns, where X has none or others are wanted
+    rng : seed or Generator
+
+    Returns
+    -------
+    Explanation, or a list of them for a list of losses
+
+    Notes
+    -----
+    A value is in units of the loss. It can be negative: the feature then makes the model's predictions worse. Under
+    marginal removal strongly correlated features lead to rows unlike any real one; see ``removal``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> explanation = sage(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1], rng=0)
+    >>> explanation.top(2)
+    ['x0', 'x1']
+    """
+    rules = _rules(tolerance, budget, deadline, stop)
+    executor = as_executor(n_jobs)
+    setting = Setting.of(
+        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
+    )
+    f_S = setting.removal.restrict(setting.f, setting.X)
+    v, said = _game(f_S, setting, X, y, loss, sample_weight)
+    estimator = as_estimator("exact" if v.n_players == 1 else method, v, budget)
+    said = [*said, *f_S.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
+    measure = "shapley effects" if y is None else "sage"
+
+    def explanations(result: Estimate) -> Any:
+        found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=said)
+        return found if isinstance(loss, (list, tuple)) else found[0]
+
+    observer = _observer(progress, rules)
+    try:
+        result = estimate(v, estimator, stop=rules, executor=executor, seed=setting.entropy, observer=observer)
+    except Exception as error:
+        if hasattr(error, "estimate"):
+            error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
+        raise
+    return explanations(result)
+
+
+def _game(
+    f_S: Any, setting: Setting, X: Any, y: Any, loss: Any, sample_weight: Any
+) -> tuple[PredictivePower, list[str]]:
+    """The game to explain, and what to say about the loss that was chosen for it."""
+    X_index = X  # the index by which y and weights are matched is that of the rows as handed in
+    if y is None:
+        if loss not in ("auto", "squared error"):
+            raise InputError(
+                "loss", got=f"{loss!r} with y=None", wanted='"squared error": Shapley effects share out variance'
+            )
+        return sensitivity(f_S, setting.X, players=setting.players, sample_weight=sample_weight), []
+    target = read_target(y, X_index, len(f_S.schema.encode(setting.X, "X")))
+    said: list[str] = []
+    if isinstance(loss, str) and loss == "auto":
+        first = f_S.full(f_S.schema.encode(setting.X, "X")[:256])
+        loss = loss_for(setting.f.task, setting.f.hard, first, target)
+        said.append(f"Loss {loss!r} was chosen.")
+    v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
+    return v, said
+
+
+def _rules(tolerance: Any, budget: Any, deadline: Any, stop: Any) -> list[Any]:
+    rules: list[Any] = [] if tolerance is None else [Converged(tolerance)]
+    rules += [] if budget is None else [Budget(budget)]
+    rules += [] if deadline is None else [Deadline(deadline)]
+    given = stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]
+    for rule in given:
+        if not callable(rule) and not isinstance(rule, Deadline):
+            raise InputError("stop", got=f"{rule!r}", wanted="a rule called with the Estimate, such as Converged(0.01)")
+    rules += given
+    if not rules:
+        raise InputError("tolerance", got="None, and no budget, deadline or stop", wanted="some reason to stop")
+    return rules
+
+
+def _observer(progress: bool | None, rules: list[Any]) -> Observer:
+    if not progress:
+        return Silent()
+    criterion = next((rule for rule in rules if isinstance(rule, Converged)), Converged())
+    return ProgressBar(criterion.progress)

@@ -1,0 +1,225 @@
+"""Predictor, f: rows -> (n, k), and the same bound to the columns of a run."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from clarysage.errors import ClarysageError, InputError, ModelError
+from clarysage.structure.linear import LinearMap
+from clarysage.tables import Schema
+
+Task = Literal["classification", "regression"]
+Check = Callable[[np.ndarray], None]
+
+ROWS_PER_CALL = 32_768
+COPIES_PER_ROW = 6  # of a row, held at once while a model predicts: codes, table, and what the model makes of it
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A model as a function of tables, with what is known about it.
+
+    Attributes
+    ----------
+    function : takes a table of rows, returns predictions, one row each
+    task : what the model was fitted for, if it says so
+    classes : labels of its classes in the order of its outputs
+    hard : whether its outputs are votes (labels, one-hot) rather than probabilities
+    feature_names : the columns it was fitted on
+    container : the kind of table it wants ('numpy', 'pandas'); None takes whatever the user has
+    structure : its insides, where a walk can make use of them
+    """
+
+    function: Callable[[Any], Any]
+    name: str
+    task: Task | None = None
+    classes: tuple[Any, ...] | None = None
+    hard: bool = False
+    feature_names: tuple[str, ...] | None = None
+    container: str | None = None
+    structure: LinearMap | None = None
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Predictions (n, k) for a table of n rows, float64 and finite."""
+        try:
+            raw = self.function(rows)
+        except (ClarysageError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise _failure(self.name, error) from error
+        return _as_outputs(raw, len(rows), self.name)
+
+    def arrange(self, X: Any) -> Any:
+        """X with its columns in the order the model was fitted on, where both know names."""
+        labels = getattr(X, "column_names", None) or getattr(X, "columns", None)
+        if self.feature_names is None or labels is None or list(labels) == list(self.feature_names):
+            return X
+        names = [str(label) for label in labels]
+        if len(names) == len(self.feature_names) and all(map(_same_name, names, self.feature_names)):
+            return X
+        missing = [name for name in self.feature_names if name not in names]
+        extra = [name for name in names if name not in self.feature_names]
+        if missing or extra:
+            what = "; ".join(
+                f"{word} {', '.join(map(repr, found[:5]))}"
+                for word, found in (("no", missing), ("extra", extra))
+                if found
+            )
+            raise InputError("X", got=f"columns that differ from those {self.name} was fitted on: {what}",
+                             wanted="the model's columns, in any order")  # fmt: skip
+        order = [labels[names.index(name)] for name in self.feature_names]
+        return X[order] if type(X).__module__.startswith("pandas") else X.select(order)
+
+    def bind(self, schema: Schema) -> BoundPredictor:
+        """The predictor for rows of codes of the given columns."""
+        if self.container == "numpy" and not schema.is_number.all():
+            return BoundPredictor(self, schema)
+        labels = self.feature_names if schema.labels is None and self.container == "pandas" else None
+        return BoundPredictor(self, schema.handed_as(self.container, labels))
+
+
+@dataclass(frozen=True)
+class BoundPredictor:
+    """f for rows of codes (n, d) of known columns: decoded, predicted in calls of bounded size, checked."""
+
+    predictor: Predictor
+    schema: Schema
+    checks: tuple[Check, ...] = ()
+    memory_limit: float = 1e9
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        parts = [self._one_call(codes[start : start + self.rows_per_call])
+                 for start in range(0, len(codes), self.rows_per_call)]  # fmt: skip
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def rows_per_call(self) -> int:
+        """Rows that go to the model at once: a power of two that keeps within the memory limit."""
+        affordable = self.memory_limit / (8 * COPIES_PER_ROW * max(self.schema.width, 1))
+        return int(min(ROWS_PER_CALL, 2 ** max(0, math.floor(math.log2(max(affordable, 1))))))
+
+    def guarded(self, checks: tuple[Check, ...]) -> BoundPredictor:
+        """The same, looking at every batch of outputs with the given checks."""
+        return replace(self, checks=checks)
+
+    def _one_call(self, codes: np.ndarray) -> np.ndarray:
+        try:
+            outputs = self.predictor(self.schema.decode(codes))
+        except ModelError as error:
+            raise self._with_missing(codes, error) from error.__cause__
+        for check in self.checks:
+            check(outputs)
+        return outputs
+
+    def _with_missing(self, codes: np.ndarray, error: ModelError) -> ModelError:
+        """The error, saying which columns have missing or infinite cells if that is a likely cause."""
+        strange = ~np.isfinite(codes).all(axis=0)
+        if not strange.any():
+            return error
+        names = ", ".join(repr(self.schema.names[j]) for j in np.flatnonzero(strange)[:5])
+        return ModelError(
+            "X or background", got=f"missing or infinite cells in {names}, which the model does not accept "
+            f"({error.parts['got']})", wanted="cells that the model accepts", hint="an imputer in the model's pipeline",
+        )  # fmt: skip
+
+
+def _same_name(name: str, fitted: str) -> bool:
+    """Whether a column is the fitted one; LightGBM spells blanks and signs in names as underscores."""
+    return name == fitted or re.sub(r"\W", "_", name) == re.sub(r"\W", "_", fitted)
+
+
+def linked(function: Callable[[Any], Any], output: str | None) -> Callable[[Any], Any]:
+    """The function with "sigmoid" or "softmax" applied to what it returns."""
+    links: dict[str | None, Callable[[Any], Callable[[Any], Any]]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}
+    return links[output](function) if output in links else function
+
+
+@dataclass(frozen=True)
+class _Sigmoid:
+    function: Callable[[Any], Any]
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        positive = expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(len(rows), -1)
+        if positive.shape[1] != 1:
+            raise ModelError(
+                "output", got=f"sigmoid for {positive.shape[1]} logits a row", wanted="one", hint='"softmax"'
+            )
+        return np.column_stack([1 - positive, positive])
+
+
+@dataclass(frozen=True)
+class _Softmax:
+    function: Callable[[Any], Any]
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        logits = np.asarray(self.function(rows), dtype=np.float64).reshape(len(rows), -1)
+        if logits.shape[1] < 2:
+            raise ModelError("output", got="softmax for one logit a row", wanted="two or more", hint='output="sigmoid"')
+        return np.asarray(softmax(logits, axis=1))
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Labels that a classifier without probabilities returns, as one-hot rows."""
+
+    function: Callable[[Any], Any]
+    classes: tuple[Any, ...]
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        labels = np.asarray(self.function(rows))
+        return np.asarray(labels.reshape(-1, 1) == np.asarray(self.classes).reshape(1, -1), dtype=np.float64)
+
+
+def _failure(name: str, error: Exception) -> ModelError:
+    text = " ".join(str(error).split())[:300]
+    if type(error).__name__ == "NotFittedError":
+        return ModelError(
+            "model", got=f"{name}, which is not fitted", wanted="a fitted model", hint="model.fit(...) first"
+        )
+    return ModelError(
+        "model", got=f"{type(error).__name__} from {name}: {text}", wanted="predictions",
+        hint="calling the model on a few rows of X by itself",
+    )  # fmt: skip
+
+
+def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
+    if type(raw).__module__.startswith("torch"):
+        raw = raw.detach().cpu().numpy()
+    try:
+        outputs = np.asarray(raw)
+        if outputs.dtype.kind in "USOMm":
+            outputs = outputs.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            "model", got=f"outputs of {name} that are not numbers", wanted="numbers, one row of them for each row of X",
+            hint='as_predictor(model, output="predict_proba") for a classifier that returns labels',
+        ) from error  # fmt: skip
+    if outputs.dtype.kind == "c":
+        raise ModelError("model", got=f"complex outputs of {name}", wanted="real numbers")
+    is_stretched = outputs.ndim > 2 and outputs.size == n_rows * outputs.shape[-1]  # such as (n, 1, k)
+    if outputs.size == 0 or outputs.ndim == 0 or len(outputs) != n_rows or (outputs.ndim > 2 and not is_stretched):
+        raise ModelError(
+            "model",
+            got=f"outputs of shape {outputs.shape} from {name} for {n_rows} rows",
+            wanted="one prediction, or one row of predictions, for each row",
+        )
+    outputs = outputs.reshape(n_rows, -1).astype(np.float64)
+    if not np.isfinite(outputs).all():
+        bad = int((~np.isfinite(outputs)).any(axis=1).sum())
+        raise ModelError(
+            "model", got=f"NaN or infinity from {name} for {bad} of {n_rows} rows", wanted="finite numbers"
+        )
+    return outputs
+
+
+def unknown_output(name: str, output: str) -> InputError:
+    """The error for an ``output`` that a model does not have."""
+    return InputError("output", got=f"{output!r}, which {name} does not have", wanted="a method of the model, such as "
+                      '"predict_proba", or "sigmoid" / "softmax"')  # fmt: skip

@@ -1,0 +1,105 @@
+"""Players of the game: features, or named groups of features, and the columns each one holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+
+
+@dataclass(frozen=True)
+class Players:
+    """Who plays: ``names`` of the p players and ``owner`` (d,), the player that each column belongs to.
+
+    Examples
+    --------
+    >>> players = Players.of(["temp", "humidity", "hour"], groups={"weather": ["temp", "humidity"]})
+    >>> players.names
+    ('weather', 'hour')
+    >>> players.columns(np.array([[True, False]]))
+    array([[ True,  True, False]])
+    """
+
+    names: tuple[str, ...]
+    owner: np.ndarray
+
+    @classmethod
+    def of(cls, features: Sequence[str], groups: Mapping[str, Sequence[Any]] | None = None) -> Players:
+        """Players of the given features; columns that no group names stay players of their own."""
+        features = tuple(features)
+        if groups is None:
+            return cls(features, np.arange(len(features)))
+        member_of = _members(features, groups)
+        names: list[str] = []
+        owner = np.empty(len(features), dtype=np.intp)
+        for column, feature in enumerate(features):
+            player = member_of.get(column, feature)
+            if player not in names:
+                names.append(player)
+            elif column not in member_of:
+                raise InputError(
+                    "groups", got=f"a group named {player!r}, as a feature outside it", wanted="other names"
+                )
+            owner[column] = names.index(player)
+        return cls(tuple(names), owner)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def columns(self, coalitions: np.ndarray) -> np.ndarray:
+        """Which columns a coalition keeps: (n, p) -> (n, d)."""
+        return np.asarray(coalitions[:, self.owner])
+
+    def arrivals(self, orders: np.ndarray) -> np.ndarray:
+        """At which step, 1 to p, each column enters when players enter in the given orders: (n, p) -> (n, d)."""
+        steps = np.empty_like(orders)
+        np.put_along_axis(steps, orders, np.arange(1, orders.shape[1] + 1)[None, :], axis=1)
+        return np.asarray(steps[:, self.owner])
+
+    @property
+    def is_grouped(self) -> bool:
+        return len(self.names) < len(self.owner)
+
+    def members(self, features: Sequence[str]) -> dict[str, list[str]]:
+        """Names of the features that each player holds."""
+        return {
+            name: [features[column] for column in np.flatnonzero(self.owner == player).tolist()]
+            for player, name in enumerate(self.names)
+        }
+
+
+def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> dict[int, str]:
+    if not isinstance(groups, Mapping):
+        raise InputError(
+            "groups", got=type(groups).__name__, wanted="a mapping of names to columns", hint='{"weather": ["temp"]}'
+        )
+    member_of: dict[int, str] = {}
+    for name, members in groups.items():
+        if isinstance(members, (str, int)) or len(members) == 0:
+            raise InputError("groups", got=f"{members!r} for group {name!r}", wanted="a list of one or more columns")
+        for member in members:
+            column = _column(member, features, str(name))
+            if column in member_of:
+                where = (
+                    f"both {member_of[column]!r} and {str(name)!r}"
+                    if member_of[column] != str(name)
+                    else "one group twice"
+                )
+                raise InputError("groups", got=f"{features[column]!r} in {where}", wanted="each column in one group")
+            member_of[column] = str(name)
+    return member_of
+
+
+def _column(member: Any, features: tuple[str, ...], group: str) -> int:
+    if isinstance(member, (int, np.integer)) and not isinstance(member, bool) and str(member) not in features:
+        if 0 <= member < len(features):
+            return int(member)
+        raise InputError("groups", got=f"column {member} in {group!r}", wanted=f"columns 0 to {len(features) - 1}")
+    if str(member) not in features:
+        shown = ", ".join(map(repr, features[:8])) + (", ..." if len(features) > 8 else "")
+        raise InputError("groups", got=f"{member!r} in {group!r}, which is no column", wanted=f"one of {shown}")
+    return features.index(str(member))

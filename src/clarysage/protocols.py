@@ -1,0 +1,182 @@
+"""The whole design on one page.
+
+A restricted model is a model deprived of features; a game is the loss of a restricted model; an importance is a
+summary of a game::
+
+    model -- as_predictor --> f -- removal.restrict --> f_S -- PredictivePower --> v -- estimate --> Explanation
+
+Notation: N examples, d columns, p players, k outputs, L losses, m background rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from clarysage.estimate import Estimate, StopReason
+from clarysage.tables import Schema
+
+State = TypeVar("State")
+Result = TypeVar("Result")
+Task = TypeVar("Task")
+
+
+class Loss(Protocol):
+    """l: one value per example, never reduced."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def ceiling(self) -> float:
+        """The value at which the loss bounds itself (inf where it never does)."""
+        ...
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        """The responses as the loss wants them, checked against the model's classes and its outputs (N, k)."""
+        ...
+
+    def check(self, outputs: np.ndarray) -> None:
+        """Raise where the model's raw outputs (n, k) cannot be meant for this loss."""
+        ...
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Losses (n,) of predictions (n, k)."""
+        ...
+
+
+class RestrictedModel(Protocol):
+    """f_S: the model's prediction when only the columns in S are known (Eq. 1)."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    @property
+    def rows_per_prediction(self) -> int:
+        """Rows passed to the model for one f_S(x)."""
+        ...
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What there is to say about how predictions are made."""
+        ...
+
+    def full(self, x: np.ndarray) -> np.ndarray:
+        """f(x): (n, d) -> (n, k)."""
+        ...
+
+    def empty(self) -> np.ndarray:
+        """f with nothing known, (k,)."""
+        ...
+
+    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """f_S(x) for one coalition of columns a row: (n, d), (n, d) -> (n, k)."""
+        ...
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """f_S(x) at every proper prefix of a walk: step j = 1, ..., p - 1 keeps the columns with arrival <= j.
+
+        (n, d), (n, d) -> (n, p - 1, k)
+        """
+        ...
+
+
+class Predictor(Protocol):
+    """f: rows of codes (n, d) -> predictions (n, k), float64, checked."""
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray: ...
+
+
+class Removal(Protocol):
+    """q(x_rest | x_S): what stands in for withheld features."""
+
+    def restrict(self, predictor: Any, X: Any) -> RestrictedModel: ...
+
+
+class Game(Protocol):
+    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs."""
+
+    @property
+    def n_players(self) -> int: ...
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the examples, (N,), adding up to one."""
+        ...
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Exact payoffs of the empty and of the full coalition, (N, L) each."""
+        ...
+
+    @property
+    def floor(self) -> np.ndarray:
+        """Payoffs (L,) at which a loss bounds itself."""
+        ...
+
+    @property
+    def rows_per_payoff(self) -> int: ...
+
+    @property
+    def rows_spent(self) -> int:
+        """Model rows that the ends have cost."""
+        ...
+
+    def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Payoffs of one coalition an example: (n,), (n, p) -> (n, L)."""
+        ...
+
+    def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Payoffs at every prefix, ends included: (n,), (n, p) -> (n, p + 1, L)."""
+        ...
+
+
+class Estimator(Protocol[State]):
+    """A summary of a game made of draws. States merge associatively; chunk i always has random stream i."""
+
+    @property
+    def name(self) -> str: ...
+
+    def check(self, game: Game) -> None:
+        """Raise where this estimator cannot be used on the game."""
+        ...
+
+    def chunk(self, game: Game) -> int:
+        """How many draws a chunk holds; depends on the game alone."""
+        ...
+
+    def rows(self, game: Game, draws: int) -> int:
+        """Model rows that so many draws cost."""
+        ...
+
+    def limit(self, game: Game) -> int | None:
+        """How many draws there are to make in all; None without end."""
+        ...
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> State: ...
+
+    def merge(self, one: State, other: State) -> State: ...
+
+    def read(self, game: Game, state: State) -> Estimate: ...
+
+
+class StoppingRule(Protocol):
+    """Says, of an estimate, why to stop, or None to go on."""
+
+    def __call__(self, estimate: Estimate) -> StopReason | None: ...
+
+
+class Executor(Protocol):
+    """An ordered map; the results of tasks come back in the order of the tasks, whoever did them."""
+
+    def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]: ...
+
+
+class Observer(Protocol):
+    """Watches a run; silent by default."""
+
+    def __call__(self, estimate: Estimate, elapsed: float) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,39 @@
+"""How features are withheld: the restricted model f_S of Eq. 1. ``REMOVALS`` is the table of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.protocols import Removal
+from clarysage.removal.baseline import Baseline
+from clarysage.removal.marginal import Marginal
+from clarysage.removal.product import ProductOfMarginals
+
+# name -> removal made of (background, its weights, generator)
+REMOVALS: dict[str, Callable[[Any, Any, np.random.Generator], Removal]] = {
+    "marginal": lambda background, weights, rng: Marginal(background, weights=weights),
+    "product of marginals": lambda background, weights, rng: ProductOfMarginals(background, weights=weights, rng=rng),
+    "baseline": lambda background, weights, rng: Baseline(background=background, weights=weights),
+}
+
+
+def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Generator) -> Removal:
+    """A removal by name, made of the background, or an object as it is."""
+    if isinstance(removal, str):
+        name = removal.lower().replace("_", " ").strip()
+        if name not in REMOVALS:
+            known = ", ".join(map(repr, REMOVALS))
+            raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
+        return REMOVALS[name](background, weights, rng)
+    if hasattr(removal, "restrict"):
+        return removal  # type: ignore[no-any-return]
+    raise InputError(
+        "removal", got=f"{type(removal).__name__}", wanted="a name, or an object such as Marginal(X_train)"
+    )
+
+
+__all__ = ["REMOVALS", "Baseline", "Marginal", "ProductOfMarginals", "as_removal"]

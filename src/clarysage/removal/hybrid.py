@@ -1,0 +1,109 @@
+"""f_S by hybrid rows: kept columns from the example, withheld ones from background rows, predictions averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from clarysage.models import BoundPredictor
+from clarysage.models.predictor import Check
+from clarysage.structure.linear import LinearMap
+from clarysage.tables import Schema
+
+SELF_CHECK_ROWS = 256
+
+
+@dataclass(frozen=True)
+class HybridModel:
+    r"""The restricted model with withheld columns filled from fixed background rows b_k of mass w_k.
+
+    .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
+    """
+
+    predictor: BoundPredictor
+    background: np.ndarray
+    mass: np.ndarray
+    structure: LinearMap | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        return self.predictor.schema
+
+    @property
+    def rows_per_prediction(self) -> int:
+        return len(self.background)
+
+    def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
+        return replace(self, predictor=self.predictor.guarded(checks))
+
+    def full(self, x: np.ndarray) -> np.ndarray:
+        return self.predictor(x)
+
+    def empty(self) -> np.ndarray:
+        return np.asarray((self.predictor(self.background) * self.mass[:, None]).sum(axis=0))
+
+    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        n, m = len(x), len(self.background)
+        at_once = max(1, self.predictor.rows_per_call // m)
+        if m > self.predictor.rows_per_call:
+            return np.stack([self._mean_in_parts(x[i], kept[i]) for i in range(n)])
+        parts = []
+        for start in range(0, n, at_once):
+            rows = slice(start, start + at_once)
+            parts.append(self._means(x[rows], kept[rows]))
+        return np.concatenate(parts)
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        steps = int(arrivals.max())
+        if self.structure is not None:
+            return self.structure.walk(x, self.background, self.mass, arrivals)
+        inner = np.arange(1, steps)
+        example = np.repeat(np.arange(len(x)), steps - 1)
+        at_once = 4096  # coalitions whose masks are held at once
+        parts = []
+        for start in range(0, len(example), at_once):
+            chosen = example[start : start + at_once]
+            step = np.resize(inner, len(x) * (steps - 1))[start : start + at_once]
+            parts.append(self.predict(x[chosen], arrivals[chosen] <= step[:, None], rng))
+        outputs = np.concatenate(parts) if parts else np.empty((0, 1))
+        return outputs.reshape(len(x), steps - 1, -1)
+
+    def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        m, d = self.background.shape
+        rows = np.where(kept[:, None, :], x[:, None, :], self.background)  # (n, m, d)
+        outputs = self.predictor(rows.reshape(-1, d)).reshape(len(x), m, -1)
+        return np.asarray(np.einsum("nbk,b->nk", outputs, self.mass))
+
+    def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """One f_S(x) over a background larger than a call of the model."""
+        size = self.predictor.rows_per_call
+        total: np.ndarray | float = 0.0
+        for start in range(0, len(self.background), size):
+            part = self.background[start : start + size]
+            outputs = self.predictor(np.where(kept, x, part))
+            total = total + (outputs * self.mass[start : start + size, None]).sum(axis=0)
+        return np.asarray(total)
+
+
+def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> HybridModel:
+    """The restricted model, with the predictor's structure where it proves right on hybrid rows of X and background."""
+    plain = HybridModel(predictor, background, mass)
+    structure = predictor.predictor.structure
+    if structure is None or not predictor.schema.is_number.all() or len(structure.weights) != X.shape[1]:
+        return plain
+    if not (np.isfinite(X).all() and np.isfinite(background).all()):
+        return plain
+    count = min(SELF_CHECK_ROWS, max(len(X), len(background)))
+    rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
+    kept = np.random.default_rng(0).random((count, X.shape[1])) < 0.5
+    hybrid = np.where(kept, X[rows], background[others])
+    said, known = predictor(hybrid), structure(hybrid)
+    if said.shape == known.shape and np.allclose(said, known, rtol=1e-9, atol=1e-9 * max(np.abs(said).max(), 1e-300)):
+        return replace(plain, structure=structure)
+    remark = (
+        f"{predictor.predictor.name} was asked row by row: on hybrid rows its predictions differ from those of its "
+        "coefficients."
+    )
+    return replace(plain, remarks=(remark,))

@@ -1,0 +1,54 @@
+"""Withheld features drawn from their joint marginal distribution: rows of a fixed background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from clarysage.models import BoundPredictor, Predictor, as_predictor
+from clarysage.removal.hybrid import HybridModel, hybrid_model
+from clarysage.tables import Schema, read_weights, schema_of
+
+
+@dataclass(frozen=True)
+class Marginal:
+    r"""Withheld features come together from a row of ``background``, whatever the kept ones are.
+
+    .. math:: q(x_{\bar S} | x_S) = p(x_{\bar S})
+
+    This is the paper's sampling assumption (Sec. 3.4). It breaks the dependence between kept and withheld features:
+    with strongly correlated features some hybrid rows are unlike any real one.
+
+    Parameters
+    ----------
+    background : table of rows with the columns of X
+    weights : one weight a background row
+    memory_limit : bytes that the rows given to the model at once may take
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f_S = Marginal([[0.0, 0.0], [2.0, 2.0]]).restrict(lambda X: X.sum(axis=1), [[5.0, 7.0]])
+    >>> f_S.predict(np.array([[5.0, 7.0]]), np.array([[True, False]]), rng=None)
+    array([[6.]])
+    """
+
+    background: Any
+    weights: Any = None
+    memory_limit: float = 1e9
+    name: str = "marginal"
+
+    def restrict(self, predictor: Any, X: Any) -> HybridModel:
+        schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
+        rows = schema.encode(self.background, "background")
+        mass = read_weights(self.weights, self.background, len(rows), "background weights")
+        kept = mass > 0
+        return hybrid_model(bound, rows[kept], mass[kept], schema.encode(X, "X"))
+
+
+def bound_to(predictor: Any, X: Any, background: Any, memory_limit: float) -> tuple[Schema, BoundPredictor]:
+    """The joint columns of X and background, and the predictor bound to them."""
+    f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)
+    schema = schema_of(X, background)
+    bound = f.bind(schema)
+    return schema, BoundPredictor(bound.predictor, bound.schema, memory_limit=memory_limit)

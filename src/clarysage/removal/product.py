@@ -1,0 +1,49 @@
+"""Withheld features drawn each from its own marginal distribution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.removal.hybrid import HybridModel, hybrid_model
+from clarysage.removal.marginal import bound_to
+from clarysage.tables import read_weights
+
+
+@dataclass(frozen=True)
+class ProductOfMarginals:
+    r"""Withheld features come column by column from ``background``, independent of each other.
+
+    .. math:: q(x_{\bar S} | x_S) = \prod_{i \notin S} p(x_i)
+
+    The columns of the background are shuffled apart once, with ``rng``; the rows so made are then fixed, so that every
+    estimator sees the same game.
+    """
+
+    background: Any
+    weights: Any = None
+    rng: Any = None
+    memory_limit: float = 1e9
+    name: str = "product of marginals"
+
+    def restrict(self, predictor: Any, X: Any) -> HybridModel:
+        rng = np.random.default_rng(self.rng)
+        schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
+        rows = schema.encode(self.background, "background")
+        m = len(rows)
+        mass = read_weights(self.weights, self.background, m, "background weights")
+        apart = np.empty_like(rows)
+        for j in range(rows.shape[1]):
+            apart[:, j] = rows[_shuffled(mass, rng), j]
+        return hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
+
+
+def _shuffled(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """m row numbers in random order, each about m times its mass; each once where masses are equal."""
+    m = len(mass)
+    if np.all(mass == mass[0]):
+        return rng.permutation(m)
+    marks = (np.arange(m) + rng.random()) / m  # systematic sampling: equal steps along the summed masses
+    return rng.permutation(np.minimum(np.searchsorted(np.cumsum(mass), marks), m - 1))

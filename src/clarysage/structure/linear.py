@@ -1,0 +1,70 @@
+"""Linear models: predictions are a link of a weighted sum, so a walk updates margins instead of asking the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import expit, softmax
+
+Link = Literal["identity", "logistic", "softmax", "exponential"]
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """f(x) = link(x w + c), with weights w (d, k) and intercept c (k,).
+
+    Examples
+    --------
+    >>> LinearMap(np.array([[2.0], [1.0]]), np.array([1.0]))(np.array([[1.0, 1.0]]))
+    array([[4.]])
+    """
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    link: Link = "identity"
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self.linked(x @ self.weights + self.intercept)
+
+    def linked(self, margins: np.ndarray) -> np.ndarray:
+        """Predictions of margins (..., k)."""
+        if self.link == "identity":
+            return margins
+        if self.link == "exponential":
+            return np.asarray(np.exp(margins))
+        if self.link == "softmax":
+            return np.asarray(softmax(margins, axis=-1))
+        positive = expit(margins)
+        return np.concatenate([1 - positive, positive], axis=-1)
+
+    def walk(self, x: np.ndarray, background: np.ndarray, mass: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        """Mean predictions at the proper prefixes of a walk: (n, d), (m, d), (m,), (n, d) -> (n, p - 1, k).
+
+        The margin of a hybrid row moves by w_i (x_i - b_i) when column i enters, so one running sum over the steps
+        replaces p - 1 calls of the model.
+        """
+        steps, k = int(arrivals.max()), self.weights.shape[1]
+        if self.link == "identity":  # the mean of a linear function is the function of the mean
+            background, mass = mass[None] @ background, np.ones(1)
+        start = (background @ self.weights + self.intercept).T  # (k, m), margins with nothing known
+        from_x = x[:, :, None] * self.weights  # (n, d, k)
+        from_background = (background[:, :, None] * self.weights).transpose(1, 2, 0).copy()  # (d, k, m)
+        order = np.argsort(arrivals, axis=1, kind="stable")
+        last = np.arange(1, steps)[None, :, None] >= np.sort(arrivals, axis=1)[:, None, :]
+        ends = last.sum(axis=2) - 1  # place in ``order`` of the last column of each step, (n, p - 1)
+        predictions = np.empty((len(x), steps - 1, 2 if self.link == "logistic" else k))
+        for i in range(len(x)):
+            path = from_x[i, order[i], :, None] - from_background[order[i]]  # (d, k, m)
+            path[0] += start
+            np.cumsum(path, axis=0, out=path)
+            predictions[i] = self._means(path[ends[i]], mass)
+        return predictions
+
+    def _means(self, margins: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        """Mean predictions of margins (p, k, m) over background rows of the given mass: (p, k)."""
+        if self.link == "logistic":
+            positive = expit(margins, out=margins) @ mass
+            return np.concatenate([1 - positive, positive], axis=-1)
+        return np.asarray(self.linked(margins.transpose(0, 2, 1)).transpose(0, 2, 1) @ mass)

@@ -1,0 +1,12 @@
+"""What users hand in (arrays, pandas, polars, Arrow) as rows of float64 codes, and back.
+
+Every column becomes one float64 column of a *code matrix*: numbers stand for themselves, everything else (strings,
+categories, dates, integers too large for a float) for its place in a dictionary shared by all tables of the run;
+NaN is a missing cell. Hybrid rows are then plain array work for any kind of data, and :meth:`Schema.decode` hands
+the model the very kind of table, and the very dtypes, that the user handed in.
+"""
+
+from clarysage.tables.schema import Schema, schema_of
+from clarysage.tables.target import read_target, read_weights
+
+__all__ = ["Schema", "read_target", "read_weights", "schema_of"]

@@ -1,0 +1,110 @@
+"""The response y and sample weights: one entry a row, by position, checked against the rows' own index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+
+
+def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
+    """y as an array (n,) or (n, k), in the order of X's rows.
+
+    Rows go by position. Where both X and y carry a pandas index, the two must agree: a shuffled Series is an error,
+    not a silently wrong number.
+    """
+    _check_index(y, X, "y")
+    target = _as_column(y, "y")
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    if target.ndim not in (1, 2):
+        raise InputError("y", got=f"shape {target.shape}", wanted="one response a row, shape (n,) or (n, k)")
+    if len(target) != n_rows:
+        raise InputError(
+            "y", got=f"{len(target)} responses", wanted=f"{n_rows}, one for each row of X",
+            hint="the y that belongs to these rows (are X and y swapped, or from different splits?)",
+        )  # fmt: skip
+    missing = _missing(target)
+    if missing:
+        raise InputError("y", got=f"{missing} missing or infinite responses", wanted="a response for each row",
+                         hint="dropping those rows from X and y")  # fmt: skip
+    return target
+
+
+def read_weights(weights: Any, X: Any, n_rows: int, argument: str = "sample_weight") -> np.ndarray:
+    """Weights that add up to one, float64 (n,); equal ones for None."""
+    if weights is None:
+        return np.full(n_rows, 1.0 / n_rows)
+    _check_index(weights, X, argument)
+    try:
+        array = _as_column(weights, argument).astype(np.float64).reshape(-1)
+    except (TypeError, ValueError) as error:
+        raise InputError(argument, got=f"weights that are not numbers ({error})", wanted="numbers") from error
+    if len(array) != n_rows:
+        raise InputError(argument, got=f"{len(array)} weights", wanted=f"{n_rows}, one a row")
+    if not np.isfinite(array).all() or (array < 0).any():
+        raise InputError(argument, got="negative, missing or infinite weights", wanted="weights of zero or more")
+    largest = array.max()
+    if largest == 0:
+        raise InputError(argument, got="weights that are all zero", wanted="at least one positive weight")
+    array = array / largest  # so that huge weights do not overflow their sum
+    return np.asarray(array / array.sum())
+
+
+def _as_column(values: Any, argument: str) -> np.ndarray:
+    if values is None or isinstance(values, (str, bytes, dict, set)) or np.isscalar(values):
+        raise InputError(argument, got=f"{type(values).__name__}", wanted="one entry a row")
+    if type(values).__name__ == "LazyFrame":
+        values = values.collect()
+    if type(values).__module__.startswith("torch"):
+        values = values.detach().cpu()
+    if hasattr(values, "to_numpy") and type(values).__module__.startswith("pyarrow"):
+        values = values.to_pandas()
+    if str(getattr(values, "dtype", "")) in ("category", "Categorical") or hasattr(values, "cat"):
+        values = values.to_list()
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(argument, got=f"entries of unequal shape ({error})", wanted="one entry a row") from error
+    if array.dtype.kind == "c":
+        raise InputError(argument, got="complex numbers", wanted="real numbers")
+    return _plain_numbers(array)
+
+
+def _plain_numbers(array: np.ndarray) -> np.ndarray:
+    """An object array of numbers (as nullable columns give) as a numeric one."""
+    if array.dtype != object or any(isinstance(cell, (str, bytes)) for cell in array.ravel()):
+        return array
+    if all(isinstance(cell, (bool, np.bool_)) for cell in array.ravel()):
+        return array.astype(bool)
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array
+
+
+def _missing(target: np.ndarray) -> int:
+    if target.dtype.kind == "f":
+        return int((~np.isfinite(target)).sum())
+    if target.dtype == object:
+        cells = target.ravel().tolist()
+        return sum(cell is None or cell != cell or type(cell).__name__ == "NAType" for cell in cells)
+    return 0
+
+
+def _check_index(values: Any, X: Any, argument: str) -> None:
+    ours, theirs = _index(X), _index(values)
+    if ours is None or theirs is None or len(ours) != len(theirs) or ours.equals(theirs):
+        return
+    raise InputError(
+        argument,
+        got="an index that disagrees with the index of X",
+        wanted="the same rows in the same order",
+        hint=f"{argument}.loc[X.index] to match by index, or {argument}.to_numpy() to match by position",
+    )
+
+
+def _index(values: Any) -> Any:
+    return values.index if type(values).__module__.startswith("pandas") and hasattr(values, "index") else None

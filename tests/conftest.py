@@ -1,0 +1,34 @@
+"""Fixtures shared by all tests, and the rule for tests that need an optional library."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked ``needs("library")`` where the library is absent, with the reason.
+
+    With CLARYSAGE_REQUIRE_ALL set, as in continuous integration, the test runs and fails instead.
+    """
+    for mark in item.iter_markers("needs"):
+        for library in mark.args:
+            if not _is_present(library) and not os.environ.get("CLARYSAGE_REQUIRE_ALL"):
+                pytest.skip(f"{library} is not installed")
+
+
+def _is_present(library: str) -> bool:
+    if library == "browser":
+        return any(shutil.which(name) for name in BROWSERS)
+    return importlib.util.find_spec(library) is not None
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of a statistical test: 0, or whatever CLARYSAGE_TEST_SEED says; tests pass for any."""
+    return int(os.environ.get("CLARYSAGE_TEST_SEED", "0"))
