@@ -22,6 +22,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 pytest.skip(f"{library} is not installed")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With CLARYSAGE_REQUIRE_ALL set a skipped test fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CLARYSAGE_REQUIRE_ALL") and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def _is_present(library: str) -> bool:
     if library == "browser":
         return any(shutil.which(name) for name in BROWSERS)

@@ -8,7 +8,7 @@ from typing import Any
 from clarysage.errors import InputError
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
-from clarysage.estimators.loop import estimate
+from clarysage.estimators.loop import estimate, probe
 from clarysage.estimators.permutation import Permutation
 from clarysage.protocols import Estimator, Game
 
@@ -51,4 +51,4 @@ def _exact_is_cheaper(game: Game, budget: float | None) -> bool:
     return bool(rows <= TYPICAL_DRAWS * (p - 1) * game.rows_per_payoff)
 
 
-__all__ = ["METHODS", "Exact", "Kernel", "Permutation", "as_estimator", "estimate"]
+__all__ = ["METHODS", "Exact", "Kernel", "Permutation", "as_estimator", "estimate", "probe"]

@@ -11,6 +11,8 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason
+from clarysage.estimators.draws import is_null
+from clarysage.estimators.permutation import Permutation
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, stream
 from clarysage.execution.serial import Serial
@@ -99,6 +101,19 @@ def estimate(
             hint='method="permutation"',
         )
     return _finished(replace(estimator.read(game, state), stopped=reason), game)
+
+
+def probe(game: Game, **options: Any) -> Estimate | None:
+    """The zeros of a game in which nothing moves, found by a few walks; None where something does.
+
+    Only a game whose examples all lose the same with all features as with none is looked at.
+    """
+    if not is_null(game):
+        return None
+    walks = Permutation()
+    few = Budget(game.rows_spent + FEWEST_DRAWS * max(1, walks.rows(game, 1)))
+    found = estimate(game, walks, stop=(Converged(), few), **options)
+    return found if found.stopped is StopReason.NO_EFFECT else None
 
 
 class _DeadlineError(Exception):

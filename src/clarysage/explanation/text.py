@@ -18,7 +18,7 @@ def as_text(explanation: Explanation, level: float = 0.95) -> str:
     width = max(7, *(len(name) for name in names))
     digits = _digits(explanation)
     largest = float(np.abs(explanation.values).max()) or 1.0
-    lines = [_headline(explanation), f"  {'feature':<{width}}  {'value':>{digits + 7}}  {level:.0%} interval"]
+    lines = [_headline(explanation), f"  {'feature':<{width}}  {'value':>{digits + 7}}  {100 * level:g}% interval"]
     ends = [f"[{low[i]:.{digits}f}, {high[i]:.{digits}f}]" for i in range(len(names))]
     reach = max(map(len, ends))
     for i in np.argsort(-explanation.values, kind="stable"):
@@ -47,7 +47,7 @@ def as_html(explanation: Explanation, level: float = 0.95) -> str:
     footer = "".join(f"<li>{escape(line)}</li>" for line in _footer(explanation))
     return (
         f"<div><table><caption style='text-align:left'>{escape(_headline(explanation))}</caption>"
-        f"<thead><tr><th>feature</th><th>value</th><th>{level:.0%} interval</th><th></th></tr></thead>"
+        f"<thead><tr><th>feature</th><th>value</th><th>{100 * level:g}% interval</th><th></th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table><ul>{footer}</ul></div>"
     )
 

@@ -21,7 +21,7 @@ def interval(
     >>> bool(low[0] < 1.0 < high[0])
     True
     """
-    if not isinstance(level, (int, float)) or not 0 < level < 1:
+    if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
         raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
     if draws == 0:
         return values.copy(), values.copy()

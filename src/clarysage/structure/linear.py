@@ -62,6 +62,14 @@ class LinearMap:
             predictions[i] = self._means(path[ends[i]], mass)
         return predictions
 
+    def predict(self, x: np.ndarray, background: np.ndarray, mass: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Mean predictions with only the kept columns known: (n, d), (m, d), (m,), (n, d) -> (n, k)."""
+        if self.link == "identity":
+            background, mass = mass[None] @ background, np.ones(1)
+        withheld = np.einsum("nd,dk,bd->nkb", ~kept, self.weights, background, optimize=True)
+        known = (x * kept) @ self.weights + self.intercept  # (n, k)
+        return self._means(known[:, :, None] + withheld, mass)
+
     def _means(self, margins: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Mean predictions of margins (p, k, m) over background rows of the given mass: (p, k)."""
         if self.link == "logistic":

@@ -1,0 +1,117 @@
+"""Bars with intervals: how much each feature contributes, and how sure that is (paper, Figure 1, bottom)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.explanation import Explanation
+from clarysage.plots.canvas import BLUE, GREY, VERMILLION, check, note
+from clarysage.plots.feature_axis import feature_axis, value_axis
+from clarysage.plots.selection import Selection, select_and_sum
+from clarysage.plots.words import convergence_note, interval_note, value_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def bars(
+    explanation: Explanation,
+    *,
+    ax: Axes | None = None,
+    top: int | None = None,
+    orientation: Literal["horizontal", "vertical"] = "horizontal",
+    level: float = 0.95,
+    joint: bool = False,
+    title: str | None = None,
+    color: Any = BLUE,
+    negative_color: Any = VERMILLION,
+) -> Axes:
+    """Bar chart of the values, largest first, with their intervals.
+
+    Parameters
+    ----------
+    explanation : what to draw
+    ax : axis to draw on; default a new figure, sized by the number of features and the length of their names. On an
+        axis of yours the names shrink to the room they have; make its figure with ``layout="constrained"``, so that
+        names and the note below, which says what the intervals are about, are not cut off
+    top : draw the ``top`` features with the largest absolute values, so that harmful ones are not left out, and the sum
+        of all others as one hatched bar at the end; its interval comes from the covariance of the values. Where none
+        was kept (very many features), the bar has no interval and the plot says so. Default: every feature
+    orientation : "horizontal" (largest at the top) or "vertical" (largest at the left)
+    level, joint : of the intervals, as in :meth:`clarysage.Explanation.interval`
+    title : text above the axis
+    color, negative_color : matplotlib colours of bars above and below zero
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    A value is in units of the loss. The intervals cover the sampling error of the run alone: two bars whose intervals
+    are apart differ on this data, not surely on other data. Exact results have no intervals.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> explanation = cs.sage(lambda X: X[:, 0], X, X[:, 0], feature_names=["age", "noise"], rng=0)
+    >>> ax = bars(explanation, title="What predicts the outcome?")
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['age', 'noise']
+    """
+    check(explanation, ax)
+    _check_orientation(orientation)
+    _check_color("color", color)
+    _check_color("negative_color", negative_color)
+    selection = select_and_sum(explanation, top, level, joint)
+    is_horizontal = orientation == "horizontal"
+    ax, width = feature_axis(ax, selection.names, is_horizontal=is_horizontal)
+    _draw(ax, selection, is_horizontal, color, negative_color)
+    value_axis(ax, value_label(explanation), is_horizontal=is_horizontal)
+    note(ax, _sentences(explanation, selection, level, joint), width)
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _draw(ax: Any, selection: Selection, is_horizontal: bool, color: Any, negative_color: Any) -> None:
+    places = np.arange(len(selection.values))
+    colors = [color if value >= 0 else negative_color for value in selection.values]
+    drawn = (ax.barh if is_horizontal else ax.bar)(places, selection.values, 0.72, color=colors)
+    if selection.others:
+        drawn.patches[-1].set(facecolor="white", edgecolor=GREY, hatch="////")
+    known = selection.has_interval
+    if not known.any():
+        return
+    values, places = selection.values[known], places[known]
+    ends = np.stack([values - selection.low[known], selection.high[known] - values])  # (2, k): below, above
+    style = {"fmt": "none", "ecolor": "black", "elinewidth": 1.2, "capsize": 2.5, "gid": "intervals"}
+    if is_horizontal:
+        ax.errorbar(values, places, xerr=ends, **style)
+    else:
+        ax.errorbar(places, values, yerr=ends, **style)
+
+
+def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool) -> list[str]:
+    found = [*convergence_note(explanation), *interval_note(explanation, level, joint)]
+    if selection.others and explanation.draws > 0 and not selection.has_interval[-1]:
+        found.append("The sum of the others has no interval: no covariance was kept.")
+    return found
+
+
+def _check_orientation(orientation: object) -> None:
+    if orientation not in ("horizontal", "vertical"):
+        raise InputError("orientation", got=f"{orientation!r}", wanted='"horizontal" or "vertical"')
+
+
+def _check_color(argument: str, color: object) -> None:
+    from matplotlib.colors import is_color_like
+
+    if not is_color_like(color):
+        raise InputError(argument, got=f"{color!r}", wanted="a colour matplotlib knows", hint=f'{argument}="#0072B2"')

@@ -1,0 +1,97 @@
+"""Axes to draw on, text that is shown as it is, and the note below an axis: the door to matplotlib."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarysage.errors import InputError, MissingLibraryError
+from clarysage.explanation import Explanation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, which people with any colour vision can tell apart
+BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
+INK = "#333333"
+LETTER = 0.6  # width of an average letter, in units of the font size
+
+
+def check(explanation: object, ax: object) -> None:
+    """An error for anything but one Explanation and one axis, or None for it; and for want of matplotlib."""
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise MissingLibraryError("matplotlib", "plots", "A plot") from error
+    if not isinstance(explanation, Explanation):
+        hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
+        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=hint)
+    if ax is not None and not isinstance(ax, Axes):
+        is_many = isinstance(ax, (np.ndarray, list, tuple))
+        raise InputError(
+            "ax", got=type(ax).__name__, wanted="a matplotlib Axes, or None for a new figure",
+            hint="one of its entries, such as ax=axes[0]" if is_many else "ax=fig.add_subplot()",
+        )  # fmt: skip
+
+
+def open_axis(ax: Axes | None, width: float, height: float) -> Any:
+    """The axis given, or one in a new figure of this size in inches, which pyplot knows and notebooks show."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def is_count(value: Any) -> bool:
+    """Whether this is a whole number of one or more; True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value > 0)
+
+
+def literal(text: str) -> str:
+    """Text that matplotlib shows letter by letter: a dollar sign does not begin a formula.
+
+    Examples
+    --------
+    >>> print(literal("price_$ or cost_$"))
+    price_\\$ or cost_\\$
+    """
+    return text.replace("$", r"\$")
+
+
+def font_points(setting: str = "font.size") -> float:
+    """Size in points of one of matplotlib's font settings."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=rcParams[setting]).get_size_in_points())
+
+
+def text_inches(line: str, setting: str = "font.size") -> float:
+    """Width in inches of a line of text in the font of one of matplotlib's settings."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=font_points(setting))
+    return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]) / 72
+
+
+def axis_inches(ax: Any) -> tuple[float, float]:
+    """Width and height of an axis as it stands, in inches; a layout may still take some of it."""
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return box.width / dpi, box.height / dpi
+
+
+def note(ax: Any, sentences: Sequence[str], width: float) -> None:
+    """Write small sentences under the axis and its label, wrapped to a width in inches."""
+    size = 0.83 * font_points()
+    letters = max(30, int(72 * width / (LETTER * size)))
+    text = "\n".join(line for sentence in sentences for line in textwrap.wrap(sentence, letters))
+    ax.annotate(
+        literal(text), xy=(0.5, 0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -4),
+        textcoords="offset points", ha="center", va="top", fontsize=size, color=INK, linespacing=1.25,
+        annotation_clip=False, gid="note",
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""Signs: which features help the model, which hurt it, and for which the run cannot tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarysage.explanation import Explanation
+from clarysage.plots.canvas import BLUE, GREY, VERMILLION, check, note
+from clarysage.plots.feature_axis import feature_axis, value_axis
+from clarysage.plots.selection import Selection, select
+from clarysage.plots.words import convergence_note, interval_note, value_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# sign -> word, marker, colour, and whether the marker is filled: no two differ by colour alone
+STYLES = {1: ("helps", ">", BLUE, True), -1: ("hurts", "<", VERMILLION, True), 0: ("undecided", "o", GREY, False)}
+LEGEND = 0.36  # inches kept free for the legend, below the last feature
+ROUNDING = 1e-12  # share of the loss below which an exact value is zero up to rounding
+
+
+def signs(
+    explanation: Explanation,
+    *,
+    ax: Axes | None = None,
+    level: float = 0.95,
+    joint: bool = True,
+    top: int | None = None,
+    title: str | None = None,
+) -> Axes:
+    """Sign of each feature's value: helps, hurts, or undecided where the interval contains zero.
+
+    Parameters
+    ----------
+    explanation : what to draw
+    ax : axis to draw on; default a new figure, sized by the number of features and the length of their names
+    level, joint : of the intervals; joint by default, so that all signs hold at once with this probability
+    top : draw the ``top`` features with the largest absolute values only; the legend still counts all. Default: all
+    title : text above the axis
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    A feature that hurts makes the predictions on this data worse than leaving it out would: noise the model was fitted
+    to, or a column that has gone wrong. In an exact result nothing is undecided; a value of zero has no effect.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> ax = signs(cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], rng=0))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['helps: 1', 'hurts: 1', 'no effect: 0']
+    """
+    check(explanation, ax)
+    everything = _signs(explanation, select(explanation, None, level, joint))
+    selection = select(explanation, top, level, joint)
+    ax, width = feature_axis(ax, selection.names, spare=LEGEND)
+    _draw(ax, selection, _signs(explanation, selection), everything)
+    value_axis(ax, value_label(explanation))
+    note(ax, _sentences(explanation, selection, level, joint), width)
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _signs(explanation: Explanation, selection: Selection) -> np.ndarray:
+    """1, -1, or 0 where the interval contains zero, up to rounding."""
+    scale = max(abs(explanation.base), abs(explanation.total), float(np.abs(explanation.values).max()))
+    nothing = ROUNDING * scale
+    return np.where(selection.low > nothing, 1, np.where(selection.high < -nothing, -1, 0))
+
+
+def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarray) -> None:
+    places, is_exact = np.arange(len(selection.values)), not selection.has_interval.any()
+    for sign, (word, marker, colour, is_filled) in STYLES.items():
+        own = drawn == sign
+        word = "no effect" if is_exact and sign == 0 else word
+        if not is_exact:
+            ax.hlines(places[own], selection.low[own], selection.high[own], color=colour, linewidth=1.6, gid=word)
+        ax.plot(
+            selection.values[own], places[own], linestyle="none", marker=marker, markersize=7, color=colour,
+            markerfacecolor=colour if is_filled else "white", label=f"{word}: {(everything == sign).sum()}",
+        )  # fmt: skip
+    ax.legend(
+        loc="lower center", ncols=len(STYLES), fontsize="small", framealpha=1.0, borderaxespad=0.2, handletextpad=0.1,
+        columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool) -> list[str]:
+    found = [*convergence_note(explanation), *interval_note(explanation, level, joint)]
+    if explanation.draws > 0:
+        found.append("Undecided: the interval contains zero.")
+    if len(selection.names) < len(explanation.values):
+        found.append(f"{len(selection.names)} of {len(explanation.values)} features are drawn; the legend counts all.")
+    return found

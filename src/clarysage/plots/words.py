@@ -1,0 +1,31 @@
+"""What a plot says of its numbers: their unit, what the intervals are about, whether the run converged."""
+
+from __future__ import annotations
+
+from clarysage.explanation import ABOUT, Explanation
+
+
+def value_label(explanation: Explanation) -> str:
+    """The name of the value and its unit, the loss.
+
+    Every measure but the two named here goes by its own name.
+    """
+    if explanation.measure == "shapley effects":
+        return "Shapley effect (variance of the output)"
+    if explanation.measure == "sage":
+        return f"SAGE value ({explanation.loss} saved)"
+    name = explanation.measure[:1].upper() + explanation.measure[1:]
+    return f"{name} (in units of {explanation.loss})" if explanation.loss else name
+
+
+def interval_note(explanation: Explanation, level: float, joint: bool) -> list[str]:
+    """What the intervals are about, or that there is nothing to be unsure of."""
+    if explanation.draws == 0:
+        return ["No sampling error."]
+    reach = "all holding at once" if joint else "each on its own"
+    return [f"{100 * level:.6g}% intervals, {reach}, about {ABOUT['data']}."]
+
+
+def convergence_note(explanation: Explanation) -> list[str]:
+    """A warning, if the run ended before it converged."""
+    return [] if explanation.converged else [f"NOT CONVERGED: {explanation.stopped.value}"]

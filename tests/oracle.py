@@ -1,0 +1,64 @@
+"""Slow, plain twins of what the library computes, written from the paper's equations and sharing no code with it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+
+def shapley(v: dict[frozenset[int], Any], p: int) -> np.ndarray:
+    """Eq. 6, subset by subset."""
+    values = []
+    for i in range(p):
+        value: Any = 0.0
+        others = [j for j in range(p) if j != i]
+        for size in range(p):
+            for subset in combinations(others, size):
+                weight = factorial(size) * factorial(p - size - 1) / factorial(p)
+                value += weight * (v[frozenset(subset) | {i}] - v[frozenset(subset)])
+        values.append(value)
+    return np.array(values)
+
+
+def predictive_power(
+    f: Any, loss: Any, X: np.ndarray, y: np.ndarray, background: np.ndarray, *, weights: Any = None,
+    mass: Any = None, groups: list[list[int]] | None = None,
+) -> dict[frozenset[int], float]:  # fmt: skip
+    """Eq. 2 with Eq. 1 by the sample: v(S) for every subset S of players; ``loss(y, prediction)`` of one example."""
+    groups = groups or [[j] for j in range(X.shape[1])]
+    weights = np.full(len(X), 1 / len(X)) if weights is None else np.asarray(weights) / np.sum(weights)
+    mass = np.full(len(background), 1 / len(background)) if mass is None else np.asarray(mass) / np.sum(mass)
+    risks = {}
+    for size in range(len(groups) + 1):
+        for subset in combinations(range(len(groups)), size):
+            columns = [column for player in subset for column in groups[player]]
+            risk = 0.0
+            for x, response, weight in zip(X, y, weights, strict=True):
+                rows = background.astype(float).copy()
+                rows[:, columns] = x[columns]
+                outputs = np.asarray(f(rows), dtype=float)
+                prediction = np.tensordot(mass, outputs, axes=1)
+                risk += weight * loss(response, prediction)
+            risks[frozenset(subset)] = risk
+    return {subset: risks[frozenset()] - risk for subset, risk in risks.items()}
+
+
+def sage(f: Any, loss: Any, X: np.ndarray, y: np.ndarray, background: np.ndarray, **options: Any) -> np.ndarray:
+    """SAGE values by enumeration."""
+    v = predictive_power(f, loss, X, y, background, **options)
+    return shapley(v, max(map(len, v)))
+
+
+def squared_error(y: Any, prediction: Any) -> float:
+    return float(np.sum((np.asarray(y) - np.asarray(prediction)) ** 2))
+
+
+def cross_entropy(y: Any, prediction: Any) -> float:
+    """Of a class number and probabilities (k,), or the probability of class 1."""
+    prediction = np.atleast_1d(prediction)
+    if len(prediction) == 1:
+        return float(-np.log(prediction[0] if y == 1 else 1 - prediction[0]))
+    return float(-np.log(prediction[int(y)]))

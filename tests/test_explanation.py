@@ -1,0 +1,226 @@
+"""The result: what it tells, its table, its file."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+import clarysage as cs
+from clarysage import StopReason
+from clarysage.errors import FormatError, UnavailableError
+
+
+@pytest.fixture(scope="module")
+def explanation() -> cs.Explanation:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = 2 * X[:, 0] + X[:, 1] - X[:, 3] + rng.normal(size=80)
+    return cs.sage(
+        lambda Z: 2 * Z[:, 0] + Z[:, 1] + Z[:, 3], X, y, method="permutation", feature_names=["a", "b", "c", "d"], rng=0
+    )
+
+
+def test_an_explanation_is_frozen_and_so_are_its_arrays(explanation):
+    with pytest.raises(FrozenInstanceError):
+        explanation.total = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        explanation.values[0] = 3.0
+
+
+def test_the_values_nearly_add_up_to_what_all_features_bring(explanation):
+    error = np.sqrt(explanation.covariance.sum())
+    assert abs(explanation.values.sum() - explanation.total) <= 6 * error
+    assert explanation.constant == 0.0
+
+
+def test_power_is_the_sum_of_the_values_of_a_subset(explanation):
+    assert explanation.power([]) == 0.0
+    assert explanation.power(["a", "b"]) == pytest.approx(explanation.values[:2].sum())
+    assert explanation.power([0, 1]) == explanation.power(["a", "b"])
+    assert replace(explanation, constant=0.5).power("a") == pytest.approx(0.5 + explanation.values[0])
+    with pytest.raises(cs.InputError, match="features: got 'z'"):
+        explanation.power(["z"])
+    with pytest.raises(cs.InputError, match="more than once"):
+        explanation.power(["a", 0])
+
+
+def test_top_names_the_largest_values(explanation):
+    assert explanation.top(2) == ["a", "b"]
+    assert explanation.top(99)[-1] == "d"
+    with pytest.raises(cs.InputError, match="k: got -1"):
+        explanation.top(-1)
+
+
+def test_intervals_widen_with_the_level_and_when_joint(explanation):
+    low, high = explanation.interval(0.95)
+    wider = explanation.interval(0.99)
+    joint = explanation.interval(0.95, joint=True)
+    assert np.all(wider[0] <= low)
+    assert np.all(high <= wider[1])
+    assert np.all(joint[1] - joint[0] >= high - low)
+    assert np.allclose((low + high) / 2, explanation.values)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95, "0.95", float("nan")])
+def test_a_level_that_is_no_probability_is_refused(explanation, level):
+    with pytest.raises(cs.InputError, match="level: got"):
+        explanation.interval(level)
+
+
+@pytest.mark.parametrize("about", ["rows", "population"])
+def test_intervals_about_other_rows_are_refused_clearly(explanation, about):
+    with pytest.raises(UnavailableError, match="holds no variance over other rows"):
+        explanation.interval(about=about)
+    with pytest.raises(cs.InputError, match="about: got 'world'"):
+        explanation.interval(about="world")
+
+
+def test_the_frame_holds_values_errors_and_intervals(explanation):
+    frame = explanation.to_frame()
+    assert frame.columns.tolist() == ["feature", "value", "std_error", "low", "high"]
+    assert frame["feature"].tolist() == ["a", "b", "c", "d"]
+    assert np.array_equal(frame["low"], explanation.interval()[0])
+
+
+def test_the_text_says_what_it_shows(explanation):
+    text = str(explanation)
+    assert text.splitlines()[0] == "SAGE values: the squared error that each feature saves the model"
+    rows = [line.split()[0] for line in text.splitlines()[2:6]]
+    assert rows == explanation.top(4)
+    assert "about this data and this background (sampling error of the run alone)" in text
+    assert "Converged" in text
+    assert f"{explanation.model_rows:,} model rows" in text
+    assert "Loss 'squared error' was chosen." in text
+    assert repr(explanation) == text
+
+
+def test_the_html_table_escapes_names(explanation):
+    named = replace(explanation, feature_names=("<script>alert(1)</script>", 'b" onload="x', "c&d", "d"))
+    html = named._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+    assert "c&amp;d" in html
+    assert html.count("<tr>") == 5
+
+
+def test_saving_and_loading_gives_every_field_back(explanation, tmp_path):
+    path = tmp_path / "sage.json"
+    explanation.save(path)
+    again = cs.load(path)
+    for name in ("values", "std_error", "covariance"):
+        assert np.array_equal(getattr(again, name), getattr(explanation, name))
+    for name in (
+        "feature_names", "total", "base", "model_rows", "draws", "stopped", "converged", "measure", "loss", "removal",
+        "method", "constant", "groups", "notes", "provenance",
+    ):  # fmt: skip
+        assert getattr(again, name) == getattr(explanation, name)
+    assert json.loads(path.read_text())["version"] == 1
+    assert os.listdir(tmp_path) == ["sage.json"]
+
+
+def test_groups_and_odd_names_survive_the_file(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    found = cs.sage(lambda Z: Z[:, 0], X, X[:, 0], groups={"wéather \u2603 </script>": [0, 1]}, rng=0)
+    found.save(tmp_path / "x.json")
+    again = cs.load(str(tmp_path / "x.json"))
+    assert again.groups == found.groups == {"wéather \u2603 </script>": ["x0", "x1"], "x2": ["x2"]}
+
+
+BROKEN = {
+    "format": "something else", "version": 2, "values": [1.0, 2.0, 3.0], "std_error": [0.1, 0.1, 0.1, -0.1],
+    "covariance": [[1.0], [1.0, 2.0]], "feature_names": ["a", "a", "c", "d"], "total": "0.3", "base": None,
+    "model_rows": -1, "draws": 1.5, "stopped": "BORED", "converged": False, "groups": {"a": "b"}, "notes": "none",
+    "provenance": [], "measure": 3, "loss": None, "removal": ["x"], "method": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", sorted(BROKEN))
+def test_a_file_with_a_broken_field_is_refused_by_name(explanation, tmp_path, field):
+    path = tmp_path / "sage.json"
+    for change in ("wrong", "missing"):
+        data = explanation.to_dict()
+        if change == "wrong":
+            data[field] = BROKEN[field]
+        else:
+            del data[field]
+        path.write_text(json.dumps(data))
+        with pytest.raises(FormatError, match=f"sage.json: {field}: got"):
+            cs.load(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"format": NaN}', "[" * 100_000, "\x00\x01", '{"format": "clarysage explanation"}']
+)
+def test_a_file_that_is_no_explanation_is_refused(tmp_path, text):
+    path = tmp_path / "sage.json"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=r"sage\.json|path"):
+        cs.load(path)
+
+
+def test_a_file_with_infinite_or_missing_numbers_is_refused(explanation, tmp_path):
+    path = tmp_path / "sage.json"
+    for value in ("Infinity", "NaN", "1e999", "true", "null", '"1"'):
+        data = explanation.to_dict()
+        data["values"] = ["REPLACE", *data["values"][1:]]
+        path.write_text(json.dumps(data).replace('"REPLACE"', value))
+        with pytest.raises(FormatError, match=r"values|not JSON"):
+            cs.load(path)
+
+
+def test_loading_a_pickle_runs_nothing(tmp_path):
+    import pickle
+
+    class Payload:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "executed"),)
+
+    path = tmp_path / "sage.json"
+    path.write_bytes(pickle.dumps(Payload()))
+    with pytest.raises(FormatError):
+        cs.load(path)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(FormatError, match=r"nowhere\.json"):
+        cs.load("nowhere.json")
+
+
+def test_saving_to_a_folder_that_is_not_there_leaves_nothing_behind(explanation, tmp_path):
+    with pytest.raises(OSError, match="missing"):
+        explanation.save(tmp_path / "missing" / "sage.json")
+    assert os.listdir(tmp_path) == []
+
+
+def test_every_reason_to_stop_says_whether_it_is_convergence():
+    converged = {reason for reason in StopReason if reason.is_converged}
+    assert converged == {StopReason.EXACT, StopReason.CONVERGED, StopReason.EQUAL, StopReason.NO_EFFECT}
+    assert all(len(reason.value) > 20 for reason in StopReason)
+
+
+def test_provenance_tells_versions_seed_sizes_and_fingerprints(explanation):
+    told = explanation.provenance
+    assert told["clarysage"] == cs.__version__
+    assert told["seed"] == 0
+    assert (told["examples"], told["columns"], told["background_rows"]) == (80, 4, 80)
+    assert len(set(told["fingerprints"].values())) >= 3
+
+
+def test_a_model_worse_than_no_features_is_pointed_out():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    found = cs.sage(lambda Z: -Z[:, 0], X, X[:, 0])
+    assert found.total < 0
+    assert any("worse with its features" in note for note in found.notes)
+
+
+def test_probabilities_of_zero_are_bounded_counted_and_told():
+    X = np.array([[0.0], [1.0], [1.0], [0.0]])
+    found = cs.sage(lambda Z: np.column_stack([1 - Z[:, 0], Z[:, 0]]), X, [0, 1, 0, 1], loss="cross entropy")
+    assert np.isfinite(found.values).all()
+    assert found.base - found.total == pytest.approx(-np.log(1e-12) / 2)
+    assert any("2 losses were bounded at 27.63" in note for note in found.notes)

@@ -1,0 +1,173 @@
+"""Intervals hold as often as they say, on ordinary, redundant and null problems, and a fault in them is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clarysage as cs
+from clarysage.coalitions import masks, shapley_values
+from clarysage.estimators import METHODS, estimate
+from clarysage.execution.parallel import Joblib
+from clarysage.execution.seeds import DRAWS, stream
+from clarysage.inference.intervals import interval
+from clarysage.inference.moments import Moments
+
+RUNS = 1000
+N_DRAWS = 1500
+PLAYERS = 5
+
+
+def ordinary(rng: np.random.Generator):
+    X = rng.normal(size=(40, PLAYERS))
+    beta = np.array([2.0, 1.0, 0.5, 0.3, -1.0])
+    return (lambda Z: Z @ beta + Z[:, 0] * Z[:, 1]), X, X @ beta + rng.normal(size=40)
+
+
+def redundant(rng: np.random.Generator):
+    signal = rng.choice([-1.0, 1.0], size=40)
+    X = signal[:, None] + 0.1 * rng.normal(size=(40, PLAYERS))
+    return (lambda Z: np.sign(Z.sum(axis=1))), X, signal
+
+
+def null(rng: np.random.Generator):
+    X = rng.normal(size=(40, PLAYERS))
+    return (lambda Z: 0.01 * Z.sum(axis=1)), X, rng.normal(size=40)
+
+
+PROBLEMS = {"ordinary": ordinary, "redundant": redundant, "null": null}
+
+
+@cache
+def table_of(problem: str, seed: int) -> tuple[cs.TabularGame, np.ndarray]:
+    """The whole game of a problem as a table, so that a run costs little, and its exact values."""
+    f, X, y = PROBLEMS[problem](np.random.default_rng(seed))
+    f_S = cs.Marginal(X[:16]).restrict(f, X)
+    v = cs.PredictivePower.of(f_S, "squared error", X, y)
+    rows = masks(np.arange(2**PLAYERS), PLAYERS)
+    rng = np.random.default_rng(0)
+    payoffs = [v.payoff(np.full(len(rows), i), rows, rng)[:, 0] for i in range(len(X))]
+    game = cs.TabularGame(np.array(payoffs), rows_per_payoff=64)
+    return game, shapley_values(game.weights @ game.payoffs)
+
+
+def run(estimator: Any, game: cs.TabularGame, seed: int, executor: Any = None) -> Any:
+    return estimate(game, estimator, stop=[cs.Budget(estimator.rows(game, N_DRAWS))], seed=seed, executor=executor)
+
+
+def coverage(estimator: Any, problem: str, seed: int, runs: int = RUNS) -> float:
+    """Share of intervals, over runs and players, that hold the exact value."""
+    game, truth = table_of(problem, seed)
+    held = []
+    for number in range(runs):
+        result = run(estimator, game, 1_000_003 * (seed + 1) + number)
+        low, high = interval(result.values[0], result.std_error[0], result.draws)
+        held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
+    return float(np.mean(held))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def test_95_percent_intervals_hold_the_exact_value_92_to_98_percent_of_the_time(method, problem, seed):
+    assert 0.92 <= coverage(METHODS[method](), problem, seed) <= 0.98
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def test_two_jobs_give_the_same_intervals_over_200_seeds(method, problem, seed):
+    """Coverage with two jobs is that of one: every run has the same bits."""
+    game, truth = table_of(problem, seed)
+    estimator, held = METHODS[method](), []
+    for number in range(200):
+        alone, shared = (run(estimator, game, number, executor) for executor in (None, Joblib(2)))
+        assert np.array_equal(alone.values, shared.values)
+        assert np.array_equal(alone.covariance, shared.covariance)
+        low, high = interval(shared.values[0], shared.std_error[0], shared.draws)
+        held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
+    assert 0.89 <= np.mean(held) <= 1.0  # 200 runs alone: the band of 0.92 to 0.98 less two standard errors
+
+
+@dataclass(frozen=True)
+class TooNarrow(cs.Permutation):
+    """A planted fault: standard errors times 0.8."""
+
+    def read(self, game: Any, state: Any) -> Any:
+        found = super().read(game, state)
+        return replace(found, covariance=found.covariance * 0.64)
+
+
+@dataclass(frozen=True)
+class Repeating(cs.Permutation):
+    """A planted fault: every second chunk draws the same orders and examples again."""
+
+    def draw(self, game: Any, first: int, draws: int, rng: np.random.Generator) -> Any:
+        number = first // self.chunk(game)
+        key = int(rng.bit_generator.seed_seq.entropy)
+        return super().draw(game, first, draws, stream(key, DRAWS, number // 2))
+
+
+@dataclass(frozen=True)
+class Biased(cs.Permutation):
+    """A planted fault: values off by two percent of their range."""
+
+    def read(self, game: Any, state: Any) -> Any:
+        found = super().read(game, state)
+        truth = shapley_values(game.weights @ game.payoffs)
+        return replace(found, values=found.values + 0.02 * (truth.max() - truth.min()))
+
+
+@pytest.mark.parametrize("fault", [TooNarrow, Repeating, Biased])
+def test_a_planted_fault_makes_the_coverage_test_fail(fault, seed):
+    assert not 0.92 <= coverage(fault(), "ordinary", seed) <= 0.98
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def test_reported_standard_errors_are_the_spread_over_runs(method, problem, seed):
+    game, _ = table_of(problem, seed)
+    found = [run(METHODS[method](), game, 7_000_000 + number) for number in range(400)]
+    values = np.array([result.values[0] for result in found])
+    reported = np.sqrt(np.mean([result.std_error[0] ** 2 for result in found], axis=0))
+    spread = values.std(axis=0, ddof=1)
+    relative = reported / spread
+    # the spread of 400 runs has a relative error of 1/sqrt(800), about 0.035, for near-normal estimates: five of them
+    assert np.all(np.abs(relative - 1) <= 5 / np.sqrt(800))
+
+
+def test_joint_intervals_hold_all_values_at_once(seed):
+    game, truth = table_of("ordinary", seed)
+    held = []
+    for number in range(RUNS):
+        result = run(cs.Permutation(), game, 5_000_000 + number)
+        low, high = interval(result.values[0], result.std_error[0], result.draws, joint=True)
+        held.append(bool(np.all((low - 1e-12 <= truth) & (truth <= high + 1e-12))))
+    assert 0.92 <= np.mean(held) <= 1.0
+
+
+def test_the_kernel_covariance_sums_to_zero_along_the_efficiency_constraint(seed):
+    game, _ = table_of("null", seed)
+    result = run(cs.Kernel(), game, seed)
+    covariance = result.covariance[0]
+    assert np.abs(covariance.sum(axis=0)).max() <= 1e-9 * np.abs(covariance).max()
+    assert result.values[0].sum() == pytest.approx(float(game.weights @ (game.payoffs[:, -1] - game.payoffs[:, 0])))
+
+
+def test_merged_moments_are_those_of_all_draws_together(seed):
+    draws = np.random.default_rng(seed).normal(size=(90, 2, 4)) + 100
+    parts = [Moments.of(draws[:1]), Moments.of(draws[1:40]), Moments.of(draws[40:])]
+    for merged in (parts[0].merge(parts[1]).merge(parts[2]), parts[0].merge(parts[1].merge(parts[2]))):
+        assert merged.count == 90
+        assert np.allclose(merged.mean, draws.mean(axis=0))
+        for loss in range(2):
+            assert np.allclose(merged.covariance_of_mean()[loss], np.cov(draws[:, loss].T) / 90)
+
+
+def test_an_exact_explanation_has_intervals_without_width():
+    explanation = cs.sage(lambda Z: Z[:, 0], np.eye(3), [1.0, 0.0, 0.0], method="exact", loss="squared error")
+    low, high = explanation.interval()
+    assert np.array_equal(low, high)
+    assert np.array_equal(low, explanation.values)

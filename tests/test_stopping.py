@@ -1,0 +1,217 @@
+"""Runs end when they should, say why, and never lose what they have."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import clarysage as cs
+from clarysage import StopReason
+
+
+def f(Z):
+    return Z[:, 0] * Z[:, 1] + Z[:, 2]
+
+
+@pytest.fixture
+def data(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 4))
+    return X, f(X) + rng.normal(size=50)
+
+
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("tolerance", [0.2, 0.05])
+def test_convergence_means_the_papers_criterion_holds(data, method, tolerance, seed):
+    X, y = data
+    found = cs.sage(f, X, y, method=method, tolerance=tolerance, rng=seed)
+    assert found.stopped is StopReason.CONVERGED
+    assert found.converged
+    assert found.std_error.max() <= tolerance * (found.values.max() - found.values.min())
+
+
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("budget", [2_000, 12_345, 400_000])
+def test_a_budget_is_kept_and_used_up(data, method, budget, seed):
+    X, y = data
+    seen = []
+
+    def counted(Z):
+        seen.append(len(Z))
+        return f(Z)
+
+    found = cs.sage(counted, X, y, method=method, tolerance=None, budget=budget, rng=seed, loss="squared error")
+    assert sum(seen) == found.model_rows <= budget
+    assert found.stopped is StopReason.BUDGET
+    assert not found.converged
+    assert budget - found.model_rows < 4 * 50
+
+
+def test_whichever_comes_first_ends_the_run(data, seed):
+    X, y = data
+    options = {"method": "permutation", "rng": seed}
+    assert cs.sage(f, X, y, tolerance=0.3, budget=10**8, deadline=600, **options).stopped is StopReason.CONVERGED
+    assert cs.sage(f, X, y, tolerance=1e-6, budget=10**5, deadline=600, **options).stopped is StopReason.BUDGET
+    assert cs.sage(f, X, y, tolerance=1e-6, budget=10**12, deadline=0.2, **options).stopped is StopReason.DEADLINE
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_deadline_ends_a_slow_run_with_the_estimate_so_far(data, n_jobs, seed):
+    X, y = data
+
+    def slow(Z):
+        time.sleep(0.02)
+        return f(Z)
+
+    begun = time.monotonic()
+    found = cs.sage(slow, X, y, method="permutation", tolerance=1e-9, deadline=1.0, rng=seed, n_jobs=n_jobs)
+    assert time.monotonic() - begun < 60
+    assert found.stopped is StopReason.DEADLINE
+    assert found.draws > 0
+    assert np.isfinite(found.values).all()
+
+
+def test_the_one_row_of_400_that_carries_a_feature_is_not_missed(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 3))
+    X[:, 2] = 0.0
+    X[217, 2] = 1.0
+    y = X[:, 0] + 200 * X[:, 2]
+
+    def g(Z):
+        return Z[:, 0] + 200 * Z[:, 2]
+
+    background = X[:16].copy()
+    truth = cs.sage(g, X, y, background=background, method="exact").values
+    found = cs.sage(g, X, y, background=background, method="permutation", tolerance=0.1, rng=seed)
+    assert found.converged
+    assert np.all(np.abs(found.values - truth) <= 6 * found.std_error + 1e-9)
+    assert found.values[2] > 0
+
+
+def test_a_claim_that_rests_on_part_of_the_examples_says_so(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30_000, 3))
+    found = cs.sage(f, X, f(X), background=X[:4], method="permutation", tolerance=0.2, rng=seed)
+    assert found.converged
+    assert any("of the examples" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "permutation", "kernel"])
+def test_a_constant_model_ends_at_once_with_zeros_and_a_reason(method, seed):
+    X = np.random.default_rng(seed).normal(size=(2000, 4))
+    found = cs.sage(lambda Z: np.full(len(Z), 0.1), X, X[:, 0], method=method, rng=seed)
+    assert found.stopped is StopReason.NO_EFFECT
+    assert np.array_equal(found.values, np.zeros(4))
+    assert np.array_equal(found.std_error, np.zeros(4))
+    assert found.model_rows <= 2000 + 512 + 64 * 3 * 512
+
+
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("features", [2, 3])
+def test_a_perfect_model_ends(method, features, seed):
+    X = np.random.default_rng(seed).normal(size=(60, features))
+    found = cs.sage(lambda Z: Z.sum(axis=1), X, X.sum(axis=1), method=method, rng=seed)
+    assert found.converged
+
+
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def test_equal_features_end_and_are_said_to_be_equal(method, seed):
+    column = np.random.default_rng(seed).normal(size=40)
+    X = np.column_stack([column, column])
+    found = cs.sage(lambda Z: Z[:, 0] * Z[:, 1], X, column**2, method=method, rng=seed)
+    assert found.converged
+    assert abs(found.values[0] - found.values[1]) <= 12 * found.std_error.max() + 1e-9
+
+
+def test_features_that_bring_nothing_against_a_noisy_response_end(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    found = cs.sage(lambda Z: 1e-3 * Z.sum(axis=1), X, rng.normal(size=60), method="permutation", rng=seed)
+    assert found.converged
+
+
+def test_a_rule_of_ones_own_ends_the_run(data, seed):
+    X, y = data
+    told = []
+
+    def enough(estimate):
+        told.append(estimate.draws)
+        return StopReason.RULE if estimate.draws >= 500 else None
+
+    found = cs.sage(f, X, y, method="permutation", tolerance=None, stop=enough, rng=seed)
+    assert found.stopped is StopReason.RULE
+    assert found.draws == told[-1] >= 500
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_that_raises_leaves_the_estimate_so_far_on_the_error(data, n_jobs, tmp_path, seed):
+    X, y = data
+
+    def fails_later(Z):
+        mark = tmp_path / "calls"
+        with mark.open("ab") as file:
+            file.write(b".")
+        if mark.stat().st_size > 60:
+            raise RuntimeError("the disk is full")
+        return f(Z)
+
+    with pytest.raises(cs.ModelError, match="the disk is full") as caught:
+        cs.sage(fails_later, X, y, method="permutation", tolerance=1e-9, rng=seed, n_jobs=n_jobs)
+    partial = caught.value.explanation
+    assert partial.stopped is StopReason.FAILED
+    assert not partial.converged
+    assert partial.draws > 0
+    assert np.isfinite(partial.interval()[0]).all()
+
+
+def test_ctrl_c_returns_the_estimate_so_far(data, seed):
+    X, y = data
+    calls = []
+
+    def interrupted(Z):
+        calls.append(1)
+        if len(calls) > 40:
+            raise KeyboardInterrupt
+        return f(Z)
+
+    found = cs.sage(interrupted, X, y, method="permutation", tolerance=1e-9, rng=seed)
+    assert found.stopped is StopReason.INTERRUPTED
+    assert found.draws > 0
+
+
+def test_ctrl_c_before_the_first_draw_is_ctrl_c(data):
+    X, y = data
+
+    def interrupted(Z):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cs.sage(interrupted, X, y)
+
+
+def test_exact_enumeration_is_refused_above_its_stated_cost():
+    X = np.zeros((100, 20))
+    with pytest.raises(cs.InputError, match=r"method: got exact enumeration of 20 players, 1.05e\+10 model rows"):
+        cs.sage(lambda Z: Z[:, 0] + 1.0 * (Z[:, 1] > 5), X + np.arange(100)[:, None], np.zeros(100), method="exact")
+
+
+def test_auto_takes_exact_enumeration_where_it_is_cheaper(data, seed):
+    X, y = data
+    assert cs.sage(f, X, y, rng=seed).method == "exact"
+    wide = np.random.default_rng(seed).normal(size=(50, 12))
+    assert cs.sage(f, wide, wide[:, 0], rng=seed, tolerance=0.3).method == "permutation"
+    assert cs.sage(f, X, y, rng=seed, budget=20_000).method == "permutation"
+
+
+def test_progress_counts_model_rows_and_ends_at_100_percent(data, capsys, seed):
+    X, y = data
+    cs.sage(f, X, y, method="permutation", progress=True, rng=seed)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "100%" in shown.err.split("\r")[-1]
+    assert "model rows" in shown.err
+    cs.sage(f, X, y, method="permutation", rng=seed)
+    assert capsys.readouterr().err == ""
