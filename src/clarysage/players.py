@@ -34,18 +34,14 @@ class Players:
         if groups is None:
             return cls(features, np.arange(len(features)))
         member_of = _members(features, groups)
-        names: list[str] = []
-        owner = np.empty(len(features), dtype=np.intp)
-        for column, feature in enumerate(features):
-            player = member_of.get(column, feature)
-            if player not in names:
-                names.append(player)
-            elif column not in member_of:
-                raise InputError(
-                    "groups", got=f"a group named {player!r}, as a feature outside it", wanted="other names"
-                )
-            owner[column] = names.index(player)
-        return cls(tuple(names), owner)
+        owners = [member_of.get(column, feature) for column, feature in enumerate(features)]
+        clash = {feature for column, feature in enumerate(features) if column not in member_of} & {*member_of.values()}
+        if clash:
+            raise InputError(
+                "groups", got=f"a group named {min(clash)!r}, as a feature outside it", wanted="other names"
+            )
+        names = tuple(dict.fromkeys(owners))
+        return cls(names, np.array([names.index(name) for name in owners], dtype=np.intp))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -77,20 +73,19 @@ def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> 
         raise InputError(
             "groups", got=type(groups).__name__, wanted="a mapping of names to columns", hint='{"weather": ["temp"]}'
         )
+    names = [str(name) for name in groups]
+    if len(set(names)) < len(names):
+        raise InputError("groups", got=f"the names {names}", wanted="distinct names")
     member_of: dict[int, str] = {}
-    for name, members in groups.items():
-        if isinstance(members, (str, int)) or len(members) == 0:
+    for name, members in zip(names, groups.values(), strict=True):
+        if isinstance(members, (str, bytes)) or not hasattr(members, "__iter__") or not list(members):
             raise InputError("groups", got=f"{members!r} for group {name!r}", wanted="a list of one or more columns")
         for member in members:
-            column = _column(member, features, str(name))
+            column = _column(member, features, name)
             if column in member_of:
-                where = (
-                    f"both {member_of[column]!r} and {str(name)!r}"
-                    if member_of[column] != str(name)
-                    else "one group twice"
-                )
+                where = "one group twice" if member_of[column] == name else f"both {member_of[column]!r} and {name!r}"
                 raise InputError("groups", got=f"{features[column]!r} in {where}", wanted="each column in one group")
-            member_of[column] = str(name)
+            member_of[column] = name
     return member_of
 
 

@@ -31,7 +31,7 @@ class ProgressBar:
     def __call__(self, estimate: Estimate, elapsed: float) -> None:
         share = 1.0 if estimate.stopped is not None else min(self.progress(estimate), 0.99)
         self.bar.n = round(100 * share)
-        left = elapsed * (1 - share) / share if share > 0.005 else None
+        left = elapsed * (1 - share) / share if share > 1e-4 else None
         ahead = "done" if estimate.stopped else "about ? left" if left is None else f"about {clock(left)} left"
         self.bar.set_postfix_str(f"{ahead}, {estimate.model_rows:,} model rows")
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,5 +70,8 @@ def as_executor(n_jobs: Any) -> Executor:
 
 
 def _in_one_thread(function: Callable[[Task], Result], group: Sequence[Task]) -> list[Result]:
+    is_worker = multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread()
+    if is_worker:  # Ctrl-C is for the parent, which ends the run with its estimate
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with threadpool_limits(1):
         return [function(task) for task in group]

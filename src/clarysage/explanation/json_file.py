@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,14 +51,12 @@ def save(explanation: Explanation, path: str | Path) -> None:
     """Write the file whole or not at all."""
     path = Path(path)
     text = json.dumps(encode(explanation), allow_nan=False, indent=1, ensure_ascii=False)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        draft.write_text(text + "\n", encoding="utf-8")
         os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> Explanation:

@@ -18,8 +18,12 @@ def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -
     if task == "regression":
         return "squared error"
     if task == "classification" or (task is None and _looks_like_classification(outputs, y)):
-        return "zero one" if hard else "cross entropy"
+        return "zero one" if hard or _looks_like_labels(task, outputs) else "cross entropy"
     return "squared error"
+
+
+def _looks_like_labels(task: str | None, outputs: np.ndarray) -> bool:
+    return task is None and outputs.shape[1] == 1 and bool(np.isin(outputs, (0.0, 1.0)).all())
 
 
 def _looks_like_classification(outputs: np.ndarray, y: np.ndarray) -> bool:
@@ -28,5 +32,11 @@ def _looks_like_classification(outputs: np.ndarray, y: np.ndarray) -> bool:
     if (outputs < -SUM_TOLERANCE).any() or (outputs > 1 + SUM_TOLERANCE).any():
         return y.ndim == 1 and outputs.shape[1] > 1  # several numbers for one response: logits, which the loss refuses
     if outputs.shape[1] == 1:
-        return y.ndim == 1 and bool(np.isin(y, (0, 1)).all())
+        return y.ndim == 1 and _looks_like_two_classes(y)
     return y.ndim == 1 or bool(np.allclose(outputs.sum(axis=1), 1, atol=SUM_TOLERANCE))
+
+
+def _looks_like_two_classes(y: np.ndarray) -> bool:
+    """Whether numbers are labels of two classes: 0 and 1, or two whole numbers such as -1 and 1."""
+    labels = np.unique(y)
+    return bool(np.isin(labels, (0, 1)).all() or (len(labels) == 2 and (labels == np.round(labels)).all()))

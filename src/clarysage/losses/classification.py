@@ -128,13 +128,13 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
         classes = _presumed_classes(y, n_classes)
     if len(classes) != n_classes:
         raise ModelError("model", got=f"{outputs} outputs for {len(classes)} classes", wanted="one output a class")
-    if y.dtype.kind == "f" and n_classes == 2 and ((y > 0) & (y < 1)).any() and ((y >= 0) & (y <= 1)).all():
-        return np.column_stack([1 - y, y])
     place = {_plain(label): number for number, label in enumerate(classes)}
     if all(isinstance(label, str) for label in place) and y.dtype.kind not in "UO":
         place = {_number(label): number for label, number in place.items()}
     numbers = np.array([place.get(_plain(label), -1) for label in y.tolist()])
     if (numbers < 0).any():
+        if y.dtype.kind == "f" and n_classes == 2 and ((y > 0) & (y < 1)).any() and ((y >= 0) & (y <= 1)).all():
+            return np.column_stack([1 - y, y])  # the probability of the second class
         strange = y.tolist()[int((numbers < 0).argmax())]
         shown = ", ".join(repr(_plain(label)) for label in list(classes)[:8])
         raise InputError("y", got=f"the label {strange!r}", wanted=f"the model's classes: {shown}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.losses.size import moderate
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class CustomLoss:
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         shown = prediction[:, 0] if prediction.shape[1] == 1 else prediction
-        losses = np.asarray(self.function(target, shown), dtype=np.float64)
+        losses = self._called(target.copy(), shown.copy())  # copies, which the function may write into
         if losses.shape == (len(target), 1):
             losses = losses[:, 0]
         if losses.shape != (len(target),):
@@ -42,6 +43,13 @@ class CustomLoss:
                 "loss", got=f"values of shape {losses.shape} from {self.name} for {len(target)} examples",
                 wanted="one value per example, not reduced", hint="leaving out the mean: lambda y, p: (y - p) ** 2",
             )  # fmt: skip
-        if not np.isfinite(losses).all():
-            raise InputError("loss", got=f"NaN or infinity from {self.name}", wanted="finite values")
-        return losses
+        return moderate(losses, self.name)
+
+    def _called(self, y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
+        try:
+            return np.asarray(self.function(y_true, y_pred), dtype=np.float64)
+        except Exception as error:
+            raise InputError(
+                "loss", got=f"{type(error).__name__} from {self.name}: {error}",
+                wanted="a function of (y_true, y_pred) that returns one number per example",
+            ) from error  # fmt: skip

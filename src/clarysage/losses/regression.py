@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.losses.size import LARGEST, moderate
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,19 @@ class SquaredError:
     ceiling: float = math.inf
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
-        return numeric_target(y, outputs, self.name)
+        target = numeric_target(y, outputs, self.name)
+        largest = max(np.abs(target).max(), np.abs(outputs).max())
+        if 0 < largest < 1 / LARGEST:
+            raise InputError("y", got=f"responses and predictions of at most {largest:.3g}, whose squares vanish",
+                             wanted=f"numbers above {1 / LARGEST:g}", hint="other units")  # fmt: skip
+        return target
 
     def check(self, outputs: np.ndarray) -> None:
         """Any finite number is a valid prediction."""
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        return np.asarray(((prediction - target) ** 2).sum(axis=-1))
+        with np.errstate(over="ignore"):
+            return moderate(np.asarray(((prediction - target) ** 2).sum(axis=-1)), self.name)
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,8 @@ class AbsoluteError:
         """Any finite number is a valid prediction."""
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        return np.asarray(np.abs(prediction - target).sum(axis=-1))
+        with np.errstate(over="ignore"):
+            return moderate(np.asarray(np.abs(prediction - target).sum(axis=-1)), self.name)
 
 
 def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators import as_estimator, estimate
+from clarysage.estimators import as_estimator, estimate, probe
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
@@ -83,18 +83,19 @@ def sage(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
     )
     f_S = setting.removal.restrict(setting.f, setting.X)
-    v, said = _game(f_S, setting, X, y, loss, sample_weight)
+    v, remarks = _game(f_S, setting, y, loss, sample_weight)
     estimator = as_estimator("exact" if v.n_players == 1 else method, v, budget)
-    said = [*said, *f_S.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
-    measure = "shapley effects" if y is None else "sage"
+    remarks += [*f_S.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
 
     def explanations(result: Estimate) -> Any:
-        found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=said)
+        measure = "shapley effects" if y is None else "sage"
+        found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=remarks)
         return found if isinstance(loss, (list, tuple)) else found[0]
 
-    observer = _observer(progress, rules)
+    options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}
     try:
-        result = estimate(v, estimator, stop=rules, executor=executor, seed=setting.entropy, observer=observer)
+        nothing = probe(v, **options)
+        result = nothing or estimate(v, estimator, stop=rules, observer=_observer(progress, rules), **options)
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
@@ -102,25 +103,18 @@ def sage(
     return explanations(result)
 
 
-def _game(
-    f_S: Any, setting: Setting, X: Any, y: Any, loss: Any, sample_weight: Any
-) -> tuple[PredictivePower, list[str]]:
+def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
     """The game to explain, and what to say about the loss that was chosen for it."""
-    X_index = X  # the index by which y and weights are matched is that of the rows as handed in
+    options: dict[str, Any] = {"players": setting.players, "sample_weight": sample_weight}
     if y is None:
         if loss not in ("auto", "squared error"):
-            raise InputError(
-                "loss", got=f"{loss!r} with y=None", wanted='"squared error": Shapley effects share out variance'
-            )
-        return sensitivity(f_S, setting.X, players=setting.players, sample_weight=sample_weight), []
-    target = read_target(y, X_index, len(f_S.schema.encode(setting.X, "X")))
-    said: list[str] = []
-    if isinstance(loss, str) and loss == "auto":
-        first = f_S.full(f_S.schema.encode(setting.X, "X")[:256])
-        loss = loss_for(setting.f.task, setting.f.hard, first, target)
-        said.append(f"Loss {loss!r} was chosen.")
-    v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
-    return v, said
+            raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
+        return sensitivity(f_S, setting.X, **options), []
+    if not (isinstance(loss, str) and loss == "auto"):
+        return PredictivePower.of(f_S, loss, setting.X, y, **options), []
+    rows = f_S.schema.encode(setting.X, "X")
+    chosen = loss_for(setting.f.task, setting.f.hard, f_S.full(rows[:256]), read_target(y, setting.X, len(rows)))
+    return PredictivePower.of(f_S, chosen, setting.X, y, **options), [f"Loss {chosen!r} was chosen."]
 
 
 def _rules(tolerance: Any, budget: Any, deadline: Any, stop: Any) -> list[Any]:

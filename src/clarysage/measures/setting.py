@@ -20,8 +20,8 @@ from clarysage.games import PredictivePower
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import as_removal
-from clarysage.tables import schema_of
+from clarysage.removal import as_removal, removal_name
+from clarysage.tables import as_table, container_of, labels_of
 
 DEFAULT_BACKGROUND = 512
 LARGE_BACKGROUND = 4096
@@ -57,12 +57,13 @@ class Setting:
         rng: Any,
     ) -> Setting:
         f, entropy = as_predictor(model), entropy_of(rng)
-        names = _names(f, X, feature_names)
+        X = as_table(X, "X")
+        rows, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0))
+        names = _names(f, X, rows, feature_names)
         arranged = f.arrange(X)
-        columns = names if arranged is X else _names(f, arranged, None)
+        columns = tuple(names[place] for place in _places(X, arranged))
         players = Players.of(columns, groups)
         order = tuple(players.names.index(name) for name in Players.of(names, groups).names)
-        rows, notes = _background(background, removal, arranged, stream(entropy, BACKGROUND, 0))
         q = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
         return cls(f, arranged, q, players, columns, order, entropy, notes)
 
@@ -97,34 +98,54 @@ class Setting:
         ]
 
 
-def _names(f: Predictor, X: Any, feature_names: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the columns of X: those given, its own, the model's, or x0, x1, ..."""
-    schema = schema_of(X, feature_names=feature_names)
-    if feature_names is not None:
-        return tuple(map(str, feature_names))
-    if schema.labels is None and f.feature_names is not None and len(f.feature_names) == schema.width:
-        return f.feature_names
-    return schema.names
+def _names(f: Predictor, X: Any, background: Any, given: Any) -> tuple[str, ...]:
+    """Names of the columns of X: those given, its own, the model's, the background's, or x0, x1, ..."""
+    width = int(X.shape[1])
+    if given is not None:
+        return _given_names(given, width)
+    candidates = (labels_of(X), f.feature_names, labels_of(background), [f"x{i}" for i in range(width)])
+    return next(tuple(map(str, names)) for names in candidates if names is not None and len(names) == width)
 
 
-def _background(given: Any, removal: Any, X: Any, rng: np.random.Generator) -> tuple[Any, tuple[str, ...]]:
+def _given_names(given: Any, width: int) -> tuple[str, ...]:
+    if isinstance(given, (str, bytes, set, frozenset)) or not hasattr(given, "__iter__"):
+        raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
+    names = tuple(map(str, given))
+    if len(names) != width:
+        raise InputError("feature_names", got=f"{len(names)} names", wanted=f"one for each of the {width} columns of X")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError("feature_names", got=f"{repeated[0]!r} more than once", wanted="distinct names")
+    return names
+
+
+def _places(X: Any, arranged: Any) -> list[int]:
+    """Where the columns of the arranged table are in X."""
+    labels = labels_of(X)
+    return list(range(X.shape[1])) if labels is None else [labels.index(label) for label in labels_of(arranged) or ()]
+
+
+def _background(
+    given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator
+) -> tuple[Any, tuple[str, ...]]:
+    """The rows of which the removal is made, and what to say about them."""
     if not isinstance(removal, str):
         if given is not None:
             raise InputError("background", got="a background beside a removal object", wanted="one of the two",
                              hint="removal=Marginal(background)")  # fmt: skip
         return None, ()
     if given is not None:
-        return given, _about_size(given)
-    n = len(X) if not hasattr(X, "num_rows") else X.num_rows
-    if removal == "baseline" or n <= DEFAULT_BACKGROUND:
+        rows = as_table(given, "background")
+        return rows, _about_size(len(rows))
+    X, n = f.arrange(X), len(X)
+    if removal_name(removal) == "baseline" or n <= DEFAULT_BACKGROUND:
         return X, (f"Background: the {n} rows of X, since none was given.",)
     chosen = np.sort(rng.choice(n, DEFAULT_BACKGROUND, replace=False))
     note = f"Background: {DEFAULT_BACKGROUND} of the {n:,} rows of X, drawn at random, since none was given."
     return _rows(X, chosen), (note,)
 
 
-def _about_size(background: Any) -> tuple[str, ...]:
-    size = background.num_rows if hasattr(background, "num_rows") else len(background)
+def _about_size(size: int) -> tuple[str, ...]:
     if size <= LARGE_BACKGROUND:
         return ()
     return (
@@ -134,11 +155,10 @@ def _about_size(background: Any) -> tuple[str, ...]:
 
 
 def _rows(table: Any, places: np.ndarray) -> Any:
-    if hasattr(table, "iloc"):
+    kind = container_of(table)
+    if kind == "pandas":
         return table.iloc[places]
-    if hasattr(table, "take") and hasattr(table, "column_names"):
-        return table.take(places)
-    return table[places] if hasattr(table, "shape") else [table[i] for i in places]
+    return table.take(places) if kind == "pyarrow" else table[places]
 
 
 def _remarks(result: Estimate, v: PredictivePower, loss: Loss, whole: float) -> list[str]:

@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from clarysage.errors import InputError
+from clarysage.models.function import from_anything
+from clarysage.models.methods import LINKS, linked, unknown_output
 from clarysage.models.predictor import BoundPredictor, Predictor
 
 Adapter = Callable[[Any, str | None], Predictor]
@@ -55,7 +57,7 @@ def as_predictor(
     >>> f(np.array([[1.0, 1.0]]))
     array([[3.]])
     """
-    predictor = model if isinstance(model, Predictor) else _adapted(model, output)
+    predictor = _linked(model, output) if isinstance(model, Predictor) else _adapted(model, output)
     if classes is not None:
         predictor = replace(predictor, classes=tuple(classes), task="classification")
     if feature_names is not None:
@@ -66,35 +68,33 @@ def as_predictor(
 def _adapted(model: Any, output: str | None) -> Predictor:
     if isinstance(model, type):
         raise InputError("model", got=f"the class {model.__name__}", wanted="a fitted object of it")
-    for kind in type(model).__mro__:
-        key = (kind.__module__.partition(".")[0], kind.__qualname__)
-        adapter = _third_party(".".join(key)) or _own(key)
-        if adapter is not None:
-            return adapter(model, output)
-    return _own_or_function(model, output)
+    adapters = (_adapter(kind.__module__.partition(".")[0], kind.__qualname__) for kind in type(model).__mro__)
+    adapter = next(filter(None, adapters), from_anything)
+    return adapter(model, output)
 
 
-def _own(key: tuple[str, str]) -> Adapter | None:
-    if key not in ADAPTERS:
-        return None
-    file, function = ADAPTERS[key]
-    adapter: Adapter = getattr(import_module(f"clarysage.models.{file}"), function)
+def _adapter(library: str, name: str) -> Adapter | None:
+    adapter: Adapter | None = None
+    if f"{library}.{name}" in _entries():
+        adapter = _entries()[f"{library}.{name}"].load()
+    elif (library, name) in ADAPTERS:
+        file, function = ADAPTERS[library, name]
+        adapter = getattr(import_module(f"clarysage.models.{file}"), function)
     return adapter
 
 
-def _own_or_function(model: Any, output: str | None) -> Predictor:
-    function = import_module("clarysage.models.function")
-    predictor: Predictor = function.from_anything(model, output)
-    return predictor
-
-
 @cache
-def _third_party(name: str) -> Adapter | None:
-    for entry in entry_points(group="clarysage.models"):
-        if entry.name == name:
-            adapter: Adapter = entry.load()
-            return adapter
-    return None
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group="clarysage.models")}
+
+
+def _linked(predictor: Predictor, output: str | None) -> Predictor:
+    if output is None:
+        return predictor
+    if output not in LINKS:
+        raise unknown_output(predictor.name, output)
+    function = linked(predictor.function, output)
+    return replace(predictor, function=function, task="classification", hard=False, structure=None)
 
 
 __all__ = ["ADAPTERS", "BoundPredictor", "Predictor", "as_predictor"]

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from clarysage.errors import ModelError
-from clarysage.models.predictor import Predictor, linked, unknown_output
+from clarysage.models.methods import CLASSIFIER, REGRESSOR, Shares, classes_of, from_methods, unfitted
+from clarysage.models.predictor import Predictor
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")
+EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponent of the sum of trees
 
 
 def from_catboost(model: Any, output: str | None) -> Predictor:
     """A predictor from CatBoostClassifier, CatBoostRegressor or a loaded CatBoost model."""
-    name = type(model).__name__
     if not model.is_fitted():
-        raise ModelError(
-            "model", got=f"{name}, which is not fitted", wanted="a fitted model", hint="model.fit(...) first"
-        )
-    names = tuple(model.feature_names_ or ())
-    common: dict[str, Any] = {
-        "name": name,
-        "feature_names": names if names and names != tuple(map(str, range(len(names)))) else None,
-        "container": "pandas" if model.get_cat_feature_indices() else None,
-    }
-    if output is not None and output not in ("sigmoid", "softmax"):
-        if not callable(getattr(model, output, None)):
-            raise unknown_output(name, output)
-        return Predictor(getattr(model, output), task="classification" if output == "predict_proba" else None, **common)
+        raise unfitted(model)
     loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
-    if loss not in CLASSIFIERS:
-        return Predictor(linked(_Boosted(model, "RawFormulaVal"), output), task="regression", **common)
-    classes = tuple(np.asarray(model.classes_).tolist()) or None
-    return Predictor(_Boosted(model, "Probability"), task="classification", classes=classes, **common)
-
-
-@dataclass(frozen=True)
-class _Boosted:
-    model: Any
-    kind: str
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        outputs = np.asarray(self.model.predict(rows, prediction_type=self.kind, thread_count=1))
-        total = outputs.sum(axis=1, keepdims=True) if outputs.ndim == 2 and self.kind == "Probability" else None
-        return outputs if total is None else outputs / total  # one-against-all probabilities need not add up to one
+    is_classifier = loss in CLASSIFIERS or hasattr(model, "predict_proba")
+    names = tuple(model.feature_names_ or ())
+    predict = partial(model.predict, thread_count=1)
+    predictions = "Class" if is_classifier else "Exponent" if loss in EXPONENTS else "RawFormulaVal"
+    own: dict[str, Any] = {
+        "predict": partial(predict, prediction_type=predictions),
+        "decision_function": partial(predict, prediction_type="RawFormulaVal"),
+        "predict_proba": Shares(partial(predict, prediction_type="Probability")),
+    }
+    return from_methods(
+        model,
+        output,
+        values=CLASSIFIER if is_classifier else REGRESSOR,
+        own=own,
+        classes=classes_of(model) if is_classifier else None,
+        task="regression",
+        feature_names=names if names != tuple(map(str, range(len(names)))) else None,
+        containers=("pandas", "numpy"),
+    )

@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import numpy as np
-
+from clarysage.models.methods import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
 
+CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
+
 
 def from_wrapper(model: Any, output: str | None) -> Predictor:
-    """A predictor from LGBMClassifier, LGBMRegressor and their kin."""
-    predictor = from_estimator(model, output)
-    if _names(predictor.feature_names or ()) is None:  # names that LightGBM gave, not the user
-        return replace(predictor, feature_names=None, container=None)
-    return predictor
+    """A predictor from LGBMClassifier, LGBMRegressor and their kin, which honour best_iteration_ themselves."""
+    own: dict[str, Any] = {"decision_function": partial(model.predict, raw_score=True)}
+    if hasattr(model, "predict_proba") and not callable(model.objective):
+        own["predict_proba"] = Shares(model.predict_proba)
+    predictor = from_estimator(model, output, own=own)
+    return replace(predictor, **_table(predictor.feature_names))
 
 
 def from_booster(model: Any, output: str | None) -> Predictor:
     """A predictor from a Booster, up to its best iteration; probabilities for classification objectives."""
     header = re.search(r"^objective=(\S+)", model.model_to_string(num_iteration=1), flags=re.MULTILINE)
-    objective = header.group(1) if header else ""
-    names = _names(tuple(model.feature_name()))
-    predictor = Predictor(_Boosted(model), "Booster", "regression", feature_names=names,
-                          container="pandas" if names else None)  # fmt: skip
-    if objective in ("binary", "cross_entropy", "multiclass", "multiclassova"):
-        classes = tuple(range(max(model.num_model_per_iteration(), 2)))
-        return replace(predictor, task="classification", classes=classes)
-    return predictor
+    objective = header.group(1) if header else None  # None for one of the user's own, which says nothing
+    is_classifier = objective in CLASSIFIERS
+    return from_methods(
+        model,
+        output,
+        values={"predict": "probabilities" if is_classifier else "numbers"},
+        own={
+            "predict": Shares(model.predict) if is_classifier else model.predict,
+            "decision_function": partial(model.predict, raw_score=True),
+        },
+        classes=tuple(range(max(model.num_model_per_iteration(), 2))) if is_classifier else None,
+        task="regression" if objective else None,
+        **_table(tuple(model.feature_name())),
+    )
 
 
-@dataclass(frozen=True)
-class _Boosted:
-    booster: Any
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        outputs = np.asarray(self.booster.predict(rows))
-        if outputs.ndim == 2 and "multiclassova" in str(self.booster.params.get("objective", "")):
-            return np.asarray(outputs / outputs.sum(axis=1, keepdims=True))
-        return outputs
-
-
-def _names(names: tuple[str, ...]) -> tuple[str, ...] | None:
-    given = any(not re.fullmatch(r"Column_\d+", name) for name in names)
-    return names if given else None
+def _table(names: tuple[str, ...] | None) -> dict[str, Any]:
+    """What rows LightGBM takes: it knows names unless it made them up, and categories from pandas alone."""
+    if names is None or all(re.fullmatch(r"Column_\d+", name) for name in names):
+        return {"feature_names": None, "containers": ("pandas", "numpy")}
+    return {"feature_names": names, "containers": ("pandas",)}

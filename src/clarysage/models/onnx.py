@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import ModelError
-from clarysage.models.predictor import Predictor, linked, unknown_output
+from clarysage.models.methods import LINKS, linked, unknown_output
+from clarysage.models.onnx_labels import class_labels
+from clarysage.models.predictor import Predictor
 
-DTYPES = {
+DTYPES: dict[str, Any] = {
     "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
     "tensor(bool)": np.bool_, "tensor(string)": np.object_, "tensor(float16)": np.float16,
 }  # fmt: skip
+OPTIONS = ("intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level", "execution_mode")
 
 
 def from_session(model: Any, output: str | None) -> Predictor:
     """A predictor from a session; ``output`` names one of its outputs, by default the probabilities if it has any."""
-    names = [part.name for part in model.get_outputs()]
-    if output not in (None, "sigmoid", "softmax", *names):
-        raise unknown_output(f"the session (outputs {', '.join(names)})", output or "")
-    likely = next((name for name in names if "prob" in name.lower()), names[-1])
-    chosen = str(output) if output in names else likely
-    is_classifier = "prob" in chosen.lower() or output in ("sigmoid", "softmax")
-    inputs = model.get_inputs()
-    by_column = tuple(part.name for part in inputs) if len(inputs) > 1 else None
+    types = {part.name: part.type for part in model.get_outputs()}
+    if output not in (None, *LINKS, *types):
+        raise unknown_output(f"the session (outputs {', '.join(types)})", output)
+    link = output if output in LINKS else None
+    chosen = _likely(types) if output is None or link else output
+    is_classifier = link is not None or "prob" in chosen.lower()
+    inputs = tuple(part.name for part in model.get_inputs())
     return Predictor(
-        linked(_Session(model, chosen), output),
-        "InferenceSession",
+        linked(_Session(model, chosen), link),
+        type(model).__name__,
         task="classification" if is_classifier else None,
-        feature_names=by_column,
-        container="pandas" if by_column else "numpy",
+        classes=_classes(model, types) if is_classifier else None,
+        feature_names=inputs if len(inputs) > 1 else None,
+        containers=("pandas",) if len(inputs) > 1 else ("numpy",),
     )
 
 
@@ -41,30 +45,58 @@ class _Session:
         self.session, self.output = session, output
 
     def __getstate__(self) -> dict[str, Any]:
-        source = getattr(self.session, "_model_bytes", None) or getattr(self.session, "_model_path", None)
+        source = _source(self.session)
         if source is None:
             raise TypeError(
                 "an ONNX session that was not opened from a file or bytes cannot be sent to another process"
             )
-        return {"source": source, "output": self.output, "providers": self.session.get_providers()}
+        said = self.session.get_session_options()
+        options = {name: getattr(said, name) for name in OPTIONS}  # threads too: they change the order of sums
+        return {"source": source, "output": self.output, "providers": self.session.get_providers(), "options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
+        for name, value in state["options"].items():
+            setattr(options, name, value)
         self.session = onnxruntime.InferenceSession(state["source"], options, providers=state["providers"])
         self.output = state["output"]
 
     def __call__(self, rows: Any) -> np.ndarray:
         inputs = self.session.get_inputs()
         if len(inputs) == 1:
-            feed: dict[str, Any] = {inputs[0].name: np.asarray(rows).astype(DTYPES.get(inputs[0].type, np.float32))}
+            feed = {inputs[0].name: np.asarray(rows).astype(_dtype(inputs[0]))}
         else:
-            feed = {part.name: np.asarray(rows[part.name]).astype(DTYPES[part.type]).reshape(-1, 1) for part in inputs}
+            feed = {part.name: np.asarray(rows[part.name]).astype(_dtype(part)).reshape(-1, 1) for part in inputs}
         outputs = self.session.run([self.output], feed)[0]
         if isinstance(outputs, list) and outputs and isinstance(outputs[0], dict):  # a ZipMap: one mapping a row
             return np.array([list(row.values()) for row in outputs], dtype=np.float64)
         if isinstance(outputs, list):
             raise ModelError("output", got=f"a list from the output {self.output!r}", wanted="a tensor")
         return np.asarray(outputs)
+
+
+def _likely(types: dict[str, str]) -> str:
+    """The output that a user means: probabilities, else the first of real numbers, else the first."""
+    probabilities = [name for name in types if "prob" in name.lower()]
+    numbers = [name for name, kind in types.items() if kind in ("tensor(float)", "tensor(double)", "tensor(float16)")]
+    return next(iter((*probabilities, *numbers, *types)))
+
+
+def _classes(session: Any, types: dict[str, str]) -> tuple[Any, ...] | None:
+    """Labels of the classes, where the session has an output of labels beside that of probabilities."""
+    labels = next((name for name, kind in types.items() if kind in ("tensor(int64)", "tensor(string)")), None)
+    source = _source(session)
+    if labels is None or source is None:
+        return None
+    return class_labels(source if isinstance(source, bytes) else Path(source).read_bytes(), labels)
+
+
+def _source(session: Any) -> bytes | str | None:
+    """What the session was opened from, its bytes or the path of its file."""
+    return getattr(session, "_model_bytes", None) or getattr(session, "_model_path", None)
+
+
+def _dtype(part: Any) -> Any:
+    return DTYPES.get(part.type, np.float32)

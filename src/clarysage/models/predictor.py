@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from clarysage.errors import ClarysageError, InputError, ModelError
 from clarysage.structure.linear import LinearMap
 from clarysage.tables import Schema
+from clarysage.tables.containers import container_of, labels_of
 
 Task = Literal["classification", "regression"]
 Check = Callable[[np.ndarray], None]
@@ -33,7 +33,8 @@ class Predictor:
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are votes (labels, one-hot) rather than probabilities
     feature_names : the columns it was fitted on
-    container : the kind of table it wants ('numpy', 'pandas'); None takes whatever the user has
+    containers : the kinds of table it takes ('numpy', 'pandas', 'polars', 'pyarrow'), the first of them made of any
+        other; none if it takes whatever the user has
     structure : its insides, where a walk can make use of them
     """
 
@@ -43,13 +44,13 @@ class Predictor:
     classes: tuple[Any, ...] | None = None
     hard: bool = False
     feature_names: tuple[str, ...] | None = None
-    container: str | None = None
+    containers: tuple[str, ...] = ()
     structure: LinearMap | None = None
 
     def __call__(self, rows: Any) -> np.ndarray:
-        """Predictions (n, k) for a table of n rows, float64 and finite."""
+        """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""
         try:
-            raw = self.function(rows)
+            raw = self.function(self.arrange(rows))
         except (ClarysageError, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -58,15 +59,14 @@ class Predictor:
 
     def arrange(self, X: Any) -> Any:
         """X with its columns in the order the model was fitted on, where both know names."""
-        labels = getattr(X, "column_names", None) or getattr(X, "columns", None)
-        if self.feature_names is None or labels is None or list(labels) == list(self.feature_names):
+        labels = labels_of(X)
+        if self.feature_names is None or labels is None or labels == self.feature_names:
             return X
         names = [str(label) for label in labels]
-        if len(names) == len(self.feature_names) and all(map(_same_name, names, self.feature_names)):
-            return X
-        missing = [name for name in self.feature_names if name not in names]
-        extra = [name for name in names if name not in self.feature_names]
-        if missing or extra:
+        order = _order(names, self.feature_names)
+        if order is None:
+            missing = [name for name in self.feature_names if name not in names]
+            extra = [name for name in names if name not in self.feature_names]
             what = "; ".join(
                 f"{word} {', '.join(map(repr, found[:5]))}"
                 for word, found in (("no", missing), ("extra", extra))
@@ -74,15 +74,19 @@ class Predictor:
             )
             raise InputError("X", got=f"columns that differ from those {self.name} was fitted on: {what}",
                              wanted="the model's columns, in any order")  # fmt: skip
-        order = [labels[names.index(name)] for name in self.feature_names]
-        return X[order] if type(X).__module__.startswith("pandas") else X.select(order)
+        if order == sorted(order):
+            return X
+        wanted = [labels[place] for place in order]
+        return X[wanted] if container_of(X) == "pandas" else X.select(wanted)
 
     def bind(self, schema: Schema) -> BoundPredictor:
         """The predictor for rows of codes of the given columns."""
-        if self.container == "numpy" and not schema.is_number.all():
+        if not self.containers or schema.container in self.containers:
             return BoundPredictor(self, schema)
-        labels = self.feature_names if schema.labels is None and self.container == "pandas" else None
-        return BoundPredictor(self, schema.handed_as(self.container, labels))
+        if self.containers[0] == "numpy" and not schema.is_number.all():
+            return BoundPredictor(self, schema)  # text has no place in an array of numbers; the model may yet know it
+        labels = self.feature_names if schema.labels is None else None
+        return BoundPredictor(self, schema.handed_as(self.containers[0], labels))
 
 
 @dataclass(frozen=True)
@@ -130,55 +134,21 @@ class BoundPredictor:
         )  # fmt: skip
 
 
-def _same_name(name: str, fitted: str) -> bool:
-    """Whether a column is the fitted one; LightGBM spells blanks and signs in names as underscores."""
-    return name == fitted or re.sub(r"\W", "_", name) == re.sub(r"\W", "_", fitted)
+def _order(names: list[str], fitted: tuple[str, ...]) -> list[int] | None:
+    """Places of the fitted columns among ``names``; None where there are others or fewer.
 
-
-def linked(function: Callable[[Any], Any], output: str | None) -> Callable[[Any], Any]:
-    """The function with "sigmoid" or "softmax" applied to what it returns."""
-    links: dict[str | None, Callable[[Any], Callable[[Any], Any]]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}
-    return links[output](function) if output in links else function
-
-
-@dataclass(frozen=True)
-class _Sigmoid:
-    function: Callable[[Any], Any]
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        positive = expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(len(rows), -1)
-        if positive.shape[1] != 1:
-            raise ModelError(
-                "output", got=f"sigmoid for {positive.shape[1]} logits a row", wanted="one", hint='"softmax"'
-            )
-        return np.column_stack([1 - positive, positive])
-
-
-@dataclass(frozen=True)
-class _Softmax:
-    function: Callable[[Any], Any]
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        logits = np.asarray(self.function(rows), dtype=np.float64).reshape(len(rows), -1)
-        if logits.shape[1] < 2:
-            raise ModelError("output", got="softmax for one logit a row", wanted="two or more", hint='output="sigmoid"')
-        return np.asarray(softmax(logits, axis=1))
-
-
-@dataclass(frozen=True)
-class Votes:
-    """Labels that a classifier without probabilities returns, as one-hot rows."""
-
-    function: Callable[[Any], Any]
-    classes: tuple[Any, ...]
-
-    def __call__(self, rows: Any) -> np.ndarray:
-        labels = np.asarray(self.function(rows))
-        return np.asarray(labels.reshape(-1, 1) == np.asarray(self.classes).reshape(1, -1), dtype=np.float64)
+    Where the names themselves differ, they are compared as LightGBM spells them: with _ for blanks and signs.
+    """
+    for spelled in (str, lambda name: re.sub(r"\W", "_", name)):
+        place = {spelled(name): j for j, name in enumerate(names)}
+        wanted = [spelled(name) for name in fitted]
+        if len(place) == len(names) and sorted(place) == sorted(wanted):
+            return [place[name] for name in wanted]
+    return None
 
 
 def _failure(name: str, error: Exception) -> ModelError:
-    text = " ".join(str(error).split())[:300]
+    text = " ".join(str(error).split())[:300].rstrip(".")
     if type(error).__name__ == "NotFittedError":
         return ModelError(
             "model", got=f"{name}, which is not fitted", wanted="a fitted model", hint="model.fit(...) first"
@@ -217,9 +187,3 @@ def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
             "model", got=f"NaN or infinity from {name} for {bad} of {n_rows} rows", wanted="finite numbers"
         )
     return outputs
-
-
-def unknown_output(name: str, output: str) -> InputError:
-    """The error for an ``output`` that a model does not have."""
-    return InputError("output", got=f"{output!r}, which {name} does not have", wanted="a method of the model, such as "
-                      '"predict_proba", or "sigmoid" / "softmax"')  # fmt: skip

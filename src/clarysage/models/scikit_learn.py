@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import ModelError
-from clarysage.models.predictor import Predictor, Votes, linked, unknown_output
+from clarysage.models.methods import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
+from clarysage.models.predictor import Predictor
 from clarysage.structure.linear import LinearMap, Link
 
 # estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
@@ -20,71 +20,53 @@ LINKS: dict[str, Link] = {
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), "logistic"),
 }  # fmt: skip
 
+KNOWN = ("sklearn", "xgboost", "lightgbm")  # libraries whose estimators say whether they are fitted
 
-def from_estimator(model: Any, output: str | None) -> Predictor:
-    """A predictor from a fitted estimator: class probabilities of classifiers, predictions of the rest."""
-    name = type(model).__name__
+
+def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
+    """A predictor from a fitted estimator: class probabilities of classifiers, predictions of the rest.
+
+    A classifier without probabilities votes. ``known`` goes to :func:`from_methods`.
+    """
+    from sklearn.base import is_classifier, is_regressor
+
+    _check_fitted(model)
+    has_classes = is_classifier(model) or (hasattr(model, "predict_proba") and hasattr(model, "classes_"))
     names = getattr(model, "feature_names_in_", None)
-    common: dict[str, Any] = {
-        "name": name,
+    found = {
+        "values": CLASSIFIER if has_classes else REGRESSOR,
+        "classes": classes_of(model) if has_classes else None,
+        "task": "regression" if is_regressor(model) else None,
         "feature_names": None if names is None else tuple(map(str, names)),
-        "container": _container(model, names),
+        "containers": _containers(model, names),
+        "structure": _linear(model),
     }
-    if output is not None and output not in ("sigmoid", "softmax"):
-        if not callable(getattr(model, output, None)):
-            raise unknown_output(name, output)
-        is_proba = output == "predict_proba"
-        classes = _classes(model, name) if is_proba else None
-        return Predictor(getattr(model, output), task="classification" if is_proba else None, classes=classes, **common)
-    if not _is_classifier(model):
-        if not hasattr(model, "predict"):
-            raise ModelError("model", got=f"{name}, which has no predict method", wanted="a fitted model that predicts")
-        return Predictor(
-            linked(model.predict, output), task="classification" if output else "regression", structure=_linear(model),
-            **common,
-        )  # fmt: skip
-    classes = _classes(model, name)
-    if output is not None:
-        return Predictor(linked(model.decision_function, output), task="classification", classes=classes, **common)
-    if hasattr(model, "predict_proba"):
-        return Predictor(
-            model.predict_proba, task="classification", classes=classes, structure=_linear(model), **common
-        )
-    return Predictor(Votes(model.predict, classes), task="classification", classes=classes, hard=True, **common)
+    return from_methods(model, output, **{**found, **known})
 
 
-def _is_classifier(model: Any) -> bool:
-    from sklearn.base import is_classifier
+def _check_fitted(model: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
 
-    return bool(is_classifier(model)) or (hasattr(model, "predict_proba") and hasattr(model, "classes_"))
-
-
-def _classes(model: Any, name: str) -> tuple[Any, ...]:
+    if type(model).__module__.partition(".")[0] not in KNOWN or not hasattr(model, "fit"):
+        return  # an estimator of the user's own may keep what it learned under any name
     try:
-        classes = model.classes_
-    except AttributeError as error:
-        raise ModelError(
-            "model", got=f"{name}, which is not fitted", wanted="a fitted model", hint="model.fit(...) first"
-        ) from error
-    if isinstance(classes, list) and len(classes) and isinstance(classes[0], np.ndarray):
-        raise ModelError(
-            "model", got=f"{name} with {len(classes)} responses", wanted="a classifier of one response",
-            hint="one explanation a response, by a callable that returns its probabilities",
-        )  # fmt: skip
-    return tuple(np.asarray(classes).tolist())
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise unfitted(model) from error
 
 
-def _container(model: Any, names: Any) -> str | None:
-    """The table that the estimator was fitted on: a frame if it knows names, an array if scikit-learn's own."""
+def _containers(model: Any, names: Any) -> tuple[str, ...]:
+    """The tables that the estimator takes: frames if it knows names, arrays if it is scikit-learn's own."""
     if names is not None:
-        return "pandas"
+        return ("pandas", "polars")
     is_own = type(model).__module__.startswith("sklearn.") and hasattr(model, "n_features_in_")
-    return "numpy" if is_own and type(model).__name__ != "Pipeline" else None
+    return ("numpy",) if is_own and type(model).__name__ != "Pipeline" else ()
 
 
 def _linear(model: Any) -> LinearMap | None:
     link = LINKS.get(type(model).__name__)
-    if link is None or not type(model).__module__.startswith("sklearn.") or not hasattr(model, "coef_"):
+    if link is None or not type(model).__module__.startswith("sklearn.") or hasattr(model.coef_, "toarray"):
         return None
     coefficients = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
     if link == "logistic" and len(coefficients) > 1:

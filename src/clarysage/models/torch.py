@@ -1,13 +1,23 @@
-"""PyTorch modules: in eval mode, without gradients, and as they were afterwards."""
+"""PyTorch modules: in eval mode, without gradients, in batches, and as they were afterwards."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from clarysage.models.predictor import Predictor, linked, unknown_output
+from clarysage.errors import ModelError
+from clarysage.models.methods import LINKS, linked, unknown_output
+from clarysage.models.predictor import Predictor
+
+BATCH = 8192
+
+_one_at_a_time = RLock()  # threads share a module, and with it the mode it is in
 
 
 def from_module(model: Any, output: str | None) -> Predictor:
@@ -15,14 +25,11 @@ def from_module(model: Any, output: str | None) -> Predictor:
 
     A module does not say whether it returns logits: ``output="softmax"`` or "sigmoid" makes them probabilities.
     """
-    if output not in (None, "sigmoid", "softmax"):
-        raise unknown_output(type(model).__name__, output or "")
-    return Predictor(
-        linked(_Forward(model), output),
-        type(model).__name__,
-        task="classification" if output else None,
-        container="numpy",
-    )
+    name = type(model).__name__
+    if output not in (None, *LINKS):
+        raise unknown_output(name, output)
+    function = linked(_Forward(model), output)
+    return Predictor(function, name, task="classification" if output else None, containers=("numpy",))
 
 
 @dataclass(frozen=True)
@@ -32,15 +39,23 @@ class _Forward:
     def __call__(self, rows: Any) -> np.ndarray:
         import torch
 
-        weight = next((part for part in self.module.parameters() if part.is_floating_point()), None)
-        dtype = torch.float32 if weight is None else weight.dtype
-        device = "cpu" if weight is None else weight.device
-        training = [(part, part.training) for part in self.module.modules()]
-        self.module.eval()
-        try:
-            with torch.no_grad():
-                outputs = self.module(torch.as_tensor(np.asarray(rows, dtype=np.float64), dtype=dtype, device=device))
-        finally:
-            for part, was_training in training:
-                part.training = was_training
-        return np.asarray(outputs.detach().cpu().double().numpy())
+        parts = chain(self.module.parameters(), self.module.buffers())
+        weight = next((part for part in parts if part.is_floating_point()), torch.empty(0))
+        inputs = torch.tensor(np.asarray(rows, dtype=np.float64), dtype=weight.dtype)  # a copy, which it may write into
+        with _one_at_a_time, _evaluating(self.module), torch.no_grad():
+            outputs = [self.module(batch.to(weight.device)) for batch in inputs.split(BATCH)]
+        if not isinstance(outputs[0], torch.Tensor):
+            raise ModelError("model", got=f"a {type(outputs[0]).__name__} from {type(self.module).__name__}",
+                             wanted="one tensor", hint="a callable that picks one of the module's outputs")  # fmt: skip
+        return np.concatenate([part.detach().cpu().double().numpy() for part in outputs])
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode

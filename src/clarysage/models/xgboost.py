@@ -3,59 +3,63 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 
+from clarysage.errors import ModelError
+from clarysage.models.methods import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
+
+# objective -> the output to use, where the usual one is not probabilities
+BOOSTER = {"binary:logitraw": "sigmoid", "multi:softmax": "softmax"}
+WRAPPER = {"binary:logitraw": "sigmoid", "binary:hinge": "predict"}
 
 
 def from_wrapper(model: Any, output: str | None) -> Predictor:
     """A predictor from XGBClassifier, XGBRegressor and their kin, which honour best_iteration themselves."""
-    return from_estimator(model, output)
+    own = {"decision_function": partial(model.predict, output_margin=True)}
+    return from_estimator(model, output or WRAPPER.get(model.objective), own=own)
 
 
 def from_booster(model: Any, output: str | None) -> Predictor:
     """A predictor from a Booster, up to its best iteration, with probabilities for every classification objective."""
-    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+    try:
+        learner = json.loads(model.save_config())["learner"]
+    except ValueError as error:
+        raise unfitted(model) from error
+    objective = learner["objective"]["name"]
     is_classifier = objective.startswith(("binary:", "multi:"))
-    link = {"binary:logitraw": "sigmoid", "binary:hinge": "sigmoid", "multi:softmax": "softmax"}.get(objective, "")
+    returns: Values = "labels" if objective in ("binary:hinge", "multi:softmax") else "probabilities"
+    n_classes = max(int(learner["learner_model_param"]["num_class"]), 2)
     best = model.attr("best_iteration")
-    function = _Boosted(model, link, 0 if best is None else int(best) + 1)
-    predictor = Predictor(
-        function,
-        "Booster",
-        task="classification" if is_classifier else "regression",
+    boosted = _Boosted(model, 0 if best is None else int(best) + 1)
+    return from_methods(
+        model,
+        output or BOOSTER.get(objective),
+        values={"predict": returns if is_classifier else "numbers"},
+        own={"predict": boosted, "decision_function": partial(boosted, margin=True)},
+        classes=tuple(range(n_classes)) if is_classifier else None,
+        task="regression" if objective.startswith(("reg:", "count:")) else None,
         feature_names=tuple(model.feature_names) if model.feature_names else None,
+        containers=("pandas", "polars", "numpy"),
     )
-    if not is_classifier:
-        return predictor
-    groups = int(json.loads(model.save_config())["learner"]["learner_model_param"]["num_class"])
-    return replace(predictor, classes=tuple(range(max(groups, 2))))
 
 
 @dataclass(frozen=True)
 class _Boosted:
     booster: Any
-    link: str
     rounds: int
 
-    def __call__(self, rows: Any) -> np.ndarray:
+    def __call__(self, rows: Any, *, margin: bool = False) -> np.ndarray:
         import xgboost
 
-        options: dict[str, Any] = {"iteration_range": (0, self.rounds)}
-        if isinstance(rows, np.ndarray) and rows.dtype != object:
-            kind = "margin" if self.link else "value"
-            return self._linked(
-                self.booster.inplace_predict(rows, predict_type=kind, validate_features=False, **options)
-            )
+        width = self.booster.num_features()
+        if rows.shape[1] != width:  # XGBoost takes columns that are not there for missing
+            raise ModelError("X", got=f"{rows.shape[1]} columns", wanted=f"the {width} that the model was fitted on")
         data = xgboost.DMatrix(rows, enable_categorical=True)
-        return self._linked(self.booster.predict(data, output_margin=bool(self.link), **options))
-
-    def _linked(self, outputs: np.ndarray) -> np.ndarray:
-        if self.link == "sigmoid":
-            return np.asarray(expit(outputs))
-        return np.asarray(softmax(outputs, axis=1)) if self.link == "softmax" else outputs
+        options = {"iteration_range": (0, self.rounds), "validate_features": False}  # names were matched before
+        return np.asarray(self.booster.predict(data, output_margin=margin, **options))

@@ -24,16 +24,26 @@ REMOVALS: dict[str, Callable[[Any, Any, np.random.Generator], Removal]] = {
 def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Generator) -> Removal:
     """A removal by name, made of the background, or an object as it is."""
     if isinstance(removal, str):
-        name = removal.lower().replace("_", " ").strip()
-        if name not in REMOVALS:
-            known = ", ".join(map(repr, REMOVALS))
-            raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
-        return REMOVALS[name](background, weights, rng)
-    if hasattr(removal, "restrict"):
+        return REMOVALS[removal_name(removal)](background, weights, rng)
+    if hasattr(removal, "restrict") and not isinstance(removal, type):
         return removal  # type: ignore[no-any-return]
-    raise InputError(
-        "removal", got=f"{type(removal).__name__}", wanted="a name, or an object such as Marginal(X_train)"
-    )
+    got = f"the class {removal.__name__}" if isinstance(removal, type) else type(removal).__name__
+    raise InputError("removal", got=got, wanted="a name, or an object such as Marginal(X_train)")
 
 
-__all__ = ["REMOVALS", "Baseline", "Marginal", "ProductOfMarginals", "as_removal"]
+def removal_name(removal: str) -> str:
+    """The name in the table that is meant, whatever its case and joints.
+
+    Examples
+    --------
+    >>> removal_name("Product_of_marginals")
+    'product of marginals'
+    """
+    name = removal.lower().replace("_", " ").replace("-", " ").strip()
+    if name in REMOVALS:
+        return name
+    known = ", ".join(map(repr, REMOVALS))
+    raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
+
+
+__all__ = ["REMOVALS", "Baseline", "Marginal", "ProductOfMarginals", "as_removal", "removal_name"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,9 @@ from clarysage.errors import InputError
 from clarysage.models import BoundPredictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.removal.marginal import bound_to
-from clarysage.tables import read_weights
+from clarysage.tables import Categories, Schema, as_table, container_of, labels_of, read_weights
+
+VALUES = "baseline values"
 
 
 @dataclass(frozen=True)
@@ -37,46 +39,52 @@ class Baseline:
     name: str = "baseline"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        rows = X if self.background is None else self.background
-        given = self._given(X)
-        schema, bound = bound_to(predictor, X, rows if given is None else given, self.memory_limit)
+        X = as_table(X, "X")
+        given = self._given(X, getattr(predictor, "feature_names", None))
+        rows, argument = (X, "X") if self.background is None else (self.background, "background")
+        if given is not None:
+            rows, argument = given, VALUES
+        schema, bound = bound_to(predictor, X, rows, self.memory_limit, argument)
+        row = schema.encode(rows, argument)
         if given is None:
-            background = schema.encode(rows, "background")
-            mass = read_weights(self.weights, rows, len(background), "background weights")
-            row = self._summary(background, mass, schema.is_number)
-        else:
-            row = schema.encode(given, "baseline values")
+            row = self._summary(
+                row, read_weights(self.weights, rows, len(row), "background weights", "background"), schema
+            )
         bound = BoundPredictor(bound.predictor, bound.schema.widened(row), memory_limit=self.memory_limit)
         return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
 
-    def _given(self, X: Any) -> Any:
+    def _given(self, X: Any, names: Sequence[str] | None) -> Any:
         """The values as a one-row table, or None where they are to be computed."""
         if isinstance(self.values, str):
             if self.values not in ("mean", "median", "mode"):
-                raise InputError("baseline values", got=f"{self.values!r}", wanted='"mean", "median", "mode" or values')
+                raise InputError(VALUES, got=f"{self.values!r}", wanted='"mean", "median", "mode" or values')
             return None
         if isinstance(self.values, Mapping):
-            import pandas as pd
-
-            return pd.DataFrame({name: [value] for name, value in self.values.items()})
-        if hasattr(self.values, "columns") or hasattr(self.values, "column_names"):
-            row = self.values
-        else:
-            row = np.asarray(self.values)
-            row = row.reshape(1, -1) if row.ndim <= 1 else row
+            return _one_row(self.values, X, names)
+        row = self.values
+        if container_of(row) == "numpy":
+            row = np.asarray(row, dtype=object if isinstance(row, (list, tuple)) else None)
+            row = as_table(row.reshape(1, -1).tolist() if row.ndim <= 1 else row, VALUES)
         if row.shape[0] != 1:
-            raise InputError("baseline values", got=f"{row.shape[0]} rows", wanted="one row, one value a column",
+            raise InputError(VALUES, got=f"{row.shape[0]} rows", wanted="one row, one value a column",
                              hint="removal=Marginal(rows) to average over several")  # fmt: skip
         return row
 
-    def _summary(self, background: np.ndarray, mass: np.ndarray, is_number: np.ndarray) -> np.ndarray:
-        columns = [self._of_column(background[:, j], mass, bool(is_number[j])) for j in range(background.shape[1])]
-        return np.array([columns])
+    def _summary(self, background: np.ndarray, mass: np.ndarray, schema: Schema) -> np.ndarray:
+        row = []
+        for codes, column, name in zip(background.T, schema.columns, schema.names, strict=True):
+            if self.values != "mode" and isinstance(column, Categories) and column.holds_numbers:
+                raise InputError(
+                    "background", got=f"numbers in column {name!r} that are no numeric column, or integers beyond 2^53",
+                    wanted=f"a numeric column, for the {self.values}", hint='removal=Baseline("mode")',
+                )  # fmt: skip
+            row.append(self._of_column(codes, mass, column.is_number))
+        return np.array([row])
 
     def _of_column(self, codes: np.ndarray, mass: np.ndarray, is_number: bool) -> float:
-        present = ~np.isnan(codes)
+        present = ~np.isnan(codes) & (mass > 0)
         if not present.any():
-            return float("nan")
+            return float(codes[0])  # missing, in the column's own way
         codes, mass = codes[present], mass[present]
         if not is_number or self.values == "mode":
             distinct, place = np.unique(codes, return_inverse=True)
@@ -87,3 +95,17 @@ class Baseline:
         running = np.cumsum(mass[order]) / mass.sum()
         low, high = np.searchsorted(running, [0.5 - 1e-12, 0.5 + 1e-12])
         return float((codes[order[low]] + codes[order[min(high, len(codes) - 1)]]) / 2)
+
+
+def _one_row(values: Mapping[Any, Any], X: Any, names: Sequence[str] | None) -> Any:
+    """A mapping of names to values as a one-row table, in the model's order where X has no names to go by."""
+    import pandas as pd
+
+    row = pd.DataFrame({name: [value] for name, value in values.items()})
+    if labels_of(X) is not None:
+        return row
+    wanted = list(names or (f"x{i}" for i in range(X.shape[1])))
+    if sorted(map(str, values)) != sorted(wanted):
+        raise InputError(VALUES, got=f"values for {', '.join(map(repr, values))}",
+                         wanted=f"one for each of {', '.join(map(repr, wanted[:8]))}")  # fmt: skip
+    return row[wanted]

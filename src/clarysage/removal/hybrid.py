@@ -12,6 +12,7 @@ from clarysage.structure.linear import LinearMap
 from clarysage.tables import Schema
 
 SELF_CHECK_ROWS = 256
+COALITIONS_AT_ONCE = 4096  # whose masks are held at once
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class HybridModel:
         return self.predictor(x)
 
     def empty(self) -> np.ndarray:
-        return np.asarray((self.predictor(self.background) * self.mass[:, None]).sum(axis=0))
+        return self._mean_in_parts(self.background[0], np.zeros(self.background.shape[1], dtype=bool))
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
@@ -56,35 +57,41 @@ class HybridModel:
         return np.concatenate(parts)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        steps = int(arrivals.max())
         if self.structure is not None:
             return self.structure.walk(x, self.background, self.mass, arrivals)
-        inner = np.arange(1, steps)
-        example = np.repeat(np.arange(len(x)), steps - 1)
-        at_once = 4096  # coalitions whose masks are held at once
+        inner = np.arange(1, int(arrivals.max()))
+        at_once = max(1, COALITIONS_AT_ONCE // len(inner))
         parts = []
-        for start in range(0, len(example), at_once):
-            chosen = example[start : start + at_once]
-            step = np.resize(inner, len(x) * (steps - 1))[start : start + at_once]
-            parts.append(self.predict(x[chosen], arrivals[chosen] <= step[:, None], rng))
-        outputs = np.concatenate(parts) if parts else np.empty((0, 1))
-        return outputs.reshape(len(x), steps - 1, -1)
+        for start in range(0, len(x), at_once):
+            rows = slice(start, start + at_once)
+            kept = arrivals[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
+            shown = np.repeat(x[rows], len(inner), axis=0)
+            parts.append(self.predict(shown, kept.reshape(shown.shape), rng))
+        return np.concatenate(parts).reshape(len(x), len(inner), -1)
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        if self.structure is not None:
+            return self.structure.predict(x, self.background, self.mass, kept)
         m, d = self.background.shape
         rows = np.where(kept[:, None, :], x[:, None, :], self.background)  # (n, m, d)
         outputs = self.predictor(rows.reshape(-1, d)).reshape(len(x), m, -1)
-        return np.asarray(np.einsum("nbk,b->nk", outputs, self.mass))
+        first = outputs[:, 0]  # a mean of equal predictions is to be that prediction to the last bit
+        return np.asarray(first + _weighted(outputs - first[:, None], self.mass))
 
     def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """One f_S(x) over a background larger than a call of the model."""
         size = self.predictor.rows_per_call
-        total: np.ndarray | float = 0.0
+        first = excess = np.zeros(1)
         for start in range(0, len(self.background), size):
-            part = self.background[start : start + size]
-            outputs = self.predictor(np.where(kept, x, part))
-            total = total + (outputs * self.mass[start : start + size, None]).sum(axis=0)
-        return np.asarray(total)
+            outputs = self.predictor(np.where(kept, x, self.background[start : start + size]))
+            first = outputs[0] if start == 0 else first
+            excess = excess + _weighted((outputs - first)[None], self.mass[start : start + size])[0]
+        return np.asarray(first + excess)
+
+
+def _weighted(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Sums of (n, m, k) over m by mass: the one way to add, so that a feature without effect has exactly none."""
+    return np.asarray(np.einsum("nbk,b->nk", outputs, mass))
 
 
 def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> HybridModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from clarysage.errors import InputError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.tables import Schema, read_weights, schema_of
@@ -41,14 +42,20 @@ class Marginal:
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
-        mass = read_weights(self.weights, self.background, len(rows), "background weights")
+        mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
         kept = mass > 0
         return hybrid_model(bound, rows[kept], mass[kept], schema.encode(X, "X"))
 
 
-def bound_to(predictor: Any, X: Any, background: Any, memory_limit: float) -> tuple[Schema, BoundPredictor]:
+def bound_to(
+    predictor: Any, X: Any, background: Any, memory_limit: float, argument: str = "background"
+) -> tuple[Schema, BoundPredictor]:
     """The joint columns of X and background, and the predictor bound to them."""
+    if not isinstance(memory_limit, (int, float)) or not memory_limit > 0:
+        raise InputError("memory_limit", got=f"{memory_limit!r}", wanted="a positive number of bytes", hint="1e9")
+    if background is None:
+        raise InputError(argument, got="None", wanted="a table of rows with the columns of X")
     f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)
-    schema = schema_of(X, background)
+    schema = schema_of(X, background, argument=argument, names=f.feature_names or ())
     bound = f.bind(schema)
     return schema, BoundPredictor(bound.predictor, bound.schema, memory_limit=memory_limit)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.errors import InputError
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.removal.marginal import bound_to
 from clarysage.tables import read_weights
@@ -18,26 +19,33 @@ class ProductOfMarginals:
 
     .. math:: q(x_{\bar S} | x_S) = \prod_{i \notin S} p(x_i)
 
-    The columns of the background are shuffled apart once, with ``rng``; the rows so made are then fixed, so that every
-    estimator sees the same game.
+    The columns of the background are shuffled apart once, with the seed or Generator ``rng``; the rows so made are then
+    fixed, so that every estimator sees the same game.
     """
 
     background: Any
     weights: Any = None
-    rng: Any = None
+    rng: Any = 0
     memory_limit: float = 1e9
     name: str = "product of marginals"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        rng = np.random.default_rng(self.rng)
+        rng = _generator(self.rng)
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
         m = len(rows)
-        mass = read_weights(self.weights, self.background, m, "background weights")
+        mass = read_weights(self.weights, self.background, m, "background weights", "background")
         apart = np.empty_like(rows)
         for j in range(rows.shape[1]):
             apart[:, j] = rows[_shuffled(mass, rng), j]
         return hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise InputError("rng", got=f"{rng!r}", wanted="a seed, or a numpy Generator") from error
 
 
 def _shuffled(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The kinds of table: how each names its columns, and how one kind becomes another."""
+"""The kinds of table that users hand in, checked at the door."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import numpy as np
 
 from clarysage.errors import InputError
 
+FRAMES = {("pandas", "DataFrame"): "pandas", ("polars", "DataFrame"): "polars", ("pyarrow", "Table"): "pyarrow"}
 CELLS_OF_SPARSE = 200_000_000  # a sparse matrix is filled in up to this many cells (1.6 GB)
 
 
 def container_of(table: Any) -> str:
-    """Which kind a table is: 'numpy', 'pandas', 'polars' or 'pyarrow', by the name of its type."""
-    root = type(table).__module__.partition(".")[0]
-    kind = type(table).__name__
-    if (root, kind) in {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}:
-        return root
-    return "numpy"
+    """Which kind a table is: 'numpy', 'pandas', 'polars' or 'pyarrow', by the names of its types."""
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(table).__mro__)
+    return next((FRAMES[kind] for kind in kinds if kind in FRAMES), "numpy")
 
 
 def as_table(table: Any, argument: str) -> Any:
@@ -31,7 +29,7 @@ def as_table(table: Any, argument: str) -> Any:
         return as_table(table.collect(), argument)
     if kind == "RecordBatch":
         return as_table(sys.modules["pyarrow"].Table.from_batches([table]), argument)
-    if kind.startswith(("csr_", "csc_", "coo_", "lil_", "dok_", "bsr_", "dia_")):
+    if hasattr(table, "toarray") and hasattr(table, "nnz"):
         return _filled(table, argument)
     array = _as_array(table, argument)
     _check_array(array, argument)
@@ -46,89 +44,43 @@ def labels_of(table: Any) -> tuple[Any, ...] | None:
     return tuple(table.column_names) if kind == "pyarrow" else tuple(table.columns)
 
 
-def same_container(tables: list[Any]) -> list[Any]:
-    """The tables in one kind: that of all, or pandas where kinds differ (arrays take the labels of the frames)."""
-    kinds = {container_of(table) for table in tables}
-    if len(kinds) == 1:
-        return tables
-    labels = next(labels_of(table) for table in tables if labels_of(table) is not None)
-    return [as_pandas(table, labels) for table in tables]
-
-
-def as_pandas(table: Any, labels: tuple[Any, ...] | None = None) -> Any:
-    """The table as a pandas DataFrame, with the given labels where it has none."""
-    import pandas as pd
-
-    kind = container_of(table)
-    if kind == "pandas":
-        return table
-    if kind == "numpy":
-        return pd.DataFrame(table, columns=None if labels is None else list(labels))
-    if kind == "pyarrow":
-        return table.to_pandas()
-    columns = {name: pd.Series(table[name].to_numpy(), dtype=_pandas_dtype(table[name])) for name in table.columns}
-    return pd.DataFrame(columns)
-
-
-def as_polars(frame: Any) -> Any:
-    """A pandas or polars frame as a polars one."""
-    if container_of(frame) == "polars":
-        return frame
-    import polars as pl
-
-    plain = {str(name): cells.astype(object).where(cells.notna(), None).tolist() for name, cells in frame.items()}
-    return pl.DataFrame(plain)
-
-
-def _pandas_dtype(column: Any) -> Any:
-    """How a polars column is best kept in pandas where numpy alone would lose nulls or categories."""
-    import pandas as pd
-
-    name = str(column.dtype)
-    if name.startswith(("Categorical", "Enum")):
-        return pd.CategoricalDtype(column.cat.get_categories().to_list())
-    if column.null_count() and name.startswith(("Int", "UInt")):
-        return name
-    if column.null_count() and name == "Boolean":
-        return "boolean"
-    return None
-
-
 def _filled(table: Any, argument: str) -> np.ndarray:
-    cells = int(table.shape[0]) * int(table.shape[1])
-    if cells > CELLS_OF_SPARSE:
+    if len(table.shape) == 2 and table.shape[0] * table.shape[1] > CELLS_OF_SPARSE:
         raise InputError(
             argument,
             got=f"a sparse matrix of {table.shape[0]:,} x {table.shape[1]:,} cells",
             wanted=f"at most {CELLS_OF_SPARSE:,} cells once filled in",
             hint="fewer rows, or fewer columns",
         )
-    return np.asarray(table.toarray())
+    return np.asarray(as_table(table.toarray(), argument))
 
 
 def _as_array(table: Any, argument: str) -> np.ndarray:
     if isinstance(table, np.ma.MaskedArray):
-        return np.ma.filled(table.astype(np.float64), np.nan)
-    if table is None or isinstance(table, (str, bytes, dict, set)) or np.isscalar(table):
-        raise InputError(
-            argument,
-            got=f"{type(table).__name__}",
-            wanted="a table: an array or list of rows, a pandas or polars DataFrame, or a pyarrow Table",
-        )
+        return np.asarray(np.ma.filled(table.astype(np.float64), np.nan))
     if type(table).__module__.startswith("torch"):
         table = table.detach().cpu()
     try:
         array = np.asarray(table)
     except (ValueError, TypeError) as error:
         raise InputError(argument, got=f"rows of unequal length ({error})", wanted="a table") from error
-    if array.dtype.kind == "U" and isinstance(table, list) and _mixes_kinds(table):
-        return np.asarray(table, dtype=object)
+    if array.ndim == 0 or isinstance(table, (dict, set)):
+        raise InputError(
+            argument,
+            got=f"{type(table).__name__}",
+            wanted="a table: an array or list of rows, a pandas or polars DataFrame, or a pyarrow Table",
+        )
+    return array if isinstance(table, np.ndarray) else _with_kinds_kept(array, table)
+
+
+def _with_kinds_kept(array: np.ndarray, table: Any) -> np.ndarray:
+    """The array of a list of rows, without what numpy makes of a mixture: numbers as text, None as an object."""
+    if array.dtype.kind in "US":
+        cells = np.asarray(table, dtype=object)
+        return array if all(isinstance(cell, (str, bytes)) for cell in cells.ravel()) else cells
+    if array.dtype == object and all(cell is None or isinstance(cell, (int, float)) for cell in array.ravel()):
+        return array.astype(np.float64)
     return array
-
-
-def _mixes_kinds(rows: list[Any]) -> bool:
-    """Whether a list of rows holds numbers beside strings, which numpy would all turn into strings."""
-    return any(not isinstance(cell, str) for row in rows if isinstance(row, (list, tuple)) for cell in row)
 
 
 def _check_array(array: np.ndarray, argument: str) -> None:
@@ -153,8 +105,8 @@ def _check_array(array: np.ndarray, argument: str) -> None:
 
 
 def _check_frame(table: Any, argument: str) -> None:
-    labels = labels_of(table) or ()
-    repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
+    names = [str(label) for label in labels_of(table) or ()]
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
         raise InputError(
             argument,
@@ -162,6 +114,8 @@ def _check_frame(table: Any, argument: str) -> None:
             wanted="distinct column names",
             hint=f"renaming the columns of {argument}",
         )
+    if container_of(table) == "pandas" and any(dtype.kind == "c" for dtype in table.dtypes):
+        raise InputError(argument, got="complex numbers", wanted="real numbers", hint="their real parts")
     _check_extent(table.shape, argument)
 
 

@@ -1,31 +1,41 @@
-"""The columns of a run: their names, their dtypes, and rows of codes for each table that has them."""
+"""What the columns of a run are: names, dtypes and dictionaries shared by X and background; codes for their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.tables.columns import BACKENDS, Column, Numbers, NumpyCells, column_of, widened
-from clarysage.tables.containers import as_pandas, as_polars, as_table, container_of, labels_of, same_container
+from clarysage.tables.cells import Backend, backend
+from clarysage.tables.cells.common import EXACT_INTEGERS, common_dtype
+from clarysage.tables.cells.numpy import holds
+from clarysage.tables.columns import Column, Numbers, column_of
+from clarysage.tables.containers import as_table, container_of, labels_of
 
-INLINE_FLOAT = np.dtype(np.float64)
+FLOAT = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
 class Schema:
     """What the columns of a run are, shared by X and background.
 
-    ``container`` is the kind of table that the model gets: the kind the user handed in, unless the model wants another.
+    Attributes
+    ----------
+    container : the kind of table that the model gets: the kind the user handed in, unless the model wants another
+    labels : column labels, None where no table has any
+    columns : how cells become codes
+    handed : how codes become the cells that the model gets
+    header : what its tables say of their columns beside the cells, such as an index of names
     """
 
     container: str
     labels: tuple[Any, ...] | None
     columns: tuple[Column, ...]
-    arrow: Any = None
+    handed: tuple[Column, ...]
+    header: Any = None
 
     @property
     def width(self) -> int:
@@ -34,9 +44,7 @@ class Schema:
     @property
     def names(self) -> tuple[str, ...]:
         """Column names as text; x0, x1, ... where the tables have none."""
-        if self.labels is None:
-            return tuple(f"x{i}" for i in range(self.width))
-        return tuple(str(label) for label in self.labels)
+        return _names(self.labels, self.width)
 
     @property
     def is_number(self) -> np.ndarray:
@@ -45,96 +53,48 @@ class Schema:
 
     def encode(self, table: Any, argument: str) -> np.ndarray:
         """Rows of codes, float64 (n, d), of a table that :func:`schema_of` has seen."""
-        table = _matched(as_table(table, argument), self.labels, argument, self.width)
-        if self._is_plain and container_of(table) == "numpy" and table.dtype.kind in "biuf":
-            return np.array(table, dtype=np.float64, order="C")
-        if container_of(table) != self._inner:
-            table = as_pandas(table, self.labels) if self._inner == "pandas" else np.asarray(table)
-        cells = _columns(table)
-        codes = np.empty((len(cells[0]), self.width))
+        table = as_table(table, argument)
+        if _block_dtype(self.columns) is not None and container_of(table) == "numpy" and table.dtype.kind in "biuf":
+            _order(table, self.labels, argument, self.width)
+            return np.array(table, dtype=FLOAT, order="C")
+        cells = _cells(table, self.labels, argument, self.columns[0].backend, self.width)
+        codes = np.empty((table.shape[0], self.width))
         for place, column in enumerate(self.columns):
             try:
                 codes[:, place] = column.encode(cells[place])
             except KeyError as error:
                 raise InputError(
-                    argument,
-                    got=f"the value {error.args[0]!r} in column {self.names[place]!r}",
+                    argument, got=f"the value {error.args[0]!r} in column {self.names[place]!r}",
                     wanted="values that occur in X or background",
-                ) from error
+                ) from error  # fmt: skip
         return codes
 
     def decode(self, codes: np.ndarray) -> Any:
         """The table that the model gets for rows of codes; freshly made, so the model may write into it."""
-        if self.container == "numpy":
-            return self._array(codes)
-        frame = self._polars(codes) if self._inner == "polars" else self._pandas(codes)
-        if self.container == "pandas":
-            return as_pandas(frame)
-        if self.container == "polars":
-            return as_polars(frame)
-        import pyarrow as pa
-
-        return pa.Table.from_pandas(frame, schema=self.arrow, preserve_index=False)
+        library, dtype = self.handed[0].backend, _block_dtype(self.handed)
+        if dtype is not None:  # one array, which models read fastest
+            return library.table(backend("numpy").from_float(codes, dtype), self.header)
+        return library.table([column.decode(codes[:, j]) for j, column in enumerate(self.handed)], self.header)
 
     def widened(self, codes: np.ndarray) -> Schema:
         """The schema, able to hold these codes too (a mean of whole numbers needs a float column)."""
-        columns = tuple(widened(column, codes[:, j]) for j, column in enumerate(self.columns))
-        return self if columns == self.columns else replace(self, columns=columns, arrow=None)
-
-    def arranged(self, order: Sequence[int]) -> Schema:
-        """The same columns in another order."""
-        labels = None if self.labels is None else tuple(self.labels[j] for j in order)
-        arrow = None
-        if self.arrow is not None:
-            import pyarrow as pa
-
-            arrow = pa.schema([self.arrow.field(j) for j in order])
-        return replace(self, labels=labels, columns=tuple(self.columns[j] for j in order), arrow=arrow)
+        return replace(self, handed=tuple(column.widened(codes[:, j]) for j, column in enumerate(self.handed)))
 
     def handed_as(self, container: str | None, labels: Sequence[str] | None = None) -> Schema:
         """The schema for a model that wants its rows as arrays ('numpy') or as pandas frames."""
         if container is None or container == self.container:
             return self
-        return replace(self, container=container, labels=tuple(labels) if labels is not None else self.labels)
-
-    @property
-    def _inner(self) -> str:
-        """The kind of table that the columns decode into: numpy, pandas or polars."""
-        return next(name for name, backend in BACKENDS.items() if backend is self.columns[0].backend)
-
-    @property
-    def _is_plain(self) -> bool:
-        return all(isinstance(column, Numbers) and isinstance(column.backend, NumpyCells) for column in self.columns)
-
-    def _array(self, codes: np.ndarray) -> np.ndarray:
-        if all(column.is_number for column in self.columns):
-            dtypes = {column.dtype for column in self.columns if isinstance(column, Numbers)}
-            dtype = dtypes.pop() if len(dtypes) == 1 else INLINE_FLOAT
-            return codes.astype(dtype if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else INLINE_FLOAT)
-        rows = np.empty(codes.shape, dtype=object)
-        for j, column in enumerate(self.columns):
-            rows[:, j] = np.asarray(column.decode(codes[:, j]), dtype=object)
-        return rows
-
-    def _pandas(self, codes: np.ndarray) -> Any:
-        import pandas as pd
-
-        labels = list(self.labels) if self.labels is not None else list(self.names)
-        if all(isinstance(column, Numbers) and column.dtype == INLINE_FLOAT for column in self.columns):
-            return pd.DataFrame(codes.copy(), columns=labels)
-        frame = pd.DataFrame({j: column.decode(codes[:, j]) for j, column in enumerate(self.columns)})
-        frame.columns = pd.Index(labels)
-        return frame
-
-    def _polars(self, codes: np.ndarray) -> Any:
-        import polars as pl
-
-        names = self.names
-        return pl.DataFrame([column.decode(codes[:, j]).alias(names[j]) for j, column in enumerate(self.columns)])
+        library = backend(container)
+        handed = tuple(column.handed_to(library) for column in self.handed)
+        labels = self.labels if labels is None else tuple(labels)
+        return replace(self, container=container, labels=labels, handed=handed, header=_names(labels, self.width))
 
 
-def schema_of(X: Any, background: Any = None, *, feature_names: Sequence[str] | None = None) -> Schema:
+def schema_of(X: Any, background: Any = None, *, argument: str = "background", names: Sequence[str] = ()) -> Schema:
     """The columns of X and background together; names matched, dtypes joined, dictionaries made.
+
+    X leads: the model gets the kind of table that X is, in X's dtypes where they hold every cell of both. ``names`` are
+    those of the model, by which a background with names is put in order where X has none.
 
     Examples
     --------
@@ -144,79 +104,100 @@ def schema_of(X: Any, background: Any = None, *, feature_names: Sequence[str] | 
     >>> schema.encode([[5, 6]], "X")
     array([[5., 6.]])
     """
-    X = as_table(X, "X")
-    parts = {"X": X}
+    parts = {"X": as_table(X, "X")}
     if background is not None:
-        parts["background"] = _matched(as_table(background, "background"), labels_of(X), "background", X.shape[1])
-    labels = labels_of(X) or labels_of(parts.get("background", X))
-    container, arrow = container_of(X), None
-    if container == "pyarrow":
-        arrow = X.schema
-    tables = same_container([as_pandas(part) if container_of(part) == "pyarrow" else part for part in parts.values()])
-    inner = container_of(tables[0])
-    if container == "numpy" and inner != "numpy":
-        container = inner  # an array beside a named table takes its names
-    names = _given_names(feature_names, labels, X.shape[1])
-    columns = _plain_columns(tables) if inner == "numpy" else None
-    if columns is None:
-        cells = [_columns(table) for table in tables]
-        columns = tuple(
-            column_of(BACKENDS[inner], dict(zip(parts, [part[j] for part in cells], strict=True)), names[j])
-            for j in range(X.shape[1])
-        )
-    if arrow is not None and inner == "pandas" and len(parts) > 1 and container_of(parts["background"]) != "pyarrow":
-        arrow = None
-    return Schema(container, labels, columns, arrow)
+        parts[argument] = as_table(background, argument)
+    lead = next((table for table in parts.values() if labels_of(table) is not None), parts["X"])
+    labels, width = labels_of(lead), int(parts["X"].shape[1])
+    if lead is not parts["X"] and labels is not None and sorted(map(str, labels)) == sorted(names):
+        labels = tuple(names)
+    parts = _in_one_dtype(dict(sorted(parts.items(), key=lambda part: part[1] is not lead)))
+    library, order = backend(container_of(lead)), _order(lead, labels, argument, width)
+    columns = _one_for_all(list(parts.values()), labels, argument, width) or _joined(parts, labels, library, width)
+    return Schema(container_of(lead), labels, columns, columns, library.header(lead, order))
 
 
-def _plain_columns(tables: list[np.ndarray]) -> tuple[Column, ...] | None:
-    """Columns of all-numeric arrays, without a look at each (None where there is text or a huge integer)."""
-    if any(table.dtype.kind not in "biuf" for table in tables):
+def _in_one_dtype(parts: dict[str, Any]) -> dict[str, Any]:
+    """The tables, with those that are arrays of numbers in the first dtype that holds them all."""
+    if not _are_numeric_arrays(parts.values()):
+        return parts
+    dtypes = [table.dtype for table in parts.values()]
+    try:
+        dtype = common_dtype(list(parts.values()), [*dtypes, np.result_type(*dtypes), FLOAT], holds)
+    except TypeError as error:
+        raise InputError(
+            " and ".join(parts), got=f"integers beyond 2^53 beside fractions ({error})", wanted="one dtype for both"
+        ) from error
+    return {argument: table.astype(dtype, copy=False) for argument, table in parts.items()}
+
+
+def _one_for_all(tables: list[Any], labels: Any, argument: str, width: int) -> tuple[Column, ...] | None:
+    """The columns of arrays of numbers, all alike, without a look at each; None where that will not do."""
+    if not _are_numeric_arrays(tables):
         return None
-    dtype = np.result_type(*(table.dtype for table in tables))
-    if dtype.kind in "iu" and any(np.abs(table.astype(np.float64)).max() >= 2**53 for table in tables):
+    for table in tables:
+        _order(table, labels, argument, width)
+        if table.dtype.kind in "iu" and np.abs(table.astype(FLOAT)).max() > EXACT_INTEGERS:
+            return None
+    missing = any(table.dtype.kind == "f" and bool(np.isnan(table).any()) for table in tables)
+    return (Numbers(backend("numpy"), tables[0].dtype, missing),) * width
+
+
+def _joined(parts: dict[str, Any], labels: Any, library: Backend, width: int) -> tuple[Column, ...]:
+    cells = {argument: _cells(table, labels, argument, library, width) for argument, table in parts.items()}
+    by_column = [{argument: columns[j] for argument, columns in cells.items()} for j in range(width)]
+    return tuple(map(column_of, [library] * width, by_column, _names(labels, width)))
+
+
+def _are_numeric_arrays(tables: Iterable[Any]) -> bool:
+    return all(container_of(table) == "numpy" and table.dtype.kind in "biuf" for table in tables)
+
+
+def _block_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
+    """The numpy dtype of a single array that can hold all the columns, if there is one."""
+    if not all(isinstance(column, Numbers) for column in columns):
         return None
-    column = Numbers(BACKENDS["numpy"], dtype)
-    return (column,) * int(tables[0].shape[1])
+    dtypes = {column.dtype for column in columns if isinstance(column, Numbers)}
+    if len(dtypes) == 1:
+        return next((dtype for dtype in dtypes if isinstance(dtype, np.dtype)), None)
+    return FLOAT if columns[0].backend == backend("numpy") else None
 
 
-def _given_names(feature_names: Sequence[str] | None, labels: tuple[Any, ...] | None, width: int) -> tuple[str, ...]:
-    if feature_names is None:
-        return tuple(map(str, labels)) if labels is not None else tuple(f"x{i}" for i in range(width))
-    names = tuple(map(str, feature_names))
-    if len(names) != width:
-        raise InputError("feature_names", got=f"{len(names)} names", wanted=f"one for each of the {width} columns of X")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError("feature_names", got=f"{repeated[0]!r} more than once", wanted="distinct names")
-    return names
+def _names(labels: Sequence[Any] | None, width: int) -> tuple[str, ...]:
+    return tuple(f"x{i}" for i in range(width)) if labels is None else tuple(map(str, labels))
 
 
-def _matched(table: Any, wanted: tuple[Any, ...] | None, argument: str, width: int) -> Any:
-    """The table with its columns in the wanted order, where both have names; missing or extra ones are an error."""
+def _cells(table: Any, labels: tuple[Any, ...] | None, argument: str, library: Backend, width: int) -> list[Any]:
+    """The columns of a table in the wanted order, as cells of the given library."""
+    own = backend(container_of(table)).split(table)
+    cells = []
+    for place in _order(table, labels, argument, width):
+        try:
+            cells.append(library.adopt(own[place]))
+        except (TypeError, ValueError) as error:
+            name = _names(labels, width)[len(cells)]
+            raise InputError(
+                argument, got=f"column {name!r}, which cannot be put in the kind of table that X is ({error})",
+                wanted="the same kind of table for X and background",
+            ) from error  # fmt: skip
+    return cells
+
+
+def _order(table: Any, wanted: tuple[Any, ...] | None, argument: str, width: int) -> list[int]:
+    """Places of a table's columns in the wanted order, by name where it has names."""
     labels = labels_of(table)
     if labels is None or wanted is None:
         if table.shape[1] != width:
             raise InputError(
                 argument, got=f"{table.shape[1]} columns", wanted=f"{width}, as in X", hint="the same columns for both"
             )
-        return table
-    if labels == wanted:
-        return table
-    missing = [str(label) for label in wanted if label not in labels]
-    extra = [str(label) for label in labels if label not in wanted]
+        return list(range(width))
+    place = {str(label): j for j, label in enumerate(labels)}
+    want = dict.fromkeys(map(str, wanted))
+    missing, extra = [name for name in want if name not in place], [name for name in place if name not in want]
     if missing or extra:
         what = "; ".join(
             f"{word} {', '.join(map(repr, found[:5]))}" for word, found in (("no", missing), ("extra", extra)) if found
         )
         raise InputError(argument, got=f"columns that differ from X's: {what}", wanted="the columns of X")
-    return table.select(list(wanted)) if container_of(table) != "pandas" else table[list(wanted)]
-
-
-def _columns(table: Any) -> list[Any]:
-    kind = container_of(table)
-    if kind == "numpy":
-        return [table[:, j] for j in range(table.shape[1])]
-    if kind == "pandas":
-        return [table.iloc[:, j] for j in range(table.shape[1])]
-    return list(table.get_columns())
+    return [place[name] for name in want]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.tables.cells.missing import is_missing
 
 
 def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
@@ -15,7 +16,7 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
     Rows go by position. Where both X and y carry a pandas index, the two must agree: a shuffled Series is an error,
     not a silently wrong number.
     """
-    _check_index(y, X, "y")
+    _check_index(y, X, "y", "X")
     target = _as_column(y, "y")
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
@@ -33,13 +34,14 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
     return target
 
 
-def read_weights(weights: Any, X: Any, n_rows: int, argument: str = "sample_weight") -> np.ndarray:
-    """Weights that add up to one, float64 (n,); equal ones for None."""
+def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_weight", of: str = "X") -> np.ndarray:
+    """Weights of the rows of a table, adding up to one, float64 (n,); equal ones for None."""
     if weights is None:
         return np.full(n_rows, 1.0 / n_rows)
-    _check_index(weights, X, argument)
+    _check_index(weights, rows, argument, of)
+    column = _as_column(weights, argument)
     try:
-        array = _as_column(weights, argument).astype(np.float64).reshape(-1)
+        array = column.astype(np.float64).reshape(-1)
     except (TypeError, ValueError) as error:
         raise InputError(argument, got=f"weights that are not numbers ({error})", wanted="numbers") from error
     if len(array) != n_rows:
@@ -54,23 +56,35 @@ def read_weights(weights: Any, X: Any, n_rows: int, argument: str = "sample_weig
 
 
 def _as_column(values: Any, argument: str) -> np.ndarray:
-    if values is None or isinstance(values, (str, bytes, dict, set)) or np.isscalar(values):
+    try:
+        array = _as_array(values)
+    except (ValueError, TypeError) as error:
+        raise InputError(argument, got=f"entries of unequal shape ({error})", wanted="one entry a row") from error
+    if array.ndim == 0:
         raise InputError(argument, got=f"{type(values).__name__}", wanted="one entry a row")
+    if array.dtype.kind in "cmM":
+        raise InputError(argument, got=f"entries of dtype {array.dtype}", wanted="real numbers or labels")
+    return _plain_numbers(array)
+
+
+def _as_array(values: Any) -> np.ndarray:
+    if isinstance(values, (dict, set)):
+        return np.asarray(None)
+    if isinstance(values, np.ma.MaskedArray):
+        cells: np.ndarray = np.ma.getdata(values).astype(object)
+        cells[np.ma.getmaskarray(values)] = None
+        return cells
     if type(values).__name__ == "LazyFrame":
         values = values.collect()
     if type(values).__module__.startswith("torch"):
         values = values.detach().cpu()
-    if hasattr(values, "to_numpy") and type(values).__module__.startswith("pyarrow"):
+    if type(values).__module__.startswith("pyarrow"):
         values = values.to_pandas()
-    if str(getattr(values, "dtype", "")) in ("category", "Categorical") or hasattr(values, "cat"):
-        values = values.to_list()
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InputError(argument, got=f"entries of unequal shape ({error})", wanted="one entry a row") from error
-    if array.dtype.kind == "c":
-        raise InputError(argument, got="complex numbers", wanted="real numbers")
-    return _plain_numbers(array)
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and isinstance(values, (list, tuple)):
+        cells = np.asarray(values, dtype=object)  # numpy alone would make text of numbers and NaN beside text
+        return array if all(isinstance(cell, (str, bytes)) for cell in cells.ravel()) else cells
+    return array
 
 
 def _plain_numbers(array: np.ndarray) -> np.ndarray:
@@ -88,21 +102,18 @@ def _plain_numbers(array: np.ndarray) -> np.ndarray:
 def _missing(target: np.ndarray) -> int:
     if target.dtype.kind == "f":
         return int((~np.isfinite(target)).sum())
-    if target.dtype == object:
-        cells = target.ravel().tolist()
-        return sum(cell is None or cell != cell or type(cell).__name__ == "NAType" for cell in cells)
-    return 0
+    return sum(map(is_missing, target.ravel().tolist())) if target.dtype == object else 0
 
 
-def _check_index(values: Any, X: Any, argument: str) -> None:
-    ours, theirs = _index(X), _index(values)
+def _check_index(values: Any, rows: Any, argument: str, of: str) -> None:
+    ours, theirs = _index(rows), _index(values)
     if ours is None or theirs is None or len(ours) != len(theirs) or ours.equals(theirs):
         return
     raise InputError(
         argument,
-        got="an index that disagrees with the index of X",
+        got=f"an index that disagrees with the index of {of}",
         wanted="the same rows in the same order",
-        hint=f"{argument}.loc[X.index] to match by index, or {argument}.to_numpy() to match by position",
+        hint=f".loc[{of}.index] to match by index, or .to_numpy() to match by position",
     )
 
 

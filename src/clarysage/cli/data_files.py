@@ -1,0 +1,131 @@
+"""Tables on disk, and which of their columns are features. ``READERS`` is the table of suffixes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clarysage.cli.presence import check_readable, imported
+from clarysage.cli.speech import Say, reason, resembling
+from clarysage.errors import ClarysageError, FormatError, InputError
+
+SEPARATORS = ",;\t"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that was read, and what to call it in messages."""
+
+    what: str
+    name: str
+    frame: Any
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.frame.columns)
+
+    def check_has(self, column: str, what: str) -> None:
+        """Raise if the table does not have the column; names like it are suggested."""
+        if column not in self.columns:
+            wanted = f"one of {_listed(self.columns)}"
+            raise InputError(what, got=f"{column!r}, which is no column of {self.name}", wanted=wanted,
+                             hint=resembling(column, self.columns))  # fmt: skip
+
+
+def read_table(what: str, path: Path) -> Table:
+    """The table in a CSV or Parquet file; ``what`` names it in messages."""
+    suffix = next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+    if suffix is None:
+        raise InputError(what, got=f"{path.name!r}", wanted=f"a file that ends in {', '.join(READERS)}")
+    check_readable(what, path)
+    try:
+        frame = READERS[suffix](path)
+    except ClarysageError:
+        raise
+    except Exception as error:
+        raise FormatError(
+            what, got=f"{path.name}, which cannot be read ({reason(error)})", wanted=f"a {suffix} file"
+        ) from error
+    if len(frame) == 0:
+        raise FormatError(what, got=f"{path.name}, which has no rows", wanted="a table with rows")
+    return Table(what, path.name, frame)
+
+
+def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], say: Say) -> Any:
+    """The features of a table: the columns the model was fitted on, in its order; all if it does not say.
+
+    ``apart`` maps columns that are no features to the option that says so.
+    """
+    for column, option in apart.items():
+        if fitted is not None and column in fitted and option != "--sample-weight":
+            raise InputError(option, got=f"{column!r}, which is a feature of the model", wanted="another column")
+    if fitted is None:
+        kept = [column for column in table.columns if column not in apart]
+    else:
+        kept = [_column_of(name, table) for name in fitted]
+        ignored = [column for column in table.columns if column not in kept and column not in apart]
+        if ignored:
+            say(f"columns of {table.name} that the model does not know are ignored: {_listed(ignored)}.")
+    if not kept:
+        raise InputError(table.what, got=f"{table.name} with no column that is a feature", wanted="features")
+    return table.frame[kept]
+
+
+def _column_of(name: str, table: Table) -> str:
+    """The column that a model's feature is; LightGBM spells blanks and signs in names as underscores."""
+    if name in table.columns:
+        return name
+    alike = [column for column in table.columns if re.sub(r"\W", "_", column) == re.sub(r"\W", "_", name)]
+    if len(alike) == 1:
+        return alike[0]
+    raise InputError(
+        table.what, got=f"{table.name} without the column {name!r}, which the model was fitted on",
+        wanted="the model's columns, in any order", hint=resembling(name, table.columns),
+    )  # fmt: skip
+
+
+def _csv(path: Path) -> Any:
+    """A table of text: separated by commas, semicolons or tabs, whichever divides its first line into most parts."""
+    import pandas as pd
+
+    opened = gzip.open if path.name.lower().endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        first = file.readline()
+    headers = {separator: next(csv.reader([first], delimiter=separator), []) for separator in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda separator: len(headers[separator]))
+    _check_names(headers[separator])
+    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False)
+
+
+def _parquet(path: Path) -> Any:
+    imported("pyarrow", "arrow", "Reading Parquet")
+    import pandas as pd
+
+    frame = pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+    frame.columns = [str(column) for column in frame.columns]
+    _check_names(list(frame.columns))
+    return frame
+
+
+def _check_names(names: list[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"the column {repeated[0]!r} comes more than once")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+# suffix -> reader, longer suffixes first
+READERS: dict[str, Callable[[Path], Any]] = {
+    ".csv.gz": _csv,
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".parquet": _parquet,
+}

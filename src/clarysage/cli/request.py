@@ -1,0 +1,103 @@
+"""A request: a model and tables on disk, read, put together and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clarysage.cli.data_files import Table, features, read_table
+from clarysage.cli.groups_file import check_groups, read_groups
+from clarysage.cli.model_files import Trust, load_model
+from clarysage.cli.presence import check_readable
+from clarysage.cli.speech import Say
+
+BACKGROUND_ROWS = 512
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of the data that are no features, by what they are."""
+
+    target: str | None
+    sample_weight: str | None
+    drop: tuple[str, ...]
+
+    def apart(self, table: Table) -> dict[str, str]:
+        """The columns, and the option that names each; an error for one that the table does not have."""
+        named = [(column, "--drop") for column in self.drop]
+        named += [] if self.sample_weight is None else [(self.sample_weight, "--sample-weight")]
+        named += [] if self.target is None else [(self.target, "--target")]
+        for column, option in named:
+            table.check_has(column, option)
+        return dict(named)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asks to be explained; ``settings`` are options that are keyword arguments of cs.sage."""
+
+    model: str
+    trust: Trust
+    output: str | None
+    classes: tuple[str, ...] | None
+    data: Path
+    columns: Columns
+    background: Path | None
+    background_rows: int
+    groups: Path | None
+    seed: int
+    settings: Mapping[str, Any]
+
+    @property
+    def inputs(self) -> list[Path]:
+        return [path for path in (Path(self.model), self.data, self.background, self.groups) if path is not None]
+
+
+def run(request: Request, say: Say, *, progress: bool) -> Any:
+    """The explanation that is asked for."""
+    import clarysage as cs
+
+    for what, path in (("DATA", request.data), ("--background", request.background)):
+        if path is not None:
+            check_readable(what, path)
+    groups = None if request.groups is None else read_groups(request.groups)
+    model = load_model(request.model, request.trust)
+    f = cs.as_predictor(model, output=request.output, classes=request.classes)
+    tables = _tables(request, model, f.feature_names, say)
+    check_groups(groups or {}, list(tables["X"].columns))
+    if request.columns.target is None:
+        say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
+    return cs.sage(f, **tables, groups=groups, rng=request.seed, progress=progress, **request.settings)
+
+
+def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:
+    """X, y, weights and background, from the files."""
+    from clarysage.cli.categories import with_categories
+
+    table, columns = read_table("DATA", request.data), request.columns
+    X = with_categories(features(table, fitted, columns.apart(table), say), model)
+    background = None
+    if request.background is not None:
+        others = read_table("--background", request.background)
+        background = features(others, list(X.columns), {}, lambda text: None)
+        background = with_categories(_thinned(background, request, say), model)
+    return {
+        "X": X,
+        "y": None if columns.target is None else table.frame[columns.target],
+        "sample_weight": None if columns.sample_weight is None else table.frame[columns.sample_weight],
+        "background": background,
+    }
+
+
+def _thinned(rows: Any, request: Request, say: Say) -> Any:
+    """The background, or rows of it drawn at random where it is larger than asked for."""
+    from clarysage.execution.seeds import BACKGROUND, stream
+
+    wanted = request.background_rows
+    if len(rows) <= wanted or request.settings["removal"] == "baseline":
+        return rows
+    chosen = stream(request.seed, BACKGROUND, 0).choice(len(rows), wanted, replace=False)
+    say(f"background: {wanted:,} of the {len(rows):,} rows, drawn at random; --background-rows takes more.")
+    return rows.iloc[sorted(chosen)]

@@ -1,0 +1,154 @@
+"""What the command says on stderr, a line each; stdout is for data alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+
+from clarysage.errors import ClarysageError, InputError
+
+FAILED, USAGE, NOT_CONVERGED = 1, 2, 3  # exit codes
+
+# arguments of the library -> what they are called here
+CALLED = {
+    "X": "DATA", "y": "--target", "X or background": "DATA or --background",
+    "X and background": "DATA and --background", "model": "MODEL", "rng": "--seed",
+    **{name: f"--{name.replace('_', '-')}" for name in
+       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
+        "n_jobs", "output")},
+}  # fmt: skip
+
+# advice for Python -> the same for the command line
+REWORDED = (
+    (r'as_predictor\(model, output="(\w+)"\)', r"--output \1"),
+    (r"as_predictor\(model, classes=\[\.\.\.\]\)", "--classes a,b"),
+    (r'\b(output|method|loss|removal)="([^"]+)"', r'--\1 "\2"'),
+    (r"\b(tolerance|budget|deadline)=([\d._]+)", r"--\1 \2"),
+    (r"\bn_jobs=", "--n-jobs "),
+    (r"\bwith y=None\b", "without --target"),
+    (r", or an object such as \w+\(\w*\)|, or a callable loss\(y_true, y_pred\)", ""),
+)
+
+# what was got -> advice that only the command line has
+ADVICE = (
+    (r"^the label ", "--classes a,b with the labels in the order of the model's outputs"),
+    (r"features, but \w+ is expecting|Feature shape mismatch", "--drop for columns that are no features"),
+    (
+        r"could not convert string to float|pandas dtypes must be|DataFrame.dtypes for data must be",
+        "--drop for columns that are no features, or a model that takes text",
+    ),
+)
+
+Say = Callable[[str], None]
+
+
+class OptionError(InputError):
+    """A value of an option that is wrong whatever the files hold."""
+
+
+def speaker(quiet: bool) -> Say:
+    """Says a note on stderr, or nothing."""
+    return (lambda text: None) if quiet else (lambda text: print(f"note: {text}", file=sys.stderr, flush=True))
+
+
+def complain(text: str) -> None:
+    """One line of error, however many the text had."""
+    print(f"error: {' '.join(text.split())}", file=sys.stderr, flush=True)
+
+
+def has_viewer(quiet: bool) -> bool:
+    """Whether to show a progress bar: only to somebody who looks at a terminal."""
+    return not quiet and sys.stderr.isatty()
+
+
+@contextmanager
+def guarded(say: Say, *, debug: bool) -> Iterator[None]:
+    """Turns every error into one line and an exit code, and warnings into notes; ``debug`` shows the traceback."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _as_note(say)
+        try:
+            yield
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            complain("interrupted before there was an estimate")
+            raise typer.Exit(FAILED) from None
+        except Exception as error:
+            if debug:
+                traceback.print_exc()
+            complain(worded(error))
+            raise typer.Exit(USAGE if isinstance(error, OptionError) else FAILED) from None
+
+
+@contextmanager
+def clean_stdout() -> Iterator[None]:
+    """Sends what models and libraries print, from Python or not, to stderr."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def worded(error: Exception) -> str:
+    """An error in the words of the command line: options for arguments, flags for keywords."""
+    if isinstance(error, InputError):
+        parts = {name: reworded(text) for name, text in error.parts.items()}
+        advice = (said for pattern, said in ADVICE if re.search(pattern, error.parts["got"]))
+        parts["hint"] = next(advice, parts["hint"])
+        return str(InputError(CALLED.get(error.argument, error.argument), **parts))
+    if isinstance(error, ClarysageError):
+        return str(error)
+    return f"{type(error).__name__}: {reason(error)}"
+
+
+def reworded(text: str) -> str:
+    """Advice for Python as advice for the command line.
+
+    Examples
+    --------
+    >>> reworded('as_predictor(model, output="predict_proba"), or loss="zero one"')
+    '--output predict_proba, or --loss "zero one"'
+    """
+    for pattern, replacement in REWORDED:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def reason(error: BaseException) -> str:
+    """The first line of what an error says, without the time and place that C++ libraries put before it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    first = re.sub(r"^\[[\d:]+\] |^\S+\.(cpp|cc|h|hpp):\d+:? ", "", lines[0] if lines else type(error).__name__)
+    return re.sub(r"^\S+\.(cpp|cc|h|hpp|cu):\d+: ", "", first)[:200].rstrip(".")
+
+
+def resembling(name: str, known: list[str]) -> str:
+    """Names like the given one, for a hint; empty where there is none.
+
+    Examples
+    --------
+    >>> resembling("tmep", ["Temp", "Hour"])
+    "'Temp'"
+    """
+    spelled = {candidate.lower(): candidate for candidate in reversed(known)}
+    return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))
+
+
+def _as_note(say: Say) -> Any:
+    def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
+        say(reason(message) + ".")
+
+    return show

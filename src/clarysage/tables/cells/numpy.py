@@ -1,0 +1,132 @@
+"""Columns of numpy arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from clarysage.tables.cells import backend, library_of, objects
+from clarysage.tables.cells.common import EXACT_INTEGERS, common_dtype
+from clarysage.tables.cells.missing import is_missing
+from clarysage.tables.cells.objects import Dictionary
+
+
+@dataclass(frozen=True)
+class Cells:
+    """An array's columns are views of one dtype; what is not a number goes by a sorted dictionary."""
+
+    float64: ClassVar[Any] = np.dtype(np.float64)
+
+    def split(self, table: np.ndarray) -> list[np.ndarray]:
+        return list(table.T)
+
+    def table(self, columns: Any, header: Any) -> np.ndarray:
+        if isinstance(columns, np.ndarray):
+            return columns
+        rows = np.empty((len(columns[0]), len(columns)), dtype=_stacked([column.dtype for column in columns]))
+        for place, column in enumerate(columns):
+            rows[:, place] = column
+        return rows
+
+    def header(self, table: np.ndarray, order: list[int]) -> None:
+        return None
+
+    def dtype(self, cells: np.ndarray) -> np.dtype[Any]:
+        return cells.dtype
+
+    def is_number(self, cells: np.ndarray) -> bool:
+        return cells.dtype.kind in "biuf"
+
+    def is_integer(self, cells: np.ndarray) -> bool:
+        return cells.dtype.kind in "iu"
+
+    def is_blank(self, cells: np.ndarray) -> bool:
+        return all(map(is_missing, cells.tolist()))
+
+    def to_float(self, cells: np.ndarray) -> np.ndarray:
+        if cells.dtype == object:
+            return objects.to_float(cells.tolist())
+        if not self.is_number(cells):
+            raise TypeError(f"{cells.dtype} is not a number")
+        return cells.astype(np.float64)
+
+    def from_float(self, values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return values.astype(dtype)
+
+    def distinct(self, parts: list[np.ndarray]) -> Dictionary:
+        if any(part.dtype == object for part in parts):
+            return objects.distinct([_objects(part) for part in parts])
+        if any(part.dtype.kind not in "iuUSTMm" for part in parts):
+            raise TypeError(f"cells of dtype {', '.join(str(part.dtype) for part in parts)}")
+        dtype = common_dtype(parts, [part.dtype for part in parts], holds)
+        cells = np.unique(np.concatenate([part.astype(dtype) for part in parts]))
+        hole = np.full(1, "NaT" if dtype.kind in "mM" else 0, dtype=dtype)
+        return Dictionary(np.concatenate([cells[~_is_hole(cells)], hole]))
+
+    def lookup(self, values: Dictionary, cells: np.ndarray) -> np.ndarray:
+        if values.cells.dtype == object:
+            return objects.lookup(values, _objects(cells))
+        wanted = cells.astype(values.cells.dtype)
+        places = np.searchsorted(values.cells[:-1], wanted)
+        strange = ~_is_hole(wanted) & (values.cells[places] != wanted)
+        if strange.any():
+            raise KeyError(cells[strange][0])
+        return np.where(_is_hole(wanted), np.nan, places)
+
+    def take(self, values: Dictionary, places: np.ndarray) -> np.ndarray:
+        return np.asarray(values.cells[places])
+
+    def adopt(self, cells: Any) -> np.ndarray:
+        if library_of(cells) == "numpy":
+            return np.asarray(cells)
+        source = backend(library_of(cells))
+        if not source.is_number(cells):
+            return np.asarray(cells.to_numpy(), dtype=object)
+        floats = source.to_float(cells)
+        return floats if np.isnan(floats).any() else np.asarray(cells)
+
+    def listed(self, cells: np.ndarray) -> Dictionary:
+        return Dictionary.of(list(cells))
+
+
+def holds(cells: np.ndarray, dtype: np.dtype[Any]) -> bool:
+    """Whether cells survive in a dtype unchanged.
+
+    Examples
+    --------
+    >>> holds(np.array([1.0, 2.0]), np.dtype(np.int8)), holds(np.array([0.5]), np.dtype(np.int8))
+    (True, False)
+    """
+    kinds = {cells.dtype.kind, dtype.kind}
+    if len(kinds) > 1 and not kinds <= set("biuf"):
+        return False
+    if "f" in kinds and len(kinds) > 1 and np.fmax.reduce(np.abs(cells, dtype=np.float64), None) > EXACT_INTEGERS:
+        return False
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = cells.astype(dtype)
+        back = cast.astype(cells.dtype)
+    if (
+        kinds <= set("iu") and ((cast < 0) != (cells < 0)).any()
+    ):  # -1 and the largest unsigned integer have the same bits
+        return False
+    return bool(((back == cells) | _is_hole(cells) & _is_hole(back)).all())
+
+
+def _objects(cells: np.ndarray) -> list[Any]:
+    return list(cells) if cells.dtype.kind in "mM" else list(cells.tolist())
+
+
+def _is_hole(cells: np.ndarray) -> np.ndarray:
+    if cells.dtype.kind in "mM":
+        return np.asarray(np.isnat(cells))
+    return np.asarray(np.isnan(cells)) if cells.dtype.kind == "f" else np.zeros(cells.shape, dtype=bool)
+
+
+def _stacked(dtypes: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """The dtype of an array that holds columns of these."""
+    if len(set(dtypes)) == 1:
+        return dtypes[0]
+    return np.result_type(*dtypes) if all(dtype.kind == "U" for dtype in dtypes) else np.dtype(object)

@@ -1,0 +1,162 @@
+"""Columns of pandas frames, extension dtypes included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_object_dtype
+
+from clarysage.tables.cells import backend, library_of, objects
+from clarysage.tables.cells.common import common_dtype
+from clarysage.tables.cells.objects import Dictionary
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Categories keep their list and its order; object columns keep their objects."""
+
+    float64: ClassVar[Any] = np.dtype(np.float64)
+
+    def split(self, table: Any) -> list[Any]:
+        return [table.iloc[:, place] for place in range(table.shape[1])]
+
+    def table(self, columns: Any, header: Any) -> Any:
+        frame = pd.DataFrame(columns if isinstance(columns, np.ndarray) else dict(enumerate(columns)))
+        frame.columns = header
+        return frame
+
+    def header(self, table: Any, order: list[int]) -> Any:
+        return table.columns[order]
+
+    def dtype(self, cells: Any) -> Any:
+        return cells.dtype
+
+    def is_number(self, cells: Any) -> bool:
+        return cells.dtype.kind in "biuf"
+
+    def is_integer(self, cells: Any) -> bool:
+        return cells.dtype.kind in "iu"
+
+    def is_blank(self, cells: Any) -> bool:
+        return bool(cells.isna().all())
+
+    def to_float(self, cells: Any) -> np.ndarray:
+        dtype = cells.dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            numbers = np.append(self.to_float(dtype.categories.to_series()), np.nan)
+            return np.asarray(numbers[cells.cat.codes])
+        if is_object_dtype(dtype):
+            return objects.to_float(cells.tolist())
+        if isinstance(dtype, pd.ArrowDtype):
+            return backend("pyarrow").to_float(_as_arrow(cells))
+        if not self.is_number(cells):
+            raise TypeError(f"{dtype} is not a number")
+        return np.asarray(cells.to_numpy(dtype=np.float64, na_value=np.nan))
+
+    def from_float(self, values: np.ndarray, dtype: Any) -> Any:
+        if isinstance(dtype, np.dtype):
+            return pd.Series(backend("numpy").from_float(values, dtype), copy=False)
+        if isinstance(dtype, pd.ArrowDtype):
+            return _from_arrow(backend("pyarrow").from_float(values, dtype.pyarrow_dtype))
+        if dtype.kind == "b":
+            missing = np.isnan(values)
+            return pd.Series(pd.arrays.BooleanArray(np.where(missing, 0, values).astype(bool), missing), copy=False)
+        return pd.Series(pd.array(values, dtype=dtype), copy=False)
+
+    def distinct(self, parts: list[Any]) -> Any:
+        plain = [_values(part) for part in parts]
+        dtype = common_dtype(plain, [part.dtype for part in plain], _survives)
+        if is_object_dtype(dtype):
+            values: Any = objects.distinct([part.tolist() for part in plain])
+        else:
+            values = pd.concat([part.astype(dtype) for part in plain]).dropna().drop_duplicates().array
+        if not isinstance(parts[0].dtype, pd.CategoricalDtype):
+            return values
+        categories = pd.Index(values.cells[:-1] if is_object_dtype(dtype) else values, dtype=dtype)
+        return pd.Categorical.from_codes(np.arange(len(categories)), categories, parts[0].cat.ordered)
+
+    def lookup(self, values: Any, cells: Any) -> np.ndarray:
+        if isinstance(values, Dictionary):
+            return objects.lookup(values, cells.tolist())
+        known = pd.Index(values.categories if isinstance(values, pd.Categorical) else values)
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            places = np.append(_places(known, cells.dtype.categories.to_series()), -1)[cells.cat.codes]
+        else:
+            places = _places(known, cells)
+        strange = (places < 0) & cells.notna().to_numpy()
+        if strange.any():
+            raise KeyError(cells[strange].iloc[0])
+        return np.where(places < 0, np.nan, places)
+
+    def take(self, values: Any, places: np.ndarray) -> Any:
+        if isinstance(values, Dictionary):
+            return pd.Series(values.cells[places], dtype=object)
+        return pd.Series(values.take(places, allow_fill=True), copy=False)
+
+    def adopt(self, cells: Any) -> Any:
+        library = library_of(cells)
+        if library == "polars":
+            return _from_polars(cells)
+        if library == "pyarrow":
+            return cells.to_pandas()
+        return cells if isinstance(cells, pd.Series) else pd.Series(cells)
+
+    def listed(self, cells: Any) -> Any:
+        return Dictionary.of(cells.tolist()) if is_object_dtype(cells.dtype) else cells.array
+
+
+def _values(cells: Any) -> Any:
+    """The values of a column as a plain column: the list of categories, or the cells, each once."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return cells.cat.categories.to_series()
+    if is_object_dtype(cells.dtype):
+        return cells
+    return pd.concat([cells.dropna().drop_duplicates(), cells[cells.isna()].head(1)])
+
+
+def _places(known: Any, cells: Any) -> np.ndarray:
+    """Places of plain cells in an index of distinct values, -1 for missing cells and strangers."""
+    found = np.full(len(cells), -1)
+    present = cells.notna().to_numpy()
+    if isinstance(known, pd.IntervalIndex):  # which looks numbers up, and no intervals that overlap
+        found[present] = objects.lookup(Dictionary.of(list(known)), cells[present].tolist())
+    else:
+        found[present] = known.get_indexer(pd.Index(cells[present].astype(known.dtype)))
+    return found
+
+
+def _survives(cells: Any, dtype: Any) -> bool:
+    """Whether a plain column is the same, cell by cell, in another dtype."""
+    if cells.dtype == dtype or is_object_dtype(dtype):
+        return True
+    try:
+        cast = cells.astype(dtype)
+    except (TypeError, ValueError):
+        return False
+    present = cells.notna()
+    return bool(cast.notna().equals(present) and cast[present].tolist() == cells[present].tolist())
+
+
+def _as_arrow(cells: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.chunked_array([pa.array(cells.array)])
+
+
+def _from_arrow(array: Any) -> Any:
+    return pd.Series(pd.arrays.ArrowExtensionArray(array), copy=False)
+
+
+def _from_polars(cells: Any) -> Any:
+    """A polars column in the dtype that keeps its nulls and categories."""
+    name = str(cells.dtype)
+    if name.startswith("Enum"):
+        return pd.Series(pd.Categorical(cells.to_list(), cells.dtype.categories.to_list()))
+    if name.startswith("Categorical"):
+        return pd.Series(pd.Categorical(cells.to_list(), cells.drop_nulls().unique(maintain_order=True).to_list()))
+    if cells.null_count() and (cells.dtype.is_integer() or name == "Boolean"):
+        return pd.Series(cells.to_list(), dtype="boolean" if name == "Boolean" else name)
+    return pd.Series(cells.to_numpy())
