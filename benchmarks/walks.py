@@ -3,8 +3,9 @@
     make bench
 
 Both make the same number of walks (an example, an order of the features, the loss at every step, averaged over the
-same background rows) for the same fitted model. Times are processor time, the minimum of several interleaved rounds. "variance" is the
-ratio of the variances per walk, with its standard error: one, since both draw from the same distribution.
+same background rows) for the same fitted model. Times are processor time, the minimum of several interleaved rounds.
+"variance" is the ratio of the variances per walk, with its standard error: one, since both draw from the same
+distribution.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import clarysage as cs
 from clarysage.estimators import estimate
 
 ROUNDS = 5
-SEEDS = 7
+SEEDS = {"reference": 100, "clarysage": 200}
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def report(case: Case) -> None:
     for number in range(ROUNDS):
         for name, run in runs.items():
             begun = time.process_time()
-            spreads[name].append(run(SEEDS + number))
+            spreads[name].append(run(SEEDS[name] + number))
             times[name].append((time.process_time() - begun) / case.walks * 1e3)
     best = {name: min(taken) for name, taken in times.items()}
     means = {name: np.mean(spread, axis=0) for name, spread in spreads.items()}
@@ -112,7 +113,8 @@ def kurtosis_allowance(case: Case) -> float:
     orders = np.array([rng.permutation(v.n_players) for _ in range(case.walks)])
     gains = np.diff(v.walk(rng.integers(len(case.X), size=case.walks), orders, rng)[:, :, 0], axis=1)
     by_player = np.take_along_axis(gains, np.argsort(orders, axis=1), axis=1)
-    z = (by_player - by_player.mean(axis=0)) / np.maximum(by_player.std(axis=0), 1e-300)
+    by_player = by_player[:, by_player.std(axis=0) > 0]
+    z = (by_player - by_player.mean(axis=0)) / by_player.std(axis=0)
     return float(np.median(np.sqrt(np.maximum((z**4).mean(axis=0) - 1, 0) / 2)))
 
 

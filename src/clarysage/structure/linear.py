@@ -58,7 +58,8 @@ class LinearMap:
         for i in range(len(x)):
             path = from_x[i, order[i], :, None] - from_background[order[i]]  # (d, k, m)
             path[0] += start
-            np.cumsum(path, axis=0, out=path)
+            for step in range(1, len(path)):  # a running sum over steps, whole rows at a time
+                path[step] += path[step - 1]
             predictions[i] = self._means(path[ends[i]], mass)
         return predictions
 
