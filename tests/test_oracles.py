@@ -207,6 +207,17 @@ def test_predictive_power_in_five_lines_gives_what_sage_gives(problem):
     )
 
 
+def test_a_restricted_model_takes_columns_in_the_order_its_model_was_fitted_on(problem):
+    import pandas as pd
+
+    X, background, _ = problem
+    frame, rows = (pd.DataFrame(table, columns=list("abcde")) for table in (X, background))
+    f = cs.Predictor(lambda Z: mixture(np.asarray(Z)), "mixture", feature_names=tuple("abcde"), containers=("numpy",))
+    f_S = cs.Marginal(rows).restrict(f, frame[list("edcba")])
+    assert f_S.schema.names == tuple("abcde")
+    assert np.allclose(f_S.full(f_S.schema.encode(frame[list("edcba")], "X"))[:, 0], mixture(X))
+
+
 def test_product_of_marginals_breaks_the_dependence_between_withheld_features(seed):
     """With x1 = x0 always, f = x0 x1 has mean E[x^2] over joint rows and E[x]^2 over columns drawn apart."""
     rng = np.random.default_rng(seed)

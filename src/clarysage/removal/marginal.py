@@ -8,7 +8,7 @@ from typing import Any
 from clarysage.errors import InputError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
-from clarysage.tables import Schema, read_weights, schema_of
+from clarysage.tables import Schema, as_table, read_weights, schema_of
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Marginal:
 def bound_to(
     predictor: Any, X: Any, background: Any, memory_limit: float, argument: str = "background"
 ) -> tuple[Schema, BoundPredictor]:
-    """The joint columns of X and background, and the predictor bound to them."""
+    """The joint columns of X and background, in the model's own order, and the predictor bound to them."""
     if not isinstance(memory_limit, (int, float)) or not memory_limit > 0:
         raise InputError("memory_limit", got=f"{memory_limit!r}", wanted="a positive number of bytes", hint="1e9")
     if background is None:
         raise InputError(argument, got="None", wanted="a table of rows with the columns of X")
     f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)
-    schema = schema_of(X, background, argument=argument, names=f.feature_names or ())
+    schema = schema_of(f.arrange(as_table(X, "X")), background, argument=argument, names=f.feature_names or ())
     bound = f.bind(schema)
     return schema, BoundPredictor(bound.predictor, bound.schema, memory_limit=memory_limit)
