@@ -63,6 +63,11 @@ class RestrictedModel(Protocol):
         """What there is to say about how predictions are made."""
         ...
 
+    @property
+    def rows_of_checks(self) -> int:
+        """Rows passed to the model to see that it can be trusted to be what it says."""
+        ...
+
     def full(self, x: np.ndarray) -> np.ndarray:
         """f(x): (n, d) -> (n, k)."""
         ...

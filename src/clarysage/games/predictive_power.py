@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clarysage.losses import as_loss
+from clarysage.losses.choice import is_auto, loss_for
 from clarysage.players import Players
 from clarysage.protocols import Loss, RestrictedModel
 from clarysage.tables import read_target, read_weights
@@ -34,31 +34,26 @@ class PredictivePower:
 
     @classmethod
     def of(
-        cls,
-        restricted: Any,
-        loss: Any,
-        X: Any,
-        y: Any,
-        *,
-        players: Players | None = None,
-        sample_weight: Any = None,
-        classes: Sequence[Any] | None = None,
+        cls, restricted: Any, loss: Any, X: Any, y: Any, *, players: Players | None = None, sample_weight: Any = None
     ) -> PredictivePower:
-        """The game of a restricted model, a loss (or several), and examples."""
-        losses = tuple(as_loss(one) for one in (loss if isinstance(loss, (list, tuple)) else [loss]))
-        f_S = restricted.guarded(tuple(one.check for one in losses))
-        rows = f_S.schema.encode(X, "X")
-        y = read_target(y, X, len(rows))
+        """The game of a restricted model, a loss (or several, or "auto"), and examples; y=None: its own outputs."""
+        rows = restricted.schema.encode(X, "X")
         weights = read_weights(sample_weight, X, len(rows))
-        f = f_S.predictor.predictor
-        outputs = f_S.full(rows)
-        targets = tuple(one.encode(y, f.classes if classes is None else classes, outputs) for one in losses)
+        response = None if y is None else read_target(y, X, len(rows))
+        f, outputs = restricted.predictor.predictor, restricted.full(rows)
+        response = outputs if response is None else response
+        wanted = loss_for(f.task, f.hard, outputs, response) if is_auto(loss) else loss
+        losses = tuple(as_loss(one) for one in (wanted if isinstance(wanted, (list, tuple)) else [wanted]))
+        for one in losses:
+            one.check(outputs)
+        targets = tuple(one.encode(response, f.classes, outputs) for one in losses)
+        f_S = restricted.guarded(tuple(one.check for one in losses))
         nothing = np.broadcast_to(f_S.empty(), outputs.shape)
-        ends = tuple(
+        empty, full = (
             np.column_stack([-one(shown, target) for one, target in zip(losses, targets, strict=True)])
             for shown in (nothing, outputs)
         )
-        return cls(f_S, losses, players or Players.of(f_S.schema.names), rows, targets, weights, (ends[0], ends[1]))
+        return cls(f_S, losses, players or Players.of(f_S.schema.names), rows, targets, weights, (empty, full))
 
     @property
     def n_players(self) -> int:
@@ -74,7 +69,7 @@ class PredictivePower:
 
     @property
     def rows_spent(self) -> int:
-        return len(self.X) + self.restricted.rows_per_prediction
+        return len(self.X) + self.restricted.rows_per_prediction + self.restricted.rows_of_checks
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))

@@ -18,7 +18,4 @@ def sensitivity(
     It is v_f with Y = f(X) and squared error (paper, supplement on function sensitivity): no labels are needed, and
     what is shared out is the variance of the output, summed over outputs.
     """
-    rows = restricted.schema.encode(X, "X")
-    return PredictivePower.of(
-        restricted, "squared error", X, restricted.full(rows), players=players, sample_weight=sample_weight
-    )
+    return PredictivePower.of(restricted, "squared error", X, None, players=players, sample_weight=sample_weight)

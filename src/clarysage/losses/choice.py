@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from clarysage.losses.classification import SUM_TOLERANCE
+
+
+def is_auto(loss: Any) -> bool:
+    """Whether the loss is left to us."""
+    return isinstance(loss, str) and loss.lower().strip() == "auto"
 
 
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:

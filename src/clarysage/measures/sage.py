@@ -12,10 +12,9 @@ from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.losses.choice import loss_for
+from clarysage.losses.choice import is_auto
 from clarysage.measures.setting import Setting
 from clarysage.protocols import Observer
-from clarysage.tables import read_target
 
 
 def sage(
@@ -106,15 +105,12 @@ def sage(
 def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
     """The game to explain, and what to say about the loss that was chosen for it."""
     options: dict[str, Any] = {"players": setting.players, "sample_weight": sample_weight}
-    if y is None:
-        if loss not in ("auto", "squared error"):
-            raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
-        return sensitivity(f_S, setting.X, **options), []
-    if not (isinstance(loss, str) and loss == "auto"):
-        return PredictivePower.of(f_S, loss, setting.X, y, **options), []
-    rows = f_S.schema.encode(setting.X, "X")
-    chosen = loss_for(setting.f.task, setting.f.hard, f_S.full(rows[:256]), read_target(y, setting.X, len(rows)))
-    return PredictivePower.of(f_S, chosen, setting.X, y, **options), [f"Loss {chosen!r} was chosen."]
+    if y is not None:
+        v = PredictivePower.of(f_S, loss, setting.X, y, **options)
+        return v, [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
+    if not is_auto(loss) and loss != "squared error":
+        raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
+    return sensitivity(f_S, setting.X, **options), []
 
 
 def _rules(tolerance: Any, budget: Any, deadline: Any, stop: Any) -> list[Any]:

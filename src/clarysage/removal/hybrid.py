@@ -27,6 +27,7 @@ class HybridModel:
     mass: np.ndarray
     structure: LinearMap | None = None
     remarks: tuple[str, ...] = ()
+    rows_of_checks: int = 0
 
     @property
     def schema(self) -> Schema:
@@ -108,9 +109,9 @@ def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.nda
     hybrid = np.where(kept, X[rows], background[others])
     said, known = predictor(hybrid), structure(hybrid)
     if said.shape == known.shape and np.allclose(said, known, rtol=1e-9, atol=1e-9 * max(np.abs(said).max(), 1e-300)):
-        return replace(plain, structure=structure)
+        return replace(plain, structure=structure, rows_of_checks=count)
     remark = (
         f"{predictor.predictor.name} was asked row by row: on hybrid rows its predictions differ from those of its "
         "coefficients."
     )
-    return replace(plain, remarks=(remark,))
+    return replace(plain, remarks=(remark,), rows_of_checks=count)
