@@ -261,7 +261,9 @@ def test_nothing_is_printed_and_nobody_is_warned(data, capsys):
 def test_a_constant_model_stops_for_every_method(data):
     X, y = data
     for method in ("exact", "permutation", "kernel"):
-        assert cs.sage(lambda Z: np.full(len(Z), 0.3), X, y, method=method).stopped is StopReason.NO_EFFECT
+        found = cs.sage(lambda Z: np.full(len(Z), 0.3), X, y, method=method)
+        assert found.stopped is (StopReason.EXACT if method == "exact" else StopReason.NO_EFFECT)
+        assert np.array_equal(found.values, np.zeros(3))
 
 
 @pytest.mark.needs("sage")

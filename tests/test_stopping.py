@@ -99,14 +99,51 @@ def test_a_claim_that_rests_on_part_of_the_examples_says_so(seed):
     assert any("of the examples" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("method", ["auto", "exact", "permutation", "kernel"])
+@pytest.mark.parametrize("method", ["auto", "permutation", "kernel"])
 def test_a_constant_model_ends_at_once_with_zeros_and_a_reason(method, seed):
-    X = np.random.default_rng(seed).normal(size=(2000, 4))
+    X = np.random.default_rng(seed).normal(size=(500, 6))
     found = cs.sage(lambda Z: np.full(len(Z), 0.1), X, X[:, 0], method=method, rng=seed)
     assert found.stopped is StopReason.NO_EFFECT
-    assert np.array_equal(found.values, np.zeros(4))
-    assert np.array_equal(found.std_error, np.zeros(4))
-    assert found.model_rows <= 2000 + 512 + 64 * 3 * 512
+    assert np.array_equal(found.values, np.zeros(6))
+    assert np.array_equal(found.std_error, np.zeros(6))
+    assert found.model_rows <= 500 + 500 + 4_000_000
+
+
+def test_a_constant_model_has_exact_zeros(seed):
+    X = np.random.default_rng(seed).normal(size=(100, 3))
+    found = cs.sage(lambda Z: np.full(len(Z), 0.1), X, X[:, 0], method="exact", rng=seed)
+    assert found.stopped is StopReason.EXACT
+    assert np.array_equal(found.values, np.zeros(3))
+
+
+def test_a_constant_model_keeps_to_a_budget_and_a_deadline(seed):
+    X = np.random.default_rng(seed).normal(size=(400, 8))
+    seen = []
+
+    def slow(Z):
+        seen.append(len(Z))
+        time.sleep(1e-6 * len(Z))
+        return np.ones(len(Z))
+
+    found = cs.sage(slow, X, X[:, 0], budget=50_000, rng=seed)
+    assert found.stopped is StopReason.BUDGET
+    assert sum(seen) == found.model_rows <= 50_000
+    assert cs.sage(slow, X, X[:, 0], deadline=0.1, rng=seed).stopped is StopReason.DEADLINE
+
+
+def test_a_model_that_moves_only_on_hybrid_rows_of_one_example_is_not_taken_for_constant(seed):
+    X = np.zeros((300, 2))
+    X[0] = 7
+
+    def f(Z):
+        return ((Z[:, 0] == 7) & (Z[:, 1] != 7)).astype(float)
+
+    options = {"background": np.zeros((4, 2)), "loss": "squared error", "rng": seed}
+    truth = cs.sage(f, X, np.zeros(300), method="exact", **options).values
+    assert np.allclose(truth, [-0.5 / 300, 0.5 / 300])
+    found = cs.sage(f, X, np.zeros(300), method="permutation", **options)
+    assert np.all(np.abs(found.values - truth) <= 6 * found.std_error)
+    assert found.stopped is not StopReason.NO_EFFECT
 
 
 @pytest.mark.parametrize("method", ["permutation", "kernel"])
@@ -182,6 +219,28 @@ def test_ctrl_c_returns_the_estimate_so_far(data, seed):
     assert found.draws > 0
 
 
+@pytest.mark.parametrize(("said", "reason"), [(True, StopReason.RULE), (np.True_, StopReason.RULE)])
+def test_a_rule_may_say_true_or_false(data, said, reason, seed):
+    X, y = data
+    found = cs.sage(f, X, y, method="kernel", tolerance=None, stop=lambda e: said if e.draws > 300 else False, rng=seed)
+    assert found.stopped is reason
+    assert found.draws > 300
+
+
+def test_a_rule_that_says_something_else_is_refused(data, seed):
+    X, y = data
+    with pytest.raises(cs.InputError, match="stop: got 'enough' from a rule"):
+        cs.sage(f, X, y, method="kernel", tolerance=None, stop=lambda e: "enough", rng=seed)
+
+
+def test_auto_does_not_choose_what_a_budget_or_a_deadline_would_refuse(data, seed):
+    X, y = data
+    for budget in range(24_000, 42_000, 1_500):
+        assert cs.sage(f, X, y, budget=budget, rng=seed).model_rows <= budget
+    assert cs.sage(f, X, y, deadline=30, rng=seed).method == "permutation"
+    assert cs.sage(f, X, y, groups={"all": [0, 1, 2, 3]}, method="permutation", budget=200, rng=seed).converged
+
+
 def test_ctrl_c_before_the_first_draw_is_ctrl_c(data):
     X, y = data
 
@@ -215,3 +274,5 @@ def test_progress_counts_model_rows_and_ends_at_100_percent(data, capsys, seed):
     assert "model rows" in shown.err
     cs.sage(f, X, y, method="permutation", rng=seed)
     assert capsys.readouterr().err == ""
+    cs.sage(f, X, y, method="exact", progress=True)
+    assert "100%" in capsys.readouterr().err.split("\r")[-1]

@@ -42,7 +42,6 @@ class Estimate:
     unvisited : how many examples of positive weight no draw has looked at
     draws_to_see_all : about how many draws it takes until every example has come up
     clipped : payoffs that a loss had to bound (a probability of zero for the true class)
-    is_null : whether no example's loss differs between no features and all of them
     scale : (L,) size of the loss with no features, to tell what is negligible
     """
 
@@ -54,7 +53,6 @@ class Estimate:
     unvisited: int
     draws_to_see_all: float
     clipped: int
-    is_null: bool
     scale: np.ndarray
     stopped: StopReason | None = None
     remark: str = ""
@@ -64,7 +62,3 @@ class Estimate:
         """Standard errors (L, p)."""
         variance = self.covariance if self.covariance.ndim == 2 else np.einsum("lii->li", self.covariance)
         return np.asarray(np.sqrt(variance))
-
-    @property
-    def is_exact(self) -> bool:
-        return self.draws == 0

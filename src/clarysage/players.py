@@ -40,8 +40,8 @@ class Players:
             raise InputError(
                 "groups", got=f"a group named {min(clash)!r}, as a feature outside it", wanted="other names"
             )
-        names = tuple(dict.fromkeys(owners))
-        return cls(names, np.array([names.index(name) for name in owners], dtype=np.intp))
+        place = {name: player for player, name in enumerate(dict.fromkeys(owners))}
+        return cls(tuple(place), np.array([place[name] for name in owners], dtype=np.intp))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -62,10 +62,10 @@ class Players:
 
     def members(self, features: Sequence[str]) -> dict[str, list[str]]:
         """Names of the features that each player holds."""
-        return {
-            name: [features[column] for column in np.flatnonzero(self.owner == player).tolist()]
-            for player, name in enumerate(self.names)
-        }
+        found: dict[str, list[str]] = {name: [] for name in self.names}
+        for feature, player in zip(features, self.owner.tolist(), strict=True):
+            found[self.names[player]].append(feature)
+        return found
 
 
 def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> dict[int, str]:

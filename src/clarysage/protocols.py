@@ -182,6 +182,12 @@ class Executor(Protocol):
 class Observer(Protocol):
     """Watches a run; silent by default."""
 
-    def __call__(self, estimate: Estimate, elapsed: float) -> None: ...
+    def __call__(self, estimate: Estimate, elapsed: float) -> None:
+        """The estimate at the end of a round."""
+        ...
+
+    def count(self, share: float, elapsed: float) -> None:
+        """The share of an enumeration that is done."""
+        ...
 
     def close(self) -> None: ...

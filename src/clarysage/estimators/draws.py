@@ -11,7 +11,7 @@ from clarysage.estimate import Estimate
 from clarysage.inference.moments import Moments
 from clarysage.protocols import Game
 
-ROWS_PER_CHUNK = 65_536
+ROWS_PER_CHUNK = 32_768
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ def read(game: Game, state: Draws, rows: int, shift: np.ndarray | float = 0.0) -
         unvisited=int((positive & ~seen).sum()),
         draws_to_see_all=(math.log(positive.sum()) + 1) / float(weights[positive].min()),
         clipped=state.clipped,
-        is_null=is_null(game),
         scale=scale(game),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.coalitions import masks, shapley_values
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, is_null, scale
+from clarysage.estimators.draws import ROWS_PER_CHUNK, scale
 from clarysage.protocols import Game
 
 EXAMPLES_AT_ONCE = 8192
@@ -46,7 +46,8 @@ class Exact:
         return max(1, ROWS_PER_CHUNK // (len(game.weights) * game.rows_per_payoff))
 
     def rows(self, game: Game, draws: int) -> int:
-        return draws * len(game.weights) * game.rows_per_payoff
+        inner = min(draws, 2**game.n_players - 2)  # the two ends are known
+        return int(inner * (game.weights > 0).sum() * game.rows_per_payoff)
 
     def limit(self, game: Game) -> int | None:
         return int(2**game.n_players)
@@ -69,9 +70,8 @@ class Exact:
     def read(self, game: Game, state: Table) -> Estimate:
         values = shapley_values(state.payoffs).T  # Eq. 6, (L, p)
         p = game.n_players
-        rows = self.rows(game, 2**p - 2)  # the two ends are known
+        rows = self.rows(game, 2**p)
         return Estimate(
             values=values, covariance=np.zeros((*values.shape, p)), draws=0, model_rows=game.rows_spent + rows,
-            visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped, is_null=is_null(game),
-            scale=scale(game),
+            visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped, scale=scale(game),
         )  # fmt: skip

@@ -11,8 +11,6 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason
-from clarysage.estimators.draws import is_null
-from clarysage.estimators.permutation import Permutation
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, stream
 from clarysage.execution.serial import Serial
@@ -72,9 +70,11 @@ def estimate(
                 if time.monotonic() - begun > limits.seconds:
                     raise _DeadlineError
             if limits.is_finite:
+                done = chunks[-1].first + chunks[-1].draws
+                observer.count(done / limits.draws, time.monotonic() - begun)
                 continue
             current = estimator.read(game, state)
-            reason = next((said for rule in rules if (said := rule(current)) is not None), None)
+            reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
             observer(replace(current, stopped=reason), time.monotonic() - begun)
             if reason is not None:
                 break
@@ -101,19 +101,6 @@ def estimate(
             hint='method="permutation"',
         )
     return _finished(replace(estimator.read(game, state), stopped=reason), game)
-
-
-def probe(game: Game, **options: Any) -> Estimate | None:
-    """The zeros of a game in which nothing moves, found by a few walks; None where something does.
-
-    Only a game whose examples all lose the same with all features as with none is looked at.
-    """
-    if not is_null(game):
-        return None
-    walks = Permutation()
-    few = Budget(game.rows_spent + FEWEST_DRAWS * max(1, walks.rows(game, 1)))
-    found = estimate(game, walks, stop=(Converged(), few), **options)
-    return found if found.stopped is StopReason.NO_EFFECT else None
 
 
 class _DeadlineError(Exception):
@@ -164,6 +151,16 @@ class Limits:
                 chunks.append(Chunk(number, made, draws))
                 made, number = made + draws, number + 1
             yield chunks
+
+
+def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
+    """What a rule says of the estimate; a plain True or False is understood."""
+    said = rule(current)
+    if isinstance(said, (bool, np.bool_)):
+        return StopReason.RULE if said else None
+    if said is None or isinstance(said, StopReason):
+        return said
+    raise InputError("stop", got=f"{said!r} from a rule", wanted="a StopReason, True, False or None")
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:

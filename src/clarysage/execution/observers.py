@@ -14,6 +14,9 @@ class Silent:
     def __call__(self, estimate: Estimate, elapsed: float) -> None:
         """Nothing to say."""
 
+    def count(self, share: float, elapsed: float) -> None:
+        """Nothing to say."""
+
     def close(self) -> None:
         """Nothing to close."""
 
@@ -21,19 +24,24 @@ class Silent:
 class ProgressBar:
     """A tqdm bar on stderr, from 0 to 100 % of the draws that convergence is thought to need."""
 
-    def __init__(self, progress: Callable[[Estimate], float], *, disable: bool | None = False) -> None:
+    def __init__(self, progress: Callable[[Estimate], float]) -> None:
         from tqdm.auto import tqdm
 
         self.progress = progress
         layout = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
-        self.bar: Any = tqdm(total=100, desc="explaining", bar_format=layout, disable=disable)
+        self.bar: Any = tqdm(total=100, desc="explaining", bar_format=layout)
 
     def __call__(self, estimate: Estimate, elapsed: float) -> None:
         share = 1.0 if estimate.stopped is not None else min(self.progress(estimate), 0.99)
+        self._show(share, elapsed, f", {estimate.model_rows:,} model rows")
+
+    def count(self, share: float, elapsed: float) -> None:
+        self._show(share, elapsed, "")
+
+    def _show(self, share: float, elapsed: float, more: str) -> None:
         self.bar.n = round(100 * share)
-        left = elapsed * (1 - share) / share if share > 1e-4 else None
-        ahead = "done" if estimate.stopped else "about ? left" if left is None else f"about {clock(left)} left"
-        self.bar.set_postfix_str(f"{ahead}, {estimate.model_rows:,} model rows")
+        left = f"about {clock(elapsed * (1 - share) / share)} left" if share > 1e-4 else "about ? left"
+        self.bar.set_postfix_str(("done" if share == 1 else left) + more)
 
     def close(self) -> None:
         self.bar.close()

@@ -49,8 +49,6 @@ class Converged:
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
         size = np.abs(estimate.values).max(axis=1)
         nothing = bool((np.maximum(error, size) <= 1e-13 * estimate.scale).all())
-        if nothing and estimate.is_null:
-            return StopReason.NO_EFFECT
         if must_see_more(estimate):
             return None
         if nothing:

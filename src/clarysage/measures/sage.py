@@ -7,11 +7,12 @@ from typing import Any
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators import as_estimator, estimate, probe
+from clarysage.estimators import as_estimator, estimate, nothing_moves
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.measures.setting import Setting
 from clarysage.protocols import Observer
@@ -83,7 +84,7 @@ def sage(
     )
     f_S = setting.removal.restrict(setting.f, setting.X)
     v, remarks = _game(f_S, setting, y, loss, sample_weight)
-    estimator = as_estimator("exact" if v.n_players == 1 else method, v, budget)
+    estimator = as_estimator(method, v, rules)
     remarks += [*f_S.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
 
     def explanations(result: Estimate) -> Any:
@@ -93,8 +94,8 @@ def sage(
 
     options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}
     try:
-        nothing = probe(v, **options)
-        result = nothing or estimate(v, estimator, stop=rules, observer=_observer(progress, rules), **options)
+        still = nothing_moves(v, rules, **options) if estimator.limit(v) is None else None
+        result = still or estimate(v, estimator, stop=rules, observer=_observer(progress, rules), **options)
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
@@ -108,7 +109,7 @@ def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> 
     if y is not None:
         v = PredictivePower.of(f_S, loss, setting.X, y, **options)
         return v, [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
-    if not is_auto(loss) and loss != "squared error":
+    if not is_auto(loss) and (isinstance(loss, (list, tuple)) or as_loss(loss).name != "squared error"):
         raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
     return sensitivity(f_S, setting.X, **options), []
 

@@ -62,8 +62,10 @@ class Setting:
         names = _names(f, X, rows, feature_names)
         arranged = f.arrange(X)
         columns = tuple(names[place] for place in _places(X, arranged))
-        players = Players.of(columns, groups)
-        order = tuple(players.names.index(name) for name in Players.of(names, groups).names)
+        named = Players.of(names, groups)  # numbers in groups are places in X as it was handed in
+        players = named if columns == names else Players.of(columns, named.members(names))
+        place = {name: player for player, name in enumerate(players.names)}
+        order = tuple(place[name] for name in named.names)
         q = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
         return cls(f, arranged, q, players, columns, order, entropy, notes)
 

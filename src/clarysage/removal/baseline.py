@@ -47,9 +47,8 @@ class Baseline:
         schema, bound = bound_to(predictor, X, rows, self.memory_limit, argument)
         row = schema.encode(rows, argument)
         if given is None:
-            row = self._summary(
-                row, read_weights(self.weights, rows, len(row), "background weights", "background"), schema
-            )
+            mass = read_weights(self.weights, rows, len(row), "background weights", "background")
+            row = self._summary(row, mass, schema)
         bound = BoundPredictor(bound.predictor, bound.schema.widened(row), memory_limit=self.memory_limit)
         return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
 
@@ -101,7 +100,7 @@ def _one_row(values: Mapping[Any, Any], X: Any, names: Sequence[str] | None) -> 
     """A mapping of names to values as a one-row table, in the model's order where X has no names to go by."""
     import pandas as pd
 
-    row = pd.DataFrame({name: [value] for name, value in values.items()})
+    row = pd.DataFrame({str(name): [value] for name, value in values.items()})
     if labels_of(X) is not None:
         return row
     wanted = list(names or (f"x{i}" for i in range(X.shape[1])))

@@ -81,9 +81,9 @@ Column = Numbers | Categories
 
 
 def column_of(backend: Backend, parts: Mapping[str, Any], name: str) -> Column:
-    """The column that holds the cells of all ``parts`` (argument -> cells of this column); the first of them leads."""
-    lead = next((cells for cells in parts.values() if not backend.is_blank(cells)), next(iter(parts.values())))
-    if not backend.is_number(lead):
+    """The column that holds the cells of all ``parts`` (argument -> cells); the first that has any leads."""
+    parts = dict(sorted(parts.items(), key=lambda part: backend.is_blank(part[1])))
+    if not backend.is_number(next(iter(parts.values()))):
         return Categories(backend, _distinct(backend, parts, name))
     floats = {argument: _floats(backend, cells, argument, name) for argument, cells in parts.items()}
     if any(backend.is_integer(cells) and _is_huge(floats[argument]) for argument, cells in parts.items()):
@@ -95,7 +95,7 @@ def column_of(backend: Backend, parts: Mapping[str, Any], name: str) -> Column:
 
 
 def _is_huge(values: np.ndarray) -> bool:
-    return bool(np.fmax.reduce(np.abs(values), initial=0.0) > EXACT_INTEGERS)
+    return bool(np.fmax.reduce(np.abs(values), initial=0.0) >= EXACT_INTEGERS)
 
 
 def _holds(backend: Backend, dtype: Any, values: np.ndarray) -> bool:
@@ -112,7 +112,7 @@ def _floats(backend: Backend, cells: Any, argument: str, name: str) -> np.ndarra
     except (ValueError, TypeError) as error:
         raise InputError(
             argument, got=f"column {name!r} of {backend.dtype(cells)}, which holds numbers in the other table",
-            wanted="the same kind of column in X and background",
+            wanted="the same kind of column in X and background", hint="the same dtypes for both",
         ) from error  # fmt: skip
 
 

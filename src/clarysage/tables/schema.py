@@ -137,7 +137,7 @@ def _one_for_all(tables: list[Any], labels: Any, argument: str, width: int) -> t
         return None
     for table in tables:
         _order(table, labels, argument, width)
-        if table.dtype.kind in "iu" and np.abs(table.astype(FLOAT)).max() > EXACT_INTEGERS:
+        if table.dtype.kind in "iu" and np.abs(table.astype(FLOAT)).max() >= EXACT_INTEGERS:
             return None
     missing = any(table.dtype.kind == "f" and bool(np.isnan(table).any()) for table in tables)
     return (Numbers(backend("numpy"), tables[0].dtype, missing),) * width

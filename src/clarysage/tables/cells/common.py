@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-EXACT_INTEGERS = 2**53  # integers beyond this are not exact in float64 and go by dictionary
+EXACT_INTEGERS = 2**53  # from here on integers are not exact in float64, and go by dictionary
 
 
 def common_dtype(parts: Sequence[Any], dtypes: Sequence[Any], survives: Callable[[Any, Any], bool]) -> Any:

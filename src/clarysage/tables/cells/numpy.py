@@ -84,7 +84,7 @@ class Cells:
             return np.asarray(cells)
         source = backend(library_of(cells))
         if not source.is_number(cells):
-            return np.asarray(cells.to_numpy(), dtype=object)
+            return objects.boxed(cells.to_list() if hasattr(cells, "to_list") else cells.to_pylist())
         floats = source.to_float(cells)
         return floats if np.isnan(floats).any() else np.asarray(cells)
 
@@ -103,15 +103,13 @@ def holds(cells: np.ndarray, dtype: np.dtype[Any]) -> bool:
     kinds = {cells.dtype.kind, dtype.kind}
     if len(kinds) > 1 and not kinds <= set("biuf"):
         return False
-    if "f" in kinds and len(kinds) > 1 and np.fmax.reduce(np.abs(cells, dtype=np.float64), None) > EXACT_INTEGERS:
+    if "f" in kinds and len(kinds) > 1 and np.fmax.reduce(np.abs(cells, dtype=np.float64), None) >= EXACT_INTEGERS:
         return False
     with np.errstate(invalid="ignore", over="ignore"):
         cast = cells.astype(dtype)
         back = cast.astype(cells.dtype)
-    if (
-        kinds <= set("iu") and ((cast < 0) != (cells < 0)).any()
-    ):  # -1 and the largest unsigned integer have the same bits
-        return False
+    if kinds <= set("iu") and ((cast < 0) != (cells < 0)).any():
+        return False  # -1 and the largest unsigned integer have the same bits
     return bool(((back == cells) | _is_hole(cells) & _is_hole(back)).all())
 
 

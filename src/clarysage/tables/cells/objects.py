@@ -19,12 +19,18 @@ class Dictionary:
 
     @classmethod
     def of(cls, objects: Sequence[Any], hole: Any = None) -> Dictionary:
-        cells = np.empty(len(objects) + 1, dtype=object)
-        cells[:-1], cells[-1] = objects, hole
-        return cls(cells)
+        return cls(boxed([*objects, hole]))
 
     def __len__(self) -> int:
         return len(self.cells) - 1
+
+
+def boxed(objects: Sequence[Any]) -> np.ndarray:
+    """An array of the objects themselves; numpy alone would make a table of tuples."""
+    cells = np.empty(len(objects), dtype=object)
+    for place, one in enumerate(objects):
+        cells[place] = one
+    return cells
 
 
 def distinct(parts: Sequence[Sequence[Any]]) -> Dictionary:

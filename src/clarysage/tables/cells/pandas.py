@@ -41,7 +41,7 @@ class Cells:
         return cells.dtype.kind in "iu"
 
     def is_blank(self, cells: Any) -> bool:
-        return bool(cells.isna().all())
+        return (is_object_dtype(cells.dtype) or cells.dtype.kind == "f") and bool(cells.isna().all())
 
     def to_float(self, cells: Any) -> np.ndarray:
         dtype = cells.dtype

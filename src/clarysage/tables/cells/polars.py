@@ -40,7 +40,7 @@ class Cells:
         return bool(cells.dtype.is_integer())
 
     def is_blank(self, cells: Any) -> bool:
-        return bool(cells.null_count() == len(cells))
+        return bool(cells.dtype == pl.Null)
 
     def to_float(self, cells: Any) -> np.ndarray:
         if not (self.is_number(cells) or cells.dtype in (pl.Decimal, pl.Null)):
@@ -64,8 +64,11 @@ class Cells:
             dtype: Any = pl.Enum(list(dict.fromkeys(name for part in parts for name in _categories(part))))
         else:
             dtype = common_dtype(parts, [part.dtype for part in parts], _survives)
-        together = pl.concat([part.cast(dtype).alias("") for part in parts])
-        return together.drop_nulls().unique(maintain_order=True)
+        together = pl.concat([part.cast(dtype).alias("") for part in parts]).drop_nulls()
+        try:
+            return together.unique(maintain_order=True) if len(together) else together
+        except pl.exceptions.InvalidOperationError as error:
+            raise TypeError(f"cells of dtype {dtype}") from error
 
     def lookup(self, values: Any, cells: Any) -> np.ndarray:
         alike = cells.cast(values.dtype, strict=False)

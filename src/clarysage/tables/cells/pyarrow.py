@@ -43,7 +43,7 @@ class Cells:
         return bool(pa.types.is_integer(cells.type))
 
     def is_blank(self, cells: Any) -> bool:
-        return bool(cells.null_count == len(cells))
+        return bool(pa.types.is_null(cells.type))
 
     def to_float(self, cells: Any) -> np.ndarray:
         cells = _plain(cells)

@@ -1,0 +1,67 @@
+"""A game in which nothing moves: found out by a look at every example, in two opposite orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.coalitions import permutations
+from clarysage.estimate import Estimate, StopReason
+from clarysage.estimators.draws import Draws, collect, is_null
+from clarysage.estimators.loop import estimate
+from clarysage.estimators.permutation import Permutation
+from clarysage.inference.stopping import Budget, Deadline
+from clarysage.protocols import Game
+
+AFFORDABLE_ROWS = 4_000_000
+
+
+def nothing_moves(game: Game, stop: Sequence[Any], **options: Any) -> Estimate | None:
+    """The zeros of a game that no player moves, such as that of a constant model; None where one does.
+
+    Only a game whose examples all lose the same with all features as with none is looked at. The look ends at the
+    first thing that moves, once every example has been seen, or where the budget, the deadline or a fair price ends it.
+    """
+    if not is_null(game):
+        return None
+    limits: list[Any] = [rule for rule in stop if isinstance(rule, (Budget, Deadline))]
+    price = Budget(game.rows_spent + max(AFFORDABLE_ROWS, Sweep().rows(game, 2)))
+    found = estimate(game, Sweep(), stop=[_verdict, *limits, price], **options)
+    if found.stopped is StopReason.RULE:
+        return None
+    zeros = np.zeros_like(found.values)
+    if found.stopped is StopReason.BUDGET and found.model_rows <= price.rows < _least(limits):
+        share = f"It rests on {found.visited:.1%} of the examples: to look at all of them would take too long."
+        return replace(found, values=zeros, stopped=StopReason.NO_EFFECT, remark=share)
+    return replace(found, values=zeros)
+
+
+def _least(limits: Sequence[Any]) -> float:
+    return min((rule.rows for rule in limits if isinstance(rule, Budget)), default=np.inf)
+
+
+@dataclass(frozen=True)
+class Sweep(Permutation):
+    """Walks of one example after the other, each in a random order and its reverse."""
+
+    name: str = "sweep"
+
+    def rows(self, game: Game, draws: int) -> int:
+        return 2 * super().rows(game, draws)
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Draws:
+        examples = np.flatnonzero(game.weights > 0)
+        chosen = examples[(first + np.arange(draws)) % len(examples)]
+        orders = permutations(draws, game.n_players, rng)
+        forth, back = (game.walk(chosen, way, rng) for way in (orders, orders[:, ::-1]))  # (n, p + 1, L)
+        moves = np.abs(np.diff(forth, axis=1)) + np.abs(np.diff(back, axis=1))
+        return collect(game, moves.transpose(0, 2, 1), chosen, forth[:0])
+
+
+def _verdict(estimate: Estimate) -> StopReason | None:
+    if (estimate.values > 1e-13 * estimate.scale[:, None]).any():
+        return StopReason.RULE
+    return StopReason.NO_EFFECT if estimate.unvisited == 0 else None
