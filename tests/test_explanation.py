@@ -192,8 +192,9 @@ def test_a_missing_file_is_named():
 
 
 def test_saving_to_a_folder_that_is_not_there_leaves_nothing_behind(explanation, tmp_path):
-    with pytest.raises(OSError, match="missing"):
-        explanation.save(tmp_path / "missing" / "sage.json")
+    for path in (tmp_path / "missing" / "sage.json", tmp_path):
+        with pytest.raises(cs.InputError, match=r"path: got .*; wanted a file in a folder that exists"):
+            explanation.save(path)
     assert os.listdir(tmp_path) == []
 
 

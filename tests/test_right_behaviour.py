@@ -266,6 +266,66 @@ def test_a_constant_model_stops_for_every_method(data):
         assert np.array_equal(found.values, np.zeros(3))
 
 
+def test_what_is_presumed_of_classes_is_said_aloud(labelled):
+    X, y = labelled
+
+    def f(Z):
+        p = 1 / (1 + np.exp(-(Z @ BETA)))
+        return np.column_stack([1 - p, p])
+
+    named = cs.sage(f, X, np.array(["no", "yes"])[y], method="exact")
+    assert any("presumed to be of the classes 'no', 'yes', in this order" in note for note in named.notes)
+    known = cs.as_predictor(f, classes=["no", "yes"])
+    for found in (cs.sage(f, X, y, method="exact"), cs.sage(known, X, np.array(["no", "yes"])[y], method="exact")):
+        assert not any("presumed" in note for note in found.notes)
+        assert np.allclose(found.values, named.values)
+
+
+def test_rows_are_handed_to_a_callable_as_x_has_them_whatever_the_background_is(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    truth = cs.sage(linear, X, y, background=X[:9], method="exact")
+    found = cs.sage(lambda Z: Z[:, 0] * 3 + Z[:, 1] * 2 + Z[:, 2], X, y, background=frame[:9], method="exact")
+    assert np.allclose(found.values, truth.values)
+    assert found.feature_names == ("a", "b", "c")
+
+
+def test_a_model_whose_outputs_change_in_number_is_refused(data):
+    X, y = data
+    with pytest.raises(cs.ModelError, match="2 outputs a row for some rows and 1 for others"):
+        cs.sage(lambda Z: np.outer(Z[:, 0], np.ones(1 + (len(Z) > 60))), X, y, background=X[:30], method="exact")
+
+
+def test_masked_outputs_and_durations_are_refused(data):
+    X, y = data
+    with pytest.raises(cs.ModelError, match="masked outputs"):
+        cs.sage(lambda Z: np.ma.masked_array(Z[:, 0], mask=Z[:, 0] > 0), X, y)
+    with pytest.raises(cs.ModelError, match="not numbers"):
+        cs.sage(lambda Z: (100 * Z[:, 0]).astype("m8[s]"), X, y)
+
+
+def test_weights_in_two_columns_and_an_empty_list_of_losses_are_refused(data):
+    X, y = data
+    with pytest.raises(cs.InputError, match=r"sample_weight: got shape \(30, 2\); wanted one weight a row"):
+        cs.sage(linear, X, y, sample_weight=np.ones((30, 2)))
+    with pytest.raises(cs.InputError, match="loss: got an empty list"):
+        cs.sage(linear, X, y, loss=[])
+
+
+def test_groups_of_one_keep_their_names(data):
+    X, y = data
+    found = cs.sage(linear, X, y, groups={"first": ["x0"]}, method="exact")
+    assert found.groups == {"first": ["x0"], "x1": ["x1"], "x2": ["x2"]}
+
+
+def test_very_small_and_very_large_values_can_be_read(data):
+    X, y = data
+    for scale in (1e-12, 1e30):
+        text = str(cs.sage(lambda Z, scale=scale: scale * linear(Z), X, scale * y, method="exact"))
+        assert "e-2" in text or "e+6" in text
+        assert max(map(len, text.splitlines())) < 200
+
+
 @pytest.mark.needs("sage")
 def test_values_agree_with_the_reference_where_it_is_right(data, seed):
     import sage

@@ -96,6 +96,46 @@ def test_the_answer_does_not_depend_on_how_many_rows_go_to_the_model_at_once(mod
     assert bits(usual) == bits(small)
 
 
+class Counting:
+    """A model that leaves a mark whenever it is pickled."""
+
+    def __init__(self, marks):
+        self.marks = marks
+
+    def __getstate__(self):
+        with open(self.marks, "a") as file:
+            file.write(".")
+        return {"marks": self.marks}
+
+    def __call__(self, Z):
+        return Z[:, 0] * Z[:, 1]
+
+
+def test_a_model_is_sent_to_the_workers_once(data, tmp_path):
+    X, y = data
+    model = Counting(str(tmp_path / "marks"))
+    options = {"method": "permutation", "tolerance": 0.03, "rng": 3, "loss": "squared error"}
+    shared = cs.sage(model, X, y, n_jobs=2, **options)
+    assert (tmp_path / "marks").read_text() == "."
+    assert bits(shared) == bits(cs.sage(model, X, y, **options))
+
+
+def test_a_model_that_cannot_be_sent_is_run_in_threads_with_a_warning(data):
+    import threading
+
+    X, y = data
+    lock = threading.Lock()
+
+    def model(Z):
+        with lock:
+            return Z[:, 0] * Z[:, 1]
+
+    options = {"method": "permutation", "tolerance": 0.1, "rng": 3, "loss": "squared error"}
+    with pytest.warns(cs.ClarysageWarning, match="cannot be sent to other processes"):
+        shared = cs.sage(model, X, y, n_jobs=2, **options)
+    assert bits(shared) == bits(cs.sage(model, X, y, **options))
+
+
 def test_an_array_a_list_and_a_frame_give_the_same_bits(data):
     X, y = data
 

@@ -7,22 +7,6 @@ from math import comb
 import numpy as np
 
 
-def prefixes(orders: np.ndarray) -> np.ndarray:
-    """Coalitions along each order, empty and full included: (n, p) -> (n, p + 1, p).
-
-    Examples
-    --------
-    >>> prefixes(np.array([[1, 0]])).astype(int)
-    array([[[0, 0],
-            [0, 1],
-            [1, 1]]])
-    """
-    p = orders.shape[1]
-    steps = np.empty_like(orders)
-    np.put_along_axis(steps, orders, np.arange(1, p + 1)[None, :], axis=1)
-    return steps[:, None, :] <= np.arange(p + 1)[None, :, None]
-
-
 def permutations(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
     """n independent uniform orders of p players, (n, p)."""
     return rng.permuted(np.broadcast_to(np.arange(p), (n, p)), axis=1)

@@ -51,8 +51,9 @@ class FormatError(InputError):
 class MissingLibraryError(ClarysageError, ImportError):
     """An optional library that is needed and not installed."""
 
-    def __init__(self, library: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {library}, which is not installed. Try pip install 'clarysage[{extra}]'.")
+    def __init__(self, library: str, extra: str | None, purpose: str) -> None:
+        package = library if extra is None else f"'clarysage[{extra}]'"
+        super().__init__(f"{purpose} needs {library}, which is not installed. Try pip install {package}.")
 
 
 class ClarysageWarning(UserWarning):

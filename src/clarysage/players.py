@@ -56,10 +56,6 @@ class Players:
         np.put_along_axis(steps, orders, np.arange(1, orders.shape[1] + 1)[None, :], axis=1)
         return np.asarray(steps[:, self.owner])
 
-    @property
-    def is_grouped(self) -> bool:
-        return len(self.names) < len(self.owner)
-
     def members(self, features: Sequence[str]) -> dict[str, list[str]]:
         """Names of the features that each player holds."""
         found: dict[str, list[str]] = {name: [] for name in self.names}

@@ -11,6 +11,7 @@ import typer
 
 from clarysage.cli.output_files import check_picture, check_writable, picture
 from clarysage.cli.speech import NOT_CONVERGED, Say, clean_stdout
+from clarysage.errors import InputError
 
 STDOUT = Path("-")
 
@@ -29,6 +30,8 @@ class Delivery:
                 check_writable(option, path, inputs)
         if self.plot is not None:
             check_picture("--plot", self.plot)
+        if self.json_file and self.plot and self.json_file.resolve() == self.plot.resolve():
+            raise InputError("--plot", got=f"{self.plot}, as for --json", wanted="a file of its own")
 
     def deliver(self, explanation: Any, say: Say) -> None:
         """Write the files, print the explanation even if that fails, and exit with 3 if it did not converge."""

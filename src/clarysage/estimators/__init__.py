@@ -43,7 +43,9 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
         return METHODS[name]()
     if isinstance(method, type) and method in METHODS.values():
         return method()  # type: ignore[no-any-return]
-    if hasattr(method, "draw") and hasattr(method, "merge"):
+    if all(
+        callable(getattr(method, part, None)) for part in ("check", "chunk", "rows", "limit", "draw", "merge", "read")
+    ):
         return method  # type: ignore[no-any-return]
     raise InputError("method", got=f"{type(method).__name__}", wanted="a name, or an object such as Permutation()")
 

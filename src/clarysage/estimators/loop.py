@@ -155,7 +155,12 @@ class Limits:
 
 def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
     """What a rule says of the estimate; a plain True or False is understood."""
-    said = rule(current)
+    try:
+        said: Any = rule(current)
+    except Exception as error:
+        raise InputError(
+            "stop", got=f"{type(error).__name__} from a rule: {error}", wanted="a rule that works"
+        ) from error
     if isinstance(said, (bool, np.bool_)):
         return StopReason.RULE if said else None
     if said is None or isinstance(said, StopReason):

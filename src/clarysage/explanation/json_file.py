@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import FormatError
+from clarysage.errors import FormatError, InputError
 from clarysage.estimate import StopReason
 from clarysage.explanation.explanation import Explanation
 
@@ -51,6 +51,8 @@ def save(explanation: Explanation, path: str | Path) -> None:
     """Write the file whole or not at all."""
     path = Path(path)
     text = json.dumps(encode(explanation), allow_nan=False, indent=1, ensure_ascii=False)
+    if not path.name or path.is_dir() or not path.parent.is_dir():
+        raise InputError("path", got=f"{path}", wanted="a file in a folder that exists")
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         draft.write_text(text + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
 import numpy as np
@@ -9,39 +10,34 @@ import numpy as np
 from clarysage.explanation.explanation import ABOUT, Explanation
 
 BAR = 24
+LOSS_WORDS = {"zero one": "zero-one loss", "brier": "Brier score"}
 
 
 def as_text(explanation: Explanation, level: float = 0.95) -> str:
     """A table of the values, largest first, with intervals, small bars and what the run has to say."""
-    names = explanation.feature_names
-    low, high = explanation.interval(level)
-    width = max(7, *(len(name) for name in names))
-    digits = _digits(explanation)
-    largest = float(np.abs(explanation.values).max()) or 1.0
-    lines = [_headline(explanation), f"  {'feature':<{width}}  {'value':>{digits + 7}}  {100 * level:g}% interval"]
-    ends = [f"[{low[i]:.{digits}f}, {high[i]:.{digits}f}]" for i in range(len(names))]
-    reach = max(map(len, ends))
+    show = _number_format(explanation)
+    names = [" ".join(name.split()) for name in explanation.feature_names]
+    values = [show(value) for value in explanation.values]
+    ends = [f"[{show(low)}, {show(high)}]" for low, high in zip(*explanation.interval(level), strict=True)]
+    wide, right, far = (max(map(len, cells)) for cells in ([*names, "feature"], [*values, "value"], ends))
+    lines = [_headline(explanation), f"  {'feature':<{wide}}  {'value':>{right}}  {100 * level:g}% interval"]
     for i in np.argsort(-explanation.values, kind="stable"):
-        length = round(BAR * abs(float(explanation.values[i])) / largest)
-        bar = ("▇" if explanation.values[i] >= 0 else "▒") * length
-        value = f"{explanation.values[i] + 0.0:.{digits}f}"
-        lines.append(f"  {names[i]:<{width}}  {value:>{digits + 7}}  {ends[i]:<{reach}}  {bar}".rstrip())
+        bar = ("▇" if explanation.values[i] >= 0 else "▒") * round(BAR * _share(explanation, i))
+        lines.append(f"  {names[i]:<{wide}}  {values[i]:>{right}}  {ends[i]:<{far}}  {bar}".rstrip())
     return "\n".join([*lines, *(f"  {line}" for line in _footer(explanation))])
 
 
 def as_html(explanation: Explanation, level: float = 0.95) -> str:
     """The same table for notebooks; every name is escaped."""
+    show = _number_format(explanation)
     low, high = explanation.interval(level)
-    digits = _digits(explanation)
-    largest = float(np.abs(explanation.values).max()) or 1.0
     rows = []
     for i in np.argsort(-explanation.values, kind="stable"):
-        value = float(explanation.values[i])
-        colour = "#3b6fb6" if value >= 0 else "#b5483c"
-        bar = f'<div style="background:{colour};height:0.8em;width:{100 * abs(value) / largest:.1f}%"></div>'
+        colour = "#0072b2" if explanation.values[i] >= 0 else "#d55e00"
+        bar = f'<div style="background:{colour};height:0.8em;width:{100 * _share(explanation, i):.1f}%"></div>'
         rows.append(
             f"<tr><th scope='row' style='text-align:left'>{escape(explanation.feature_names[i])}</th>"
-            f"<td>{value:.{digits}f}</td><td>[{low[i]:.{digits}f}, {high[i]:.{digits}f}]</td>"
+            f"<td>{show(explanation.values[i])}</td><td>[{show(low[i])}, {show(high[i])}]</td>"
             f"<td style='min-width:12em'>{bar}</td></tr>"
         )
     footer = "".join(f"<li>{escape(line)}</li>" for line in _footer(explanation))
@@ -52,28 +48,48 @@ def as_html(explanation: Explanation, level: float = 0.95) -> str:
     )
 
 
+def loss_words(loss: str) -> str:
+    """A loss as it reads in a sentence.
+
+    Examples
+    --------
+    >>> loss_words("zero one"), loss_words("cross entropy")
+    ('zero-one loss', 'cross entropy')
+    """
+    return LOSS_WORDS.get(loss, loss)
+
+
 def _headline(explanation: Explanation) -> str:
     if explanation.measure == "shapley effects":
         return "Shapley effects: the variance of the model's output that each feature explains"
-    return f"SAGE values: the {explanation.loss} that each feature saves the model"
+    return f"SAGE values: the {loss_words(explanation.loss)} that each feature saves the model"
 
 
 def _footer(explanation: Explanation) -> list[str]:
-    digits = _digits(explanation)
+    show, total, alone = _number_format(explanation), explanation.total, explanation.base
     if explanation.measure == "shapley effects":
-        loss = f"All features together: {explanation.total:.{digits}f}, the variance of the output."
+        whole = (
+            f"All features together: {show(total)}, the mean squared distance of outputs from their background mean."
+        )
     else:
-        alone, model = explanation.base, explanation.base - explanation.total
-        loss = (
-            f"All features together save {explanation.total:.{digits}f}: the mean {explanation.loss} is "
-            f"{alone:.{digits}f} without features and {model:.{digits}f} with them."
+        whole = (
+            f"All features together save {show(total)}: the mean {loss_words(explanation.loss)} is {show(alone)} "
+            f"without features and {show(alone - total)} with them."
         )
     sampled = "No sampling error." if explanation.draws == 0 else f"Intervals are about {ABOUT['data']}."
     cost = f"{explanation.stopped.value} {explanation.model_rows:,} model rows, method {explanation.method!r}."
-    return [loss, sampled, cost, *explanation.notes]
+    return [whole, sampled, cost, *explanation.notes]
 
 
-def _digits(explanation: Explanation) -> int:
-    """Decimals that show three digits of the largest value."""
+def _share(explanation: Explanation, place: int) -> float:
     largest = float(np.abs(explanation.values).max())
-    return 4 if largest == 0 else int(np.clip(3 - np.floor(np.log10(largest)), 0, 12))
+    return abs(float(explanation.values[place])) / largest if largest > 0 else 0.0
+
+
+def _number_format(explanation: Explanation) -> Callable[[float], str]:
+    """Numbers with four digits of the largest value; in powers of ten where it is very small or large."""
+    largest = float(np.abs(explanation.values).max())
+    if largest and not 1e-6 <= largest < 1e9:
+        return lambda number: f"{number:.3e}"
+    digits = 4 if largest == 0 else int(np.clip(3 - np.floor(np.log10(largest)), 0, 12))
+    return lambda number: f"{0.0 if abs(number) < 0.5 * 10.0**-digits else number:.{digits}f}"

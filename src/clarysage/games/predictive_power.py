@@ -7,11 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.errors import InputError, ModelError
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
+from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
 from clarysage.protocols import Loss, RestrictedModel
 from clarysage.tables import read_target, read_weights
+
+
+@dataclass(frozen=True)
+class SameWidth:
+    """The check that a model returns as many outputs for hybrid rows as for the examples."""
+
+    width: int
+
+    def __call__(self, outputs: np.ndarray) -> None:
+        if outputs.shape[1] != self.width:
+            got = f"{outputs.shape[1]} outputs a row for some rows and {self.width} for others"
+            raise ModelError("model", got=got, wanted="the same number for all")
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,7 @@ class PredictivePower:
     targets: tuple[np.ndarray, ...]
     weights: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -44,16 +59,20 @@ class PredictivePower:
         response = outputs if response is None else response
         wanted = loss_for(f.task, f.hard, outputs, response) if is_auto(loss) else loss
         losses = tuple(as_loss(one) for one in (wanted if isinstance(wanted, (list, tuple)) else [wanted]))
+        if not losses:
+            raise InputError("loss", got="an empty list", wanted="one loss or more")
         for one in losses:
             one.check(outputs)
         targets = tuple(one.encode(response, f.classes, outputs) for one in losses)
-        f_S = restricted.guarded(tuple(one.check for one in losses))
+        remarks = (*restricted.remarks, *_about_classes(f.classes, losses, response, outputs.shape[1]))
+        f_S = restricted.guarded((SameWidth(outputs.shape[1]), *(one.check for one in losses)))
         nothing = np.broadcast_to(f_S.empty(), outputs.shape)
         empty, full = (
             np.column_stack([-one(shown, target) for one, target in zip(losses, targets, strict=True)])
             for shown in (nothing, outputs)
         )
-        return cls(f_S, losses, players or Players.of(f_S.schema.names), rows, targets, weights, (empty, full))
+        who = players or Players.of(f_S.schema.names)
+        return cls(f_S, losses, who, rows, targets, weights, (empty, full), remarks)
 
     @property
     def n_players(self) -> int:
@@ -96,3 +115,16 @@ class PredictivePower:
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         losses = zip(self.losses, self.targets, strict=True)
         return np.column_stack([-loss(outputs, target[examples]) for loss, target in losses])
+
+
+def _about_classes(known: Any, losses: tuple[Loss, ...], y: np.ndarray, outputs: int) -> list[str]:
+    """What was presumed of a model that does not know the names of its classes."""
+    if known is not None or y.ndim > 1 or not any(isinstance(one, (CrossEntropy, ZeroOne, Brier)) for one in losses):
+        return []
+    presumed = presumed_classes(y, max(outputs, 2))
+    if presumed == [0, 1]:
+        return []
+    names = ", ".join(map(repr, presumed[:8]))
+    return [
+        f"The model's outputs were presumed to be of the classes {names}, in this order; see as_predictor(classes=)."
+    ]

@@ -125,9 +125,10 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
     if y.ndim == 2:
         return _soft_target(y, n_classes)
     if classes is None:
-        classes = _presumed_classes(y, n_classes)
+        classes = presumed_classes(y, n_classes)
     if len(classes) != n_classes:
-        raise ModelError("model", got=f"{outputs} outputs for {len(classes)} classes", wanted="one output a class")
+        wanted = "one output a class, for two or more classes"
+        raise ModelError("model", got=f"{outputs} outputs for {len(classes)} classes", wanted=wanted)
     place = {_plain(label): number for number, label in enumerate(classes)}
     if all(isinstance(label, str) for label in place) and y.dtype.kind not in "UO":
         place = {_number(label): number for label, number in place.items()}
@@ -137,7 +138,10 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
             return np.column_stack([1 - y, y])  # the probability of the second class
         strange = y.tolist()[int((numbers < 0).argmax())]
         shown = ", ".join(repr(_plain(label)) for label in list(classes)[:8])
-        raise InputError("y", got=f"the label {strange!r}", wanted=f"the model's classes: {shown}")
+        raise InputError(
+            "y", got=f"the label {strange!r}", wanted=f"the model's classes: {shown}",
+            hint="as_predictor(model, classes=[...]) for a model that does not know the names of its classes",
+        )  # fmt: skip
     return numbers
 
 
@@ -153,7 +157,7 @@ def _soft_target(y: np.ndarray, n_classes: int) -> np.ndarray:
     return target
 
 
-def _presumed_classes(y: np.ndarray, n_classes: int) -> list[Any]:
+def presumed_classes(y: np.ndarray, n_classes: int) -> list[Any]:
     """Classes of a model that does not know its own: 0, ..., k - 1, or the k labels of y in sorted order."""
     labels = sorted({_plain(label) for label in y.tolist()}, key=lambda label: (str(type(label)), label))
     is_count = all(isinstance(label, (int, float)) and 0 <= label < n_classes for label in labels)

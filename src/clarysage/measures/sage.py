@@ -85,7 +85,7 @@ def sage(
     f_S = setting.removal.restrict(setting.f, setting.X)
     v, remarks = _game(f_S, setting, y, loss, sample_weight)
     estimator = as_estimator(method, v, rules)
-    remarks += [*f_S.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
+    remarks += [*v.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
 
     def explanations(result: Estimate) -> Any:
         measure = "shapley effects" if y is None else "sage"

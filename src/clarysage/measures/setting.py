@@ -39,8 +39,8 @@ class Setting:
     X: Any
     removal: Removal
     players: Players
-    columns: tuple[str, ...]
     order: tuple[int, ...]
+    members: dict[str, list[str]] | None
     entropy: int
     notes: tuple[str, ...]
 
@@ -67,7 +67,8 @@ class Setting:
         place = {name: player for player, name in enumerate(players.names)}
         order = tuple(place[name] for name in named.names)
         q = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
-        return cls(f, arranged, q, players, columns, order, entropy, notes)
+        members = None if groups is None else named.members(names)
+        return cls(f, arranged, q, players, order, members, entropy, notes)
 
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = ()
@@ -92,7 +93,7 @@ class Setting:
                 loss=loss.name,
                 removal=str(getattr(self.removal, "name", type(self.removal).__name__)),
                 method=method,
-                groups=self.players.members(self.columns) if self.players.is_grouped else None,
+                groups=self.members,
                 notes=(*self.notes, *notes, *_remarks(result, v, loss, float(whole[place]))),
                 provenance=_provenance(self, v),
             )
@@ -141,7 +142,7 @@ def _background(
         return rows, _about_size(len(rows))
     X, n = f.arrange(X), len(X)
     if removal_name(removal) == "baseline" or n <= DEFAULT_BACKGROUND:
-        return X, (f"Background: the {n} rows of X, since none was given.",)
+        return X, (f"Background: all rows of X, {n} in number, since none was given.",)
     chosen = np.sort(rng.choice(n, DEFAULT_BACKGROUND, replace=False))
     note = f"Background: {DEFAULT_BACKGROUND} of the {n:,} rows of X, drawn at random, since none was given."
     return _rows(X, chosen), (note,)

@@ -51,7 +51,7 @@ class Predictor:
         """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""
         try:
             raw = self.function(self.arrange(rows))
-        except (ClarysageError, KeyboardInterrupt):
+        except ClarysageError:
             raise
         except Exception as error:
             raise _failure(self.name, error) from error
@@ -162,9 +162,13 @@ def _failure(name: str, error: Exception) -> ModelError:
 def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
     if type(raw).__module__.startswith("torch"):
         raw = raw.detach().cpu().numpy()
+    if isinstance(raw, np.ma.MaskedArray) and np.ma.is_masked(raw):
+        raise ModelError("model", got=f"masked outputs of {name}", wanted="a prediction for each row")
     try:
         outputs = np.asarray(raw)
-        if outputs.dtype.kind in "USOMm":
+        if outputs.dtype.kind in "Mm":
+            raise TypeError("dates and durations")
+        if outputs.dtype.kind in "USO":
             outputs = outputs.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(

@@ -25,7 +25,7 @@ def check(explanation: object, ax: object) -> None:
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
-        raise MissingLibraryError("matplotlib", "plots", "A plot") from error
+        raise MissingLibraryError("matplotlib", None, "A plot") from error
     if not isinstance(explanation, Explanation):
         hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
         raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=hint)

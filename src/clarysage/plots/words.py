@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clarysage.explanation import ABOUT, Explanation
+from clarysage.explanation.text import loss_words
 
 
 def value_label(explanation: Explanation) -> str:
@@ -13,7 +14,7 @@ def value_label(explanation: Explanation) -> str:
     if explanation.measure == "shapley effects":
         return "Shapley effect (variance of the output)"
     if explanation.measure == "sage":
-        return f"SAGE value ({explanation.loss} saved)"
+        return f"SAGE value ({loss_words(explanation.loss)} saved)"
     name = explanation.measure[:1].upper() + explanation.measure[1:]
     return f"{name} (in units of {explanation.loss})" if explanation.loss else name
 

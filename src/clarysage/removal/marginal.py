@@ -8,7 +8,7 @@ from typing import Any
 from clarysage.errors import InputError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
-from clarysage.tables import Schema, as_table, read_weights, schema_of
+from clarysage.tables import Schema, as_table, container_of, read_weights, schema_of
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,9 @@ def bound_to(
     if background is None:
         raise InputError(argument, got="None", wanted="a table of rows with the columns of X")
     f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)
-    schema = schema_of(f.arrange(as_table(X, "X")), background, argument=argument, names=f.feature_names or ())
+    X = as_table(X, "X")
+    schema = schema_of(f.arrange(X), background, argument=argument, names=f.feature_names or ())
+    if container_of(X) == "numpy" and f.feature_names is None and not f.containers:
+        schema = schema.handed_as("numpy")  # a model that says nothing of its rows gets them as X has them
     bound = f.bind(schema)
     return schema, BoundPredictor(bound.predictor, bound.schema, memory_limit=memory_limit)

@@ -40,6 +40,8 @@ def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_w
         return np.full(n_rows, 1.0 / n_rows)
     _check_index(weights, rows, argument, of)
     column = _as_column(weights, argument)
+    if column.ndim > 2 or (column.ndim == 2 and column.shape[1] != 1):
+        raise InputError(argument, got=f"shape {column.shape}", wanted=f"one weight a row, shape ({n_rows},)")
     try:
         array = column.astype(np.float64).reshape(-1)
     except (TypeError, ValueError) as error:
