@@ -84,7 +84,7 @@ def mixed(x: np.ndarray, kind: str = "category") -> pd.DataFrame:
     return pd.DataFrame({"a": x[:, 0], "b": np.round(2 * x[:, 1]).astype(int), "c": colour})
 
 
-def agree(
+def assert_agreement(
     model: Any, own: Any, X: Any, y: Any, *, codes: Any = None, background: Any = None, loss: Any = "auto"
 ) -> Any:
     """The explanation of a model, once it equals that of a plain callable around the library's own call.
@@ -121,13 +121,13 @@ def test_a_classifier_keeps_its_own_labels(labels, make):
     assert f.classes == tuple(sorted(labels))
     assert (f.task, f.hard) == ("classification", False)
     np.testing.assert_array_equal(f(X), model.predict_proba(X))
-    agree(model, model.predict_proba, X, y, codes=np.searchsorted(model.classes_, y))
+    assert_agreement(model, model.predict_proba, X, y, codes=np.searchsorted(model.classes_, y))
 
 
 def test_labels_of_y_need_not_hold_every_class():
     model = LogisticRegression().fit(X_TRAIN, 1 + three(X_TRAIN))
     few = three(X) < 2
-    agree(model, model.predict_proba, X[few], 1 + three(X)[few], codes=three(X)[few])
+    assert_agreement(model, model.predict_proba, X[few], 1 + three(X)[few], codes=three(X)[few])
 
 
 def test_a_label_that_the_model_does_not_have_is_an_error():
@@ -160,7 +160,7 @@ def test_a_fitted_classifier_answers_as_its_predict_proba(make, shaped):
     f = cs.as_predictor(model)
     np.testing.assert_array_equal(f(shaped(X)), model.predict_proba(shaped(X)))
     assert f.feature_names == (tuple(NAMES) if shaped is frame else None)
-    found = agree(model, model.predict_proba, shaped(X), y, codes=binary(X))
+    found = assert_agreement(model, model.predict_proba, shaped(X), y, codes=binary(X))
     assert found.loss == "cross entropy"
 
 
@@ -168,7 +168,7 @@ def test_a_forest_of_three_classes_answers_as_its_predict_proba():
     labels = np.array(["low", "mid", "top"])
     model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X_TRAIN, labels[three(X_TRAIN)])
     for loss in ("cross entropy", "brier", "zero one"):
-        agree(model, model.predict_proba, X, labels[three(X)], codes=three(X), loss=loss)
+        assert_agreement(model, model.predict_proba, X, labels[three(X)], codes=three(X), loss=loss)
 
 
 HARD = {
@@ -187,7 +187,7 @@ def test_a_classifier_without_probabilities_votes_and_is_judged_by_zero_one(make
     f = cs.as_predictor(model)
     assert f.hard
     np.testing.assert_array_equal(f(X), model.predict(X)[:, None] == np.unique(labels))
-    found = agree(
+    found = assert_agreement(
         model,
         lambda rows: (model.predict(rows)[:, None] == np.unique(labels)).astype(float),
         X,
@@ -214,16 +214,16 @@ def test_a_regressor_answers_as_its_predict(make, shaped):
     f = cs.as_predictor(model)
     assert f.task == "regression"
     np.testing.assert_array_equal(f(shaped(X))[:, 0], model.predict(shaped(X)))
-    assert agree(model, model.predict, shaped(X), noisy(X)).loss == "squared error"
+    assert assert_agreement(model, model.predict, shaped(X), noisy(X)).loss == "squared error"
 
 
 def test_a_regressor_of_several_responses_is_judged_on_all_of_them():
     both = np.column_stack([noisy(X_TRAIN), X_TRAIN[:, 2]])
     y = np.column_stack([noisy(X), X[:, 2]])
     model = RandomForestRegressor(n_estimators=5, random_state=0).fit(X_TRAIN, both)
-    found = agree(model, model.predict, X, y)
-    one = agree(lambda rows: model.predict(rows)[:, 0], lambda rows: model.predict(rows)[:, 0], X, y[:, 0])
-    two = agree(lambda rows: model.predict(rows)[:, 1], lambda rows: model.predict(rows)[:, 1], X, y[:, 1])
+    found = assert_agreement(model, model.predict, X, y)
+    one = assert_agreement(lambda rows: model.predict(rows)[:, 0], lambda rows: model.predict(rows)[:, 0], X, y[:, 0])
+    two = assert_agreement(lambda rows: model.predict(rows)[:, 1], lambda rows: model.predict(rows)[:, 1], X, y[:, 1])
     np.testing.assert_allclose(found.values, one.values + two.values, atol=1e-9)
 
 
@@ -245,21 +245,21 @@ def test_gradient_boosting_takes_missing_cells_and_categories():
     test.loc[3, "c"] = np.nan
     model = HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype").fit(train, binary(X_TRAIN))
     np.testing.assert_array_equal(cs.as_predictor(model)(test), model.predict_proba(test))
-    agree(model, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(model, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 def test_a_pipeline_encodes_strings_of_a_frame():
     encoder = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
     train, test = mixed(X_TRAIN, "string"), mixed(X, "string")
     model = make_pipeline(encoder, LogisticRegression()).fit(train, binary(X_TRAIN))
-    agree(model, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(model, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 def test_a_pipeline_encodes_strings_of_an_array_of_objects():
     encoder = make_column_transformer((OneHotEncoder(), [2]), remainder="passthrough")
     train, test = (mixed(x, "string").astype(object).to_numpy() for x in (X_TRAIN, X))
     model = make_pipeline(encoder, LogisticRegression()).fit(train, binary(X_TRAIN))
-    agree(model, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(model, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 def test_nullable_whole_numbers_reach_the_model_as_they_are():
@@ -273,7 +273,7 @@ def test_nullable_whole_numbers_reach_the_model_as_they_are():
     test = frame(X).assign(b=pd.array(np.round(X[:, 1]), dtype="Int64"))
     test.loc[::6, "b"] = pd.NA
     model = make_pipeline(FunctionTransformer(watch), LinearRegression()).fit(train, noisy(X_TRAIN))
-    agree(model, lambda rows: model.predict(rows), test, noisy(X), background=train[:M])
+    assert_agreement(model, lambda rows: model.predict(rows), test, noisy(X), background=train[:M])
     assert {str(dtype) for dtype in seen} == {"Int64"}
 
 
@@ -290,7 +290,7 @@ def test_a_model_fitted_on_polars_gets_polars():
 
     model = make_pipeline(FunctionTransformer(double), StandardScaler(), LogisticRegression())
     model.fit(shaped(X_TRAIN), binary(X_TRAIN))
-    agree(model, second(model.predict_proba), shaped(X), binary(X), background=shaped(BACKGROUND))
+    assert_agreement(model, second(model.predict_proba), shaped(X), binary(X), background=shaped(BACKGROUND))
 
 
 @pytest.mark.needs("polars")
@@ -300,7 +300,7 @@ def test_strings_of_a_polars_frame_pass_through_a_column_transformer():
     encoder = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
     train, test = (pl.DataFrame(mixed(x, "string").to_dict("list")) for x in (X_TRAIN, X))
     model = make_pipeline(encoder, LogisticRegression()).fit(train, binary(X_TRAIN))
-    agree(model, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(model, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 @pytest.mark.needs("pyarrow")
@@ -435,7 +435,7 @@ def test_an_estimator_of_ones_own_need_not_look_fitted():
     np.testing.assert_array_equal(cs.as_predictor(Careless())(X)[:, 0], 2 * X[:, 0])
     assert cs.as_predictor(Careless()).task == "regression"
     own = CarelessClassifier()
-    agree(own, own.predict_proba, X, binary(X))
+    assert_agreement(own, own.predict_proba, X, binary(X))
 
 
 def test_a_subclass_that_was_not_fitted_is_told_so_when_it_predicts():
@@ -479,7 +479,7 @@ def test_sigmoid_and_softmax_turn_decisions_into_probabilities():
     f = cs.as_predictor(two, output="sigmoid")
     assert (f.task, f.classes, f.hard) == ("classification", (0, 1), False)
     np.testing.assert_allclose(f(X)[:, 1], expit(two.decision_function(X)), atol=1e-12)
-    agree(f, lambda rows: expit(two.decision_function(rows)), X, binary(X))
+    assert_agreement(f, lambda rows: expit(two.decision_function(rows)), X, binary(X))
     np.testing.assert_allclose(cs.as_predictor(many, output="softmax")(X), many.predict_proba(X), atol=1e-12)
 
 
@@ -487,7 +487,7 @@ def test_a_regressor_of_logits_can_be_read_through_a_sigmoid():
     model = LinearSVR().fit(X_TRAIN, noisy(X_TRAIN))
     f = cs.as_predictor(model, output="sigmoid")
     assert f.structure is None
-    found = agree(f, lambda rows: expit(model.predict(rows)), X, binary(X))
+    found = assert_agreement(f, lambda rows: expit(model.predict(rows)), X, binary(X))
     assert not [note for note in found.notes if "row by row" in note]
 
 
@@ -516,7 +516,7 @@ def test_classes_can_be_named_for_a_model_that_does_not_know_them():
     labels = np.array(["zebra", "ant"])  # not in sorted order, which would otherwise be presumed
     f = cs.as_predictor(chance, classes=labels)
     assert (f.classes, f.task) == (("zebra", "ant"), "classification")
-    agree(f, chance, X, labels[binary(X)], codes=binary(X))
+    assert_agreement(f, chance, X, labels[binary(X)], codes=binary(X))
 
 
 def test_feature_names_can_be_named_for_a_model_that_does_not_know_them():
@@ -539,7 +539,7 @@ def test_any_callable_is_a_model():
             return score(rows)
 
     for model in (score, lambda rows: score(rows), partial(np.dot, b=np.array([2.0, -1.0, 0.0])), Caller()):
-        agree(model, lambda rows, model=model: np.asarray(model(rows))[:, None], X, noisy(X))
+        assert_agreement(model, lambda rows, model=model: np.asarray(model(rows))[:, None], X, noisy(X))
 
 
 def test_an_object_with_predict_is_a_model():
@@ -549,7 +549,7 @@ def test_an_object_with_predict_is_a_model():
 
     f = cs.as_predictor(Predicts())
     assert (f.task, f.classes, f.name) == (None, None, "Predicts")
-    agree(Predicts(), score, X, noisy(X))
+    assert_agreement(Predicts(), score, X, noisy(X))
 
 
 def test_an_object_with_predict_proba_is_a_classifier():
@@ -564,7 +564,7 @@ def test_an_object_with_predict_proba_is_a_classifier():
 
     f = cs.as_predictor(Chances())
     assert (f.task, f.classes) == ("classification", ("no", "yes"))
-    agree(Chances(), lambda rows: expit(score(rows)), X, np.array(["no", "yes"])[binary(X)], codes=binary(X))
+    assert_agreement(Chances(), lambda rows: expit(score(rows)), X, np.array(["no", "yes"])[binary(X)], codes=binary(X))
 
 
 def test_an_object_with_predict_and_classes_votes():
@@ -639,7 +639,7 @@ def test_a_model_that_reuses_its_output_corrupts_nothing():
         buffer[: len(rows)] = score(rows)
         return buffer[: len(rows)]
 
-    agree(thrifty, score, X, noisy(X))
+    assert_agreement(thrifty, score, X, noisy(X))
 
 
 # --------------------------------------------------------------------------------------------- linear structure
@@ -701,18 +701,18 @@ def test_a_structure_that_lies_is_not_used_and_a_note_says_so():
 def test_coefficients_changed_after_fitting_are_the_ones_used():
     model = LinearRegression().fit(X_TRAIN, noisy(X_TRAIN))
     model.coef_ = np.array([5.0, 0.0, 0.0])
-    agree(model, lambda rows: model.predict(rows), X, noisy(X))
+    assert_agreement(model, lambda rows: model.predict(rows), X, noisy(X))
 
 
 def test_a_model_that_predicts_otherwise_than_its_coefficients_say_is_asked_itself(monkeypatch):
     monkeypatch.setattr(LinearRegression, "predict", lambda self, rows: score(rows))
-    found = agree(LinearRegression().fit(X_TRAIN, noisy(X_TRAIN)), score, X, noisy(X))
+    found = assert_agreement(LinearRegression().fit(X_TRAIN, noisy(X_TRAIN)), score, X, noisy(X))
     assert any("row by row" in note for note in found.notes)
 
 
 def test_sparse_coefficients_are_no_hindrance():
     model = LogisticRegression().fit(X_TRAIN, binary(X_TRAIN)).sparsify()
-    agree(model, second(model.predict_proba), X, binary(X))
+    assert_agreement(model, second(model.predict_proba), X, binary(X))
 
 
 # ------------------------------------------------------------------------------------------------------ dispatch
@@ -779,7 +779,7 @@ def test_a_third_party_registers_an_adapter_by_an_entry_point(tmp_path: Path, mo
         f = cs.as_predictor(model, output="loud")
         assert (f.name, f.task) == ("an oracle (loud)", "regression")
         np.testing.assert_array_equal(f(X)[:, 0], 3 * X[:, 0])
-        agree(model, lambda rows: 3 * rows[:, 0], X, noisy(X))
+        assert_agreement(model, lambda rows: 3 * rows[:, 0], X, noisy(X))
 
 
 @pytest.mark.usefixtures("forget_adapters")
@@ -830,7 +830,7 @@ def test_a_wrapper_of_xgboost_answers_as_it_does_itself(name, response, shaped):
     f = cs.as_predictor(model)
     assert f.task == ("regression" if name.endswith("Regressor") else "classification")
     np.testing.assert_array_equal(f(shaped(X)).squeeze(), own(shaped(X)))
-    agree(model, own, shaped(X), response(X))
+    assert_agreement(model, own, shaped(X), response(X))
 
 
 @pytest.mark.needs("xgboost")
@@ -840,7 +840,7 @@ def test_a_wrapper_of_xgboost_gives_probabilities_of_many_classes(objective):
 
     model = xgb.XGBClassifier(n_estimators=5, objective=objective, n_jobs=1).fit(X_TRAIN, three(X_TRAIN))
     np.testing.assert_allclose(cs.as_predictor(model)(X), model.predict_proba(X), atol=1e-7)
-    agree(model, model.predict_proba, X, three(X))
+    assert_agreement(model, model.predict_proba, X, three(X))
 
 
 @pytest.mark.needs("xgboost")
@@ -863,9 +863,9 @@ def test_a_wrapper_of_xgboost_takes_categories():
     train, test = mixed(X_TRAIN), mixed(X)
     test["c"] = test["c"].cat.reorder_categories(["blue", "red", "green"])  # codes differ, names are the same
     model = xgb.XGBClassifier(n_estimators=5, enable_categorical=True, n_jobs=1).fit(train, binary(X_TRAIN))
-    agree(model, model.predict_proba, test, binary(X), background=train[:M])
+    assert_agreement(model, model.predict_proba, test, binary(X), background=train[:M])
     booster = model.get_booster()
-    agree(booster, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(booster, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 @pytest.mark.needs("xgboost", "polars")
@@ -875,8 +875,8 @@ def test_a_wrapper_of_xgboost_takes_polars():
 
     train, test = (pl.DataFrame(dict(zip(NAMES, x.T, strict=True))) for x in (X_TRAIN, X))
     model = xgb.XGBRegressor(n_estimators=5, n_jobs=1).fit(train, noisy(X_TRAIN))
-    agree(model, model.predict, test, noisy(X), background=train[:M])
-    agree(model.get_booster(), model.predict, test, noisy(X), background=train[:M])
+    assert_agreement(model, model.predict, test, noisy(X), background=train[:M])
+    assert_agreement(model.get_booster(), model.predict, test, noisy(X), background=train[:M])
 
 
 @pytest.mark.needs("xgboost")
@@ -926,7 +926,7 @@ def test_a_booster_of_xgboost_answers_by_its_objective(objective):
     assert f.task == task
     outputs = f(X)[:, 1] if objective == "binary:logitraw" else f(X).squeeze()
     np.testing.assert_allclose(outputs, own(booster, xgb.DMatrix(X)), atol=1e-12)
-    agree(booster, lambda rows: own(booster, xgb.DMatrix(rows)), X, response(X))
+    assert_agreement(booster, lambda rows: own(booster, xgb.DMatrix(rows)), X, response(X))
     margin = cs.as_predictor(booster, output="decision_function")
     np.testing.assert_array_equal(margin(X).squeeze(), booster.predict(xgb.DMatrix(X), output_margin=True))
 
@@ -943,7 +943,7 @@ def test_a_booster_of_xgboost_with_an_objective_of_ones_own_returns_margins():
     booster = xgb.train(options, xgb.DMatrix(X_TRAIN, binary(X_TRAIN)), 5, obj=logistic)
     f = cs.as_predictor(booster, output="sigmoid")
     np.testing.assert_allclose(f(X)[:, 1], expit(booster.predict(xgb.DMatrix(X)).astype(float)), atol=1e-12)
-    agree(f, lambda rows: expit(booster.predict(xgb.DMatrix(rows)).astype(float)), X, binary(X))
+    assert_agreement(f, lambda rows: expit(booster.predict(xgb.DMatrix(rows)).astype(float)), X, binary(X))
 
 
 @pytest.mark.needs("xgboost")
@@ -965,8 +965,8 @@ def test_a_booster_of_xgboost_with_names_takes_arrays_and_frames_in_any_order():
     f = cs.as_predictor(booster)
     for rows in (X, frame(X), frame(X)[["c", "a", "b"]]):
         np.testing.assert_array_equal(f(rows)[:, 0], own)
-    one = agree(booster, lambda rows: f(rows), X, noisy(X))
-    two = agree(booster, lambda rows: f(rows), frame(X)[["c", "a", "b"]], noisy(X))
+    one = assert_agreement(booster, lambda rows: f(rows), X, noisy(X))
+    two = assert_agreement(booster, lambda rows: f(rows), frame(X)[["c", "a", "b"]], noisy(X))
     assert one.feature_names == tuple(NAMES)
     np.testing.assert_array_equal(one.values[[2, 0, 1]], two.values)
 
@@ -976,7 +976,7 @@ def test_a_linear_booster_is_a_booster():
     import xgboost as xgb
 
     booster = _boosted("reg:squarederror", noisy(X_TRAIN), booster="gblinear")
-    agree(booster, lambda rows: booster.predict(xgb.DMatrix(rows)), X, noisy(X))
+    assert_agreement(booster, lambda rows: booster.predict(xgb.DMatrix(rows)), X, noisy(X))
 
 
 @pytest.mark.needs("xgboost")
@@ -1005,11 +1005,11 @@ def test_lightgbm_answers_as_it_does_itself(name, response, shaped, recwarn):
     f = cs.as_predictor(model)
     assert f.feature_names == (tuple(NAMES) if shaped is frame else None)
     np.testing.assert_allclose(f(shaped(X)).squeeze(), own(shaped(X)), atol=1e-12)
-    agree(model, own, shaped(X), response(X))
+    assert_agreement(model, own, shaped(X), response(X))
     booster = cs.as_predictor(model.booster_)
     assert booster.task == f.task
     np.testing.assert_allclose(booster(shaped(X)).squeeze(), model.booster_.predict(shaped(X)), atol=1e-12)
-    agree(model.booster_, own, shaped(X), response(X))
+    assert_agreement(model.booster_, own, shaped(X), response(X))
     cs.sage(model, X, response(X), background=BACKGROUND)
     assert not [str(one.message) for one in recwarn if "feature names" in str(one.message)]
 
@@ -1021,7 +1021,7 @@ def test_lightgbm_keeps_its_own_labels():
     labels = np.array(["no", "yes"])
     model = lgb.LGBMClassifier(**LIGHT).fit(X_TRAIN, labels[binary(X_TRAIN)])
     assert cs.as_predictor(model).classes == ("no", "yes")
-    agree(model, model.predict_proba, X, labels[binary(X)], codes=binary(X))
+    assert_agreement(model, model.predict_proba, X, labels[binary(X)], codes=binary(X))
 
 
 @pytest.mark.needs("lightgbm")
@@ -1046,8 +1046,8 @@ def test_lightgbm_takes_categories():
     train, test = mixed(X_TRAIN), mixed(X)
     test["c"] = test["c"].cat.reorder_categories(["blue", "red", "green"])
     model = lgb.LGBMRegressor(**LIGHT).fit(train, noisy(X_TRAIN))
-    agree(model, model.predict, test, noisy(X), background=train[:M])
-    agree(
+    assert_agreement(model, model.predict, test, noisy(X), background=train[:M])
+    assert_agreement(
         model.booster_, lambda rows: model.predict(rows[NAMES]), test[["c", "b", "a"]], noisy(X), background=train[:M]
     )
 
@@ -1064,7 +1064,7 @@ def test_names_with_blanks_are_found_however_lightgbm_spells_them():
         f = cs.as_predictor(fitted)
         np.testing.assert_array_equal(f(test)[:, 0], own)
         np.testing.assert_array_equal(f(test[names[::-1]])[:, 0], own)
-        found = agree(fitted, model.predict, test, noisy(X))
+        found = assert_agreement(fitted, model.predict, test, noisy(X))
         assert found.feature_names == tuple(names)
         other = cs.sage(fitted, test[names[::-1]], noisy(X), background=test[:M], method="exact")
         np.testing.assert_array_equal(other.values, found.values[::-1])
@@ -1112,7 +1112,7 @@ def test_lightgbm_with_an_objective_of_ones_own_returns_scores():
     model = lgb.LGBMClassifier(objective=logistic, **LIGHT).fit(X_TRAIN, binary(X_TRAIN))
     for fitted in (model, model.booster_):
         f = cs.as_predictor(fitted, output="sigmoid")
-        agree(f, lambda rows: expit(model.booster_.predict(rows)), X, binary(X))
+        assert_agreement(f, lambda rows: expit(model.booster_.predict(rows)), X, binary(X))
     assert cs.as_predictor(model.booster_).task is None
     with pytest.raises(cs.ModelError, match='output="softmax" or "sigmoid" for logits'):
         cs.sage(model, X, binary(X), background=BACKGROUND)
@@ -1144,7 +1144,7 @@ def test_catboost_answers_as_it_does_itself(name, response, labels, shaped):
     own = getattr(model, "predict_proba", model.predict)
     f = cs.as_predictor(model)
     np.testing.assert_allclose(f(shaped(X)).squeeze(), own(shaped(X)), atol=1e-12)
-    agree(model, own, shaped(X), y, codes=response(X))
+    assert_agreement(model, own, shaped(X), y, codes=response(X))
 
 
 @pytest.mark.needs("catboost")
@@ -1155,7 +1155,7 @@ def test_catboost_takes_categories_of_a_frame(kind):
     train, test = mixed(X_TRAIN, kind), mixed(X, kind)
     model = catboost.CatBoostClassifier(cat_features=["b", "c"], **CAT).fit(train, binary(X_TRAIN))
     np.testing.assert_allclose(cs.as_predictor(model)(test[["c", "b", "a"]]), model.predict_proba(test), atol=1e-12)
-    agree(model, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(model, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 @pytest.mark.needs("catboost")
@@ -1164,7 +1164,7 @@ def test_catboost_takes_categories_of_an_array_of_objects():
 
     train, test = (mixed(x, "string").astype(object).to_numpy() for x in (X_TRAIN, X))
     model = catboost.CatBoostClassifier(cat_features=[1, 2], **CAT).fit(train, binary(X_TRAIN))
-    agree(model, second(model.predict_proba), test, binary(X), background=train[:M])
+    assert_agreement(model, second(model.predict_proba), test, binary(X), background=train[:M])
 
 
 @pytest.mark.needs("catboost")
@@ -1173,7 +1173,7 @@ def test_catboost_takes_categories_of_an_array_of_whole_numbers():
 
     train, test = (np.round(2 * x).astype(int) for x in (X_TRAIN, X))
     model = catboost.CatBoostRegressor(cat_features=[0, 2], **CAT).fit(train, noisy(X_TRAIN))
-    agree(model, model.predict, test, noisy(X), background=train[:M])
+    assert_agreement(model, model.predict, test, noisy(X), background=train[:M])
 
 
 class HalfSquares:
@@ -1195,7 +1195,7 @@ def test_catboost_predicts_on_the_scale_of_the_response(loss):
     wanted = np.exp(raw) if loss.startswith(("Poisson", "Tweedie")) else raw
     np.testing.assert_allclose(cs.as_predictor(model)(X)[:, 0], wanted, atol=1e-12)
     np.testing.assert_allclose(cs.as_predictor(model)(X)[:, 0], model.predict(X), atol=1e-12)
-    assert agree(model, model.predict, X, y).loss == "squared error"
+    assert assert_agreement(model, model.predict, X, y).loss == "squared error"
 
 
 @pytest.mark.needs("catboost")
@@ -1270,7 +1270,7 @@ def test_a_network_answers_in_its_own_precision(precision, shaped):
     dtype = getattr(torch, precision)
     network = _network(dtype=dtype)
     np.testing.assert_array_equal(cs.as_predictor(network)(shaped(X)), _forward(network, dtype)(X))
-    agree(network, _forward(network, dtype), shaped(X), noisy(X), loss="squared error")
+    assert_agreement(network, _forward(network, dtype), shaped(X), noisy(X), loss="squared error")
 
 
 @pytest.mark.needs("torch")
@@ -1376,10 +1376,10 @@ def test_logits_of_a_network_become_probabilities_on_request():
     f = cs.as_predictor(two, output="sigmoid")
     assert f.task == "classification"
     np.testing.assert_allclose(f(X)[:, 1], expit(_forward(two)(X)[:, 0]), atol=1e-12)
-    agree(f, lambda rows: expit(_forward(two)(rows)), X, binary(X))
+    assert_agreement(f, lambda rows: expit(_forward(two)(rows)), X, binary(X))
     labels = np.array(["low", "mid", "top"])
     g = cs.as_predictor(many, output="softmax", classes=labels)
-    agree(g, lambda rows: softmax(_forward(many)(rows), axis=1), X, labels[three(X)], codes=three(X))
+    assert_agreement(g, lambda rows: softmax(_forward(many)(rows), axis=1), X, labels[three(X)], codes=three(X))
 
 
 @pytest.mark.needs("torch")
@@ -1447,7 +1447,7 @@ def test_a_callable_that_returns_a_tensor_with_a_graph_is_a_model():
     import torch
 
     network = _network(dtype=torch.float64).eval()
-    agree(lambda rows: network(torch.as_tensor(rows)), _forward(network, torch.float64), X, noisy(X))
+    assert_agreement(lambda rows: network(torch.as_tensor(rows)), _forward(network, torch.float64), X, noisy(X))
 
 
 # -------------------------------------------------------------------------------------------------- ONNX Runtime
@@ -1478,8 +1478,8 @@ def test_a_session_of_a_classifier_gives_its_probabilities(zipmap, labels):
         return np.array([[row[label] for label in model.classes_.tolist()] for row in found]) if zipmap else found
 
     y = labels[three(X)]
-    agree(session, own, X, y, codes=np.searchsorted(model.classes_, y))
-    agree(session, own, frame(X), y, codes=np.searchsorted(model.classes_, y))
+    assert_agreement(session, own, X, y, codes=np.searchsorted(model.classes_, y))
+    assert_agreement(session, own, frame(X), y, codes=np.searchsorted(model.classes_, y))
 
 
 @pytest.mark.needs("onnxruntime", "skl2onnx")
@@ -1538,7 +1538,7 @@ def test_a_session_of_a_regressor_gives_its_predictions():
     def own(rows):
         return session.run(None, {session.get_inputs()[0].name: np.asarray(rows, dtype=np.float32)})[0]
 
-    assert agree(session, own, X, noisy(X)).loss == "squared error"
+    assert assert_agreement(session, own, X, noisy(X)).loss == "squared error"
 
 
 @pytest.mark.needs("onnxruntime", "skl2onnx")
@@ -1571,7 +1571,7 @@ def test_a_session_with_an_input_for_each_column_takes_mixed_types(zipmap):
         return np.array([[row["no"], row["yes"]] for row in found]) if zipmap else found
 
     y = np.array(["no", "yes"])[binary(X)]
-    agree(session, own, test, y, codes=binary(X), background=train[:M])
+    assert_agreement(session, own, test, y, codes=binary(X), background=train[:M])
     arrays = cs.sage(session, test.astype(object).to_numpy(), y, background=train[:M], method="exact")
     np.testing.assert_allclose(
         arrays.values, cs.sage(session, test, y, background=train[:M], method="exact").values, atol=1e-9

@@ -33,7 +33,7 @@ class Format:
     """A kind of model file: what it is called, the library that reads it and its extra, and how."""
 
     name: str
-    library: str
+    package: str
     extra: str
     load: Callable[[Any, Path, Trust], Any]
 
@@ -48,14 +48,14 @@ def load_model(source: str, trust: Trust) -> Any:
         known = ", ".join(FORMATS)
         raise InputError("MODEL", got=f"{source!r}", wanted=f"a file that ends in {known}, or module:name")
     check_readable("MODEL", path)
-    library = imported(kind.library, kind.extra, f"Reading {kind.name}")
+    library = imported(kind.package, kind.extra, f"Reading {kind.name}")
     try:
         return kind.load(library, path, trust)
     except ClarysageError:
         raise
     except Exception as error:
         raise FormatError(
-            "MODEL", got=f"{path.name}, which {kind.library} cannot read ({reason(error)})", wanted=kind.name
+            "MODEL", got=f"{path.name}, which {kind.package} cannot read ({reason(error)})", wanted=kind.name
         ) from error
 
 
