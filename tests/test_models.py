@@ -658,6 +658,10 @@ def _response(name: str, x: np.ndarray) -> np.ndarray:
     return responses[LINKS[name]]
 
 
+def enough(estimate: Any) -> bool:
+    return bool(estimate.draws >= 400)
+
+
 @pytest.mark.parametrize("name", LINKS)
 @pytest.mark.filterwarnings("ignore")
 def test_the_native_walk_equals_the_walk_of_a_black_box(name):
@@ -665,7 +669,7 @@ def test_the_native_walk_equals_the_walk_of_a_black_box(name):
     own = getattr(model, "predict_proba", model.predict)
     assert cs.as_predictor(model).structure is not None
     for method in ("permutation", "kernel", "exact"):
-        options = {"background": BACKGROUND, "method": method, "budget": 40_000, "rng": 0, "tolerance": None}
+        options = {"background": BACKGROUND, "method": method, "stop": enough, "rng": 0, "tolerance": None}
         native = cs.sage(model, X, _response(name, X), **options)
         black = cs.sage(lambda rows: own(rows), X, _response(name, X), loss=native.loss, **options)
         assert not [note for note in native.notes if "row by row" in note]
@@ -681,7 +685,7 @@ def test_the_native_walk_of_several_outputs_equals_that_of_a_black_box(shape):
         model = LinearRegression().fit(X_TRAIN, np.column_stack([noisy(X_TRAIN), X_TRAIN[:, 2]]))
         y = np.column_stack([noisy(X), X[:, 2]])
     own = getattr(model, "predict_proba", model.predict)
-    options = {"background": BACKGROUND, "method": "permutation", "budget": 40_000, "rng": 0}
+    options = {"background": BACKGROUND, "method": "permutation", "stop": enough, "rng": 0, "tolerance": None}
     native = cs.sage(model, X, y, **options)
     black = cs.sage(lambda rows: own(rows), X, y, loss=native.loss, **options)
     np.testing.assert_allclose(native.values, black.values, rtol=0, atol=1e-9)
@@ -691,7 +695,7 @@ def test_a_structure_that_lies_is_not_used_and_a_note_says_so():
     model = LinearRegression().fit(X_TRAIN, noisy(X_TRAIN))
     f = cs.as_predictor(model)
     lie = LinearMap(f.structure.weights * 1.001, f.structure.intercept)
-    options = {"background": BACKGROUND, "method": "permutation", "budget": 40_000, "rng": 0}
+    options = {"background": BACKGROUND, "method": "permutation", "stop": enough, "rng": 0, "tolerance": None}
     found = cs.sage(replace(f, structure=lie), X, noisy(X), **options)
     wanted = cs.sage(lambda rows: model.predict(rows), X, noisy(X), **options)
     np.testing.assert_array_equal(found.values, wanted.values)

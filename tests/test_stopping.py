@@ -73,6 +73,14 @@ def test_a_deadline_ends_a_slow_run_with_the_estimate_so_far(data, n_jobs, seed)
     assert np.isfinite(found.values).all()
 
 
+def test_an_estimate_is_never_handed_out_without_a_standard_error(seed):
+    X = np.random.default_rng(seed).normal(size=(300, 200))  # one walk a chunk
+    found = cs.sage(f, X, X[:, 0], background=X[:200], method="permutation", tolerance=1e-9, deadline=1e-3, rng=seed)
+    assert found.stopped is StopReason.DEADLINE
+    assert found.draws >= 2
+    assert np.isfinite(found.std_error).all()
+
+
 def test_the_one_row_of_400_that_carries_a_feature_is_not_missed(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 3))

@@ -17,6 +17,8 @@ from clarysage.execution.serial import Serial
 from clarysage.inference.stopping import FEWEST_DRAWS, Budget, Converged, Deadline
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
+FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -61,17 +63,18 @@ def estimate(
     rules: list[StoppingRule] = [rule for rule in stop if not isinstance(rule, (Budget, Deadline))]
     work = Work(estimator, game, seed)
     state: Any = None
+    made = 0
     begun = time.monotonic()
     reason: StopReason | None = None
     try:
         for chunks in limits.rounds(estimator.chunk(game)):
-            for part in executor.map(work, chunks):
+            for chunk, part in zip(chunks, executor.map(work, chunks), strict=True):
                 state = part if state is None else estimator.merge(state, part)
-                if time.monotonic() - begun > limits.seconds:
+                made += chunk.draws
+                if time.monotonic() - begun > limits.seconds and made >= FEWEST_FOR_AN_ERROR:
                     raise _DeadlineError
             if limits.is_finite:
-                done = chunks[-1].first + chunks[-1].draws
-                observer.count(done / limits.draws, time.monotonic() - begun)
+                observer.count(made / limits.draws, time.monotonic() - begun)
                 continue
             current = estimator.read(game, state)
             reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
@@ -82,11 +85,11 @@ def estimate(
     except _DeadlineError:
         reason = StopReason.DEADLINE
     except KeyboardInterrupt:
-        if state is None or limits.is_finite:
+        if made < FEWEST_FOR_AN_ERROR or limits.is_finite:
             raise
         reason = StopReason.INTERRUPTED
     except Exception as error:
-        if state is not None and not limits.is_finite:
+        if made >= FEWEST_FOR_AN_ERROR and not limits.is_finite:
             error.estimate = replace(  # type: ignore[attr-defined]
                 estimator.read(game, state), stopped=StopReason.FAILED
             )
@@ -128,8 +131,8 @@ class Limits:
             return cls(whole, seconds, True)
         per_draw = max(1, estimator.rows(game, 1))
         draws = np.floor((rows - game.rows_spent) / per_draw)
-        if draws < 2:
-            least = game.rows_spent + 2 * per_draw
+        if draws < FEWEST_FOR_AN_ERROR:
+            least = game.rows_spent + FEWEST_FOR_AN_ERROR * per_draw
             raise InputError(
                 "budget",
                 got=f"{rows:,} model rows",

@@ -97,6 +97,7 @@ class BoundPredictor:
     schema: Schema
     checks: tuple[Check, ...] = ()
     memory_limit: float = 1e9
+    rows_asked: int = 0  # to find out what kind of table the model takes
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         parts = [self._one_call(codes[start : start + self.rows_per_call])

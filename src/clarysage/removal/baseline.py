@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.models import BoundPredictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.removal.marginal import bound_to
 from clarysage.tables import Categories, Schema, as_table, container_of, labels_of, read_weights
@@ -49,7 +48,7 @@ class Baseline:
         if given is None:
             mass = read_weights(self.weights, rows, len(row), "background weights", "background")
             row = self._summary(row, mass, schema)
-        bound = BoundPredictor(bound.predictor, bound.schema.widened(row), memory_limit=self.memory_limit)
+        bound = replace(bound, schema=bound.schema.widened(row))
         return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
 
     def _given(self, X: Any, names: Sequence[str] | None) -> Any:

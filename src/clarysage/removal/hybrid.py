@@ -97,7 +97,7 @@ def _weighted(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> HybridModel:
     """The restricted model, with the predictor's structure where it proves right on hybrid rows of X and background."""
-    plain = HybridModel(predictor, background, mass)
+    plain = HybridModel(predictor, background, mass, rows_of_checks=predictor.rows_asked)
     structure = predictor.predictor.structure
     if structure is None or not predictor.schema.is_number.all() or len(structure.weights) != X.shape[1]:
         return plain
@@ -109,9 +109,9 @@ def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.nda
     hybrid = np.where(kept, X[rows], background[others])
     said, known = predictor(hybrid), structure(hybrid)
     if said.shape == known.shape and np.allclose(said, known, rtol=1e-9, atol=1e-9 * max(np.abs(said).max(), 1e-300)):
-        return replace(plain, structure=structure, rows_of_checks=count)
+        return replace(plain, structure=structure, rows_of_checks=plain.rows_of_checks + count)
     remark = (
         f"{predictor.predictor.name} was asked row by row: on hybrid rows its predictions differ from those of its "
         "coefficients."
     )
-    return replace(plain, remarks=(remark,), rows_of_checks=count)
+    return replace(plain, remarks=(remark,), rows_of_checks=plain.rows_of_checks + count)

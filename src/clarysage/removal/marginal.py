@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, ModelError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.tables import Schema, as_table, container_of, read_weights, schema_of
@@ -58,7 +58,17 @@ def bound_to(
     f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)
     X = as_table(X, "X")
     schema = schema_of(f.arrange(X), background, argument=argument, names=f.feature_names or ())
-    if container_of(X) == "numpy" and f.feature_names is None and not f.containers:
-        schema = schema.handed_as("numpy")  # a model that says nothing of its rows gets them as X has them
+    is_asked = container_of(X) == "numpy" != schema.container and f.feature_names is None and not f.containers
+    if is_asked and _takes_arrays(f, schema, X[:1]):
+        schema = schema.handed_as("numpy")
     bound = f.bind(schema)
-    return schema, BoundPredictor(bound.predictor, bound.schema, memory_limit=memory_limit)
+    return schema, BoundPredictor(f, bound.schema, memory_limit=memory_limit, rows_asked=int(is_asked))
+
+
+def _takes_arrays(f: Predictor, schema: Schema, row: Any) -> bool:
+    """Whether a model that says nothing of its rows takes them as X has them, or else as the background does."""
+    try:
+        f(schema.handed_as("numpy").decode(schema.encode(row, "X")))
+    except ModelError:
+        return False
+    return True
