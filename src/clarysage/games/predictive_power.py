@@ -122,9 +122,9 @@ def _about_classes(known: Any, losses: tuple[Loss, ...], y: np.ndarray, outputs:
     if known is not None or y.ndim > 1 or not any(isinstance(one, (CrossEntropy, ZeroOne, Brier)) for one in losses):
         return []
     presumed = presumed_classes(y, max(outputs, 2))
-    if presumed == [0, 1]:
+    if presumed == list(range(len(presumed))) and (y == 0).any():  # numbered from zero, as y shows
         return []
-    names = ", ".join(map(repr, presumed[:8]))
+    names = ", ".join(map(repr, presumed[:8])) + (", ..." if len(presumed) > 8 else "")
     return [
         f"The model's outputs were presumed to be of the classes {names}, in this order; see as_predictor(classes=)."
     ]
