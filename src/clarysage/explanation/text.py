@@ -37,7 +37,7 @@ def as_html(explanation: Explanation, level: float = 0.95) -> str:
         bar = f'<div style="background:{colour};height:0.8em;width:{100 * _share(explanation, i):.1f}%"></div>'
         rows.append(
             f"<tr><th scope='row' style='text-align:left'>{escape(explanation.feature_names[i])}</th>"
-            f"<td>{show(explanation.values[i])}</td><td>[{show(low[i])}, {show(high[i])}]</td>"
+            f"<td style='text-align:right'>{show(explanation.values[i])}</td><td>[{show(low[i])}, {show(high[i])}]</td>"
             f"<td style='min-width:12em'>{bar}</td></tr>"
         )
     footer = "".join(f"<li>{escape(line)}</li>" for line in _footer(explanation))
