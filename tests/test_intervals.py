@@ -88,7 +88,7 @@ def test_two_jobs_give_the_same_intervals_over_200_seeds(method, problem, seed):
         assert np.array_equal(alone.covariance, shared.covariance)
         low, high = interval(shared.values[0], shared.std_error[0], shared.draws)
         held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
-    assert 0.89 <= np.mean(held) <= 1.0  # 200 runs alone: the band of 0.92 to 0.98 less two standard errors
+    assert 0.92 <= np.mean(held) <= 0.98  # 200 runs of 5 players: a standard error of about 0.007, so four of them
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def test_joint_intervals_hold_all_values_at_once(seed):
         result = run(cs.Permutation(), game, 5_000_000 + number)
         low, high = interval(result.values[0], result.std_error[0], result.draws, joint=True)
         held.append(bool(np.all((low - 1e-12 <= truth) & (truth <= high + 1e-12))))
-    assert 0.92 <= np.mean(held) <= 1.0
+    assert np.mean(held) >= 0.92  # Bonferroni may hold more often than it says, not less
 
 
 def test_the_kernel_covariance_sums_to_zero_along_the_efficiency_constraint(seed):
