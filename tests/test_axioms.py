@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import METHODS, estimate
 from clarysage.games import TabularGame
-from clarysage.inference.stopping import Budget
 from oracle import shapley
 
 DRAWS = 2000
 ROUNDING = 1e-9
 
-estimators = pytest.mark.parametrize("method", sorted(METHODS))
+estimators = pytest.mark.parametrize("method", sorted({*METHODS} - {"surrogate walks"}))  # that needs a model
 axiom = settings(max_examples=25, deadline=None)
 
 
@@ -34,8 +33,7 @@ def games(draw: st.DrawFn, players: int | None = None) -> TabularGame:
 
 def run(method: str, game: TabularGame, seed: int = 0):
     estimator = METHODS[method]()
-    draws = estimator.limit(game) or DRAWS
-    result = estimate(game, estimator, stop=[Budget(estimator.rows(game, draws))], seed=seed)
+    result = estimate(game, estimator, stop=[lambda now: now.draws >= DRAWS], seed=seed)
     return result.values[0], result.covariance[0]
 
 

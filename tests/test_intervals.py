@@ -65,7 +65,7 @@ def coverage(estimator: Any, problem: str, seed: int, runs: int = RUNS) -> float
     held = []
     for number in range(runs):
         result = run(estimator, game, 1_000_003 * (seed + 1) + number)
-        low, high = interval(result.values[0], result.std_error[0], result.draws)
+        low, high = interval(result.values[0], result.std_error[0], result.dof[0])
         held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
     return float(np.mean(held))
 
@@ -86,7 +86,7 @@ def test_two_jobs_give_the_same_intervals_over_200_seeds(method, problem, seed):
         alone, shared = (run(estimator, game, number, executor) for executor in (None, Joblib(2)))
         assert np.array_equal(alone.values, shared.values)
         assert np.array_equal(alone.covariance, shared.covariance)
-        low, high = interval(shared.values[0], shared.std_error[0], shared.draws)
+        low, high = interval(shared.values[0], shared.std_error[0], shared.dof[0])
         held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
     assert 0.92 <= np.mean(held) <= 0.98  # 200 runs of 5 players: a standard error of about 0.007, so four of them
 
@@ -143,7 +143,7 @@ def test_joint_intervals_hold_all_values_at_once(seed):
     held = []
     for number in range(RUNS):
         result = run(cs.Permutation(), game, 5_000_000 + number)
-        low, high = interval(result.values[0], result.std_error[0], result.draws, joint=True)
+        low, high = interval(result.values[0], result.std_error[0], result.dof[0], joint=True)
         held.append(bool(np.all((low - 1e-12 <= truth) & (truth <= high + 1e-12))))
     assert np.mean(held) >= 0.92  # Bonferroni may hold more often than it says, not less
 

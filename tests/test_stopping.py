@@ -22,7 +22,7 @@ def data(seed):
     return X, f(X) + rng.normal(size=50)
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel"])
 @pytest.mark.parametrize("tolerance", [0.2, 0.05])
 def test_convergence_means_the_papers_criterion_holds(data, method, tolerance, seed):
     X, y = data
@@ -32,7 +32,7 @@ def test_convergence_means_the_papers_criterion_holds(data, method, tolerance, s
     assert found.std_error.max() <= tolerance * (found.values.max() - found.values.min())
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel"])
 @pytest.mark.parametrize("budget", [2_000, 12_345, 400_000])
 def test_a_budget_is_kept_and_used_up(data, method, budget, seed):
     X, y = data
@@ -81,7 +81,8 @@ def test_an_estimate_is_never_handed_out_without_a_standard_error(seed):
     assert np.isfinite(found.std_error).all()
 
 
-def test_the_one_row_of_400_that_carries_a_feature_is_not_missed(seed):
+@pytest.mark.parametrize("method", ["paired walks", "permutation"])
+def test_the_one_row_of_400_that_carries_a_feature_is_not_missed(method, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 3))
     X[:, 2] = 0.0
@@ -93,21 +94,22 @@ def test_the_one_row_of_400_that_carries_a_feature_is_not_missed(seed):
 
     background = X[:16].copy()
     truth = cs.sage(g, X, y, background=background, method="exact").values
-    found = cs.sage(g, X, y, background=background, method="permutation", tolerance=0.1, rng=seed)
+    found = cs.sage(g, X, y, background=background, method=method, tolerance=0.1, rng=seed)
     assert found.converged
     assert np.all(np.abs(found.values - truth) <= 6 * found.std_error + 1e-9)
     assert found.values[2] > 0
 
 
-def test_a_claim_that_rests_on_part_of_the_examples_says_so(seed):
+@pytest.mark.parametrize("method", ["paired walks", "permutation"])
+def test_a_claim_that_rests_on_part_of_the_examples_says_so(method, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30_000, 3))
-    found = cs.sage(f, X, f(X), background=X[:4], method="permutation", tolerance=0.2, rng=seed)
+    found = cs.sage(f, X, f(X), background=X[:4], method=method, tolerance=0.2, rng=seed)
     assert found.converged
     assert any("of the examples" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel"])
 def test_a_constant_model_ends_at_once_with_zeros_and_a_reason(method, seed):
     X = np.random.default_rng(seed).normal(size=(500, 6))
     found = cs.sage(lambda Z: np.full(len(Z), 0.1), X, X[:, 0], method=method, rng=seed)
@@ -117,10 +119,9 @@ def test_a_constant_model_ends_at_once_with_zeros_and_a_reason(method, seed):
     assert found.model_rows <= 500 + 500 + 4_000_000
 
 
-@pytest.mark.parametrize("method", ["auto", "exact"])
-def test_a_constant_model_has_exact_zeros(method, seed):
+def test_a_constant_model_has_exact_zeros(seed):
     X = np.random.default_rng(seed).normal(size=(100, 3))
-    found = cs.sage(lambda Z: np.full(len(Z), 0.1), X, X[:, 0], method=method, rng=seed)
+    found = cs.sage(lambda Z: np.full(len(Z), 0.1), X, X[:, 0], method="exact", rng=seed)
     assert found.stopped is StopReason.EXACT
     assert np.array_equal(found.values, np.zeros(3))
 
@@ -155,7 +156,7 @@ def test_a_model_that_moves_only_on_hybrid_rows_of_one_example_is_not_taken_for_
     assert found.stopped is not StopReason.NO_EFFECT
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel"])
 @pytest.mark.parametrize("features", [2, 3])
 def test_a_perfect_model_ends(method, features, seed):
     X = np.random.default_rng(seed).normal(size=(60, features))
@@ -163,7 +164,7 @@ def test_a_perfect_model_ends(method, features, seed):
     assert found.converged
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel"])
 def test_equal_features_end_and_are_said_to_be_equal(method, seed):
     column = np.random.default_rng(seed).normal(size=40)
     X = np.column_stack([column, column])
@@ -246,7 +247,7 @@ def test_auto_does_not_choose_what_a_budget_or_a_deadline_would_refuse(data, see
     X, y = data
     for budget in range(24_000, 42_000, 1_500):
         assert cs.sage(f, X, y, budget=budget, rng=seed).model_rows <= budget
-    assert cs.sage(f, X, y, deadline=30, rng=seed).method == "permutation"
+    assert cs.sage(f, X, y, deadline=30, rng=seed).method == "paired walks"
     assert cs.sage(f, X, y, groups={"all": [0, 1, 2, 3]}, method="permutation", budget=200, rng=seed).converged
 
 
@@ -268,10 +269,14 @@ def test_exact_enumeration_is_refused_above_its_stated_cost():
 
 def test_auto_takes_exact_enumeration_where_it_is_cheaper(data, seed):
     X, y = data
-    assert cs.sage(f, X, y, rng=seed).method == "exact"
+    exact = cs.sage(f, X, y, rng=seed)
+    assert exact.method == "exact"
+    assert any("all coalitions take 35,000 model rows" in note for note in exact.notes)
     wide = np.random.default_rng(seed).normal(size=(50, 12))
-    assert cs.sage(f, wide, wide[:, 0], rng=seed, tolerance=0.3).method == "permutation"
-    assert cs.sage(f, X, y, rng=seed, budget=20_000).method == "permutation"
+    for X_, more, why in ((wide, {"tolerance": 0.3}, "walks about"), (X, {"budget": 20_000}, "more than the budget")):
+        found = cs.sage(f, X_, X_[:, 0], rng=seed, **more)
+        assert found.method == "paired walks"
+        assert [note for note in found.notes if note.startswith("Method 'paired walks' was chosen") and why in note]
 
 
 def test_progress_counts_model_rows_and_ends_at_100_percent(data, capsys, seed):

@@ -36,6 +36,8 @@ _ROOMS = {
     "Exact": "estimators",
     "Permutation": "estimators",
     "Kernel": "estimators",
+    "PairedWalks": "estimators",
+    "SurrogateWalks": "estimators",
     "Estimate": "estimate",
     "StopReason": "estimate",
     "Converged": "inference.stopping",
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from clarysage import plots
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
-    from clarysage.estimators import Exact, Kernel, Permutation
+    from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
     from clarysage.explanation import Explanation, load
     from clarysage.games import PredictivePower, TabularGame, sensitivity
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -79,6 +81,7 @@ __all__ = [
     "Kernel",
     "Marginal",
     "ModelError",
+    "PairedWalks",
     "Permutation",
     "Players",
     "PredictivePower",
@@ -86,6 +89,7 @@ __all__ = [
     "ProductOfMarginals",
     "SquaredError",
     "StopReason",
+    "SurrogateWalks",
     "TabularGame",
     "ZeroOne",
     "as_predictor",

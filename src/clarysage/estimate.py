@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from scipy.stats import norm as normal
+from scipy.stats import t as student
 
 
 class StopReason(Enum):
@@ -37,6 +39,7 @@ class Estimate:
     ----------
     values : (L, p)
     covariance : (L, p, p) of the values, or (L, p), its diagonal, for very many players
+    dof : (L, p) degrees of freedom of the variances
     draws : independent draws behind them (0: exact)
     visited : share of the examples, by weight, that some draw has looked at
     unvisited : how many examples of positive weight no draw has looked at
@@ -47,6 +50,7 @@ class Estimate:
 
     values: np.ndarray
     covariance: np.ndarray
+    dof: np.ndarray
     draws: int
     model_rows: int
     visited: float
@@ -62,3 +66,8 @@ class Estimate:
         """Standard errors (L, p)."""
         variance = self.covariance if self.covariance.ndim == 2 else np.einsum("lii->li", self.covariance)
         return np.asarray(np.sqrt(variance))
+
+    @property
+    def cautious_error(self) -> np.ndarray:
+        """Standard errors (L, p) as large as would give 95 % intervals of the same width if they were known exactly."""
+        return np.asarray(self.std_error * (student.ppf(0.975, self.dof) / normal.ppf(0.975)))

@@ -11,6 +11,7 @@ Notation: N examples, d columns, p players, k outputs, L losses, m background ro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -100,6 +101,61 @@ class Removal(Protocol):
     def restrict(self, predictor: Any, X: Any) -> RestrictedModel: ...
 
 
+@dataclass(frozen=True)
+class Walks:
+    """Payoffs at every prefix of walks, (n, p + 1, L), the model rows they cost, and, where wanted, those rows."""
+
+    payoffs: np.ndarray
+    rows: int
+    asked: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class ShortWalks(Protocol):
+    """Walks of a game with few of the background rows behind its payoffs.
+
+    ``active`` (p,) are the players known to matter; ``skip`` leaves out model rows whose predictions are known;
+    ``keep`` returns the rows that went to the model, with its answers.
+    """
+
+    @property
+    def rows(self) -> int:
+        """Background rows of a walk."""
+        ...
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether these are all rows there are."""
+        ...
+
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether payoffs are right on average."""
+        ...
+
+    def walk(
+        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool,
+        keep: bool = False,
+    ) -> Walks:  # fmt: skip
+        """Estimated payoffs at every prefix."""
+        ...
+
+    def compared(
+        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Payoffs with all rows (n, p + 1, L), those with few by several draws (n, g, p + 1, L), and model rows."""
+        ...
+
+    def moves(
+        self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator, *, skip: bool
+    ) -> tuple[np.ndarray, int]:
+        """Players (p,) that change a prediction on some of the walks, and model rows."""
+        ...
+
+    def repeats(self) -> tuple[bool, int]:
+        """Whether the model gives the same predictions when asked again, and model rows."""
+        ...
+
+
 class Game(Protocol):
     """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs."""
 
@@ -125,8 +181,17 @@ class Game(Protocol):
     def rows_per_payoff(self) -> int: ...
 
     @property
+    def short(self) -> ShortWalks | None:
+        """Walks with few background rows, where the game has such."""
+        ...
+
+    @property
     def rows_spent(self) -> int:
         """Model rows that the ends have cost."""
+        ...
+
+    def imitated(self, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray) -> tuple[Game, Any]:
+        """The game of a surrogate of the model, fitted to its answers for rows, and the game of what that leaves."""
         ...
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -148,12 +213,26 @@ class Estimator(Protocol[State]):
         """Raise where this estimator cannot be used on the game."""
         ...
 
+    def prepared(
+        self, game: Game, rows: float, rng: np.random.Generator, state: State | None = None
+    ) -> Estimator[State]:
+        """The estimator for the next round, itself where it has nothing to learn.
+
+        Before the first round it may find out about the game, for a small part of the model ``rows`` that are left;
+        later it may learn from the state.
+        """
+        ...
+
     def chunk(self, game: Game) -> int:
         """How many draws a chunk holds; depends on the game alone."""
         ...
 
-    def rows(self, game: Game, draws: int) -> int:
-        """Model rows that so many draws cost."""
+    def pause(self, game: Game, made: int) -> int:
+        """How many draws there are to be when the estimate is looked at next."""
+        ...
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        """Model rows that so many draws cost at most, when ``first`` have been made; if none, with preparations."""
         ...
 
     def limit(self, game: Game) -> int | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from clarysage.estimate import Estimate
 from clarysage.inference.moments import Moments
+from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.protocols import Game
 
 ROWS_PER_CHUNK = 32_768
@@ -34,6 +35,20 @@ def draw_examples(game: Game, draws: int, rng: np.random.Generator) -> np.ndarra
     return np.minimum(np.searchsorted(np.cumsum(weights), rng.random(draws), side="right"), len(weights) - 1)
 
 
+def contributions(payoffs: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """What each player added when it entered: payoffs (n, p + 1, L) along orders (n, p) -> (n, L, p)."""
+    gains = np.diff(payoffs, axis=1).transpose(0, 2, 1)  # Algorithm 1: Delta = lossPrev - loss
+    found = np.empty_like(gains)
+    np.put_along_axis(found, np.broadcast_to(orders[:, None, :], gains.shape), gains, axis=2)
+    return found
+
+
+def by_quarters(size: int, made: int) -> int:
+    """Draws at the next look: the first comes at the fewest to judge by, later ones after a quarter of those made."""
+    first = max(1, -(-FEWEST_DRAWS // size))
+    return made + size * max(first, made // size // 4)
+
+
 def collect(game: Game, contributions: np.ndarray, examples: np.ndarray, payoffs: np.ndarray) -> Draws:
     """The state of draws with the given contributions (n, L, p), examples (n,) and payoffs (..., L)."""
     seen = np.zeros(len(game.weights), dtype=bool)
@@ -49,6 +64,7 @@ def read(game: Game, state: Draws, rows: int, shift: np.ndarray | float = 0.0) -
     return Estimate(
         values=state.moments.mean + shift,
         covariance=state.moments.covariance_of_mean(),
+        dof=np.full(state.moments.mean.shape, max(1.0, state.moments.count - 1.0)),
         draws=state.moments.count,
         model_rows=game.rows_spent + rows,
         visited=float(weights[seen].sum()),

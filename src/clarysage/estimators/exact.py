@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.coalitions import masks, shapley_values
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, scale
+from clarysage.estimators.draws import ROWS_PER_CHUNK, by_quarters, scale
 from clarysage.protocols import Game
 
 EXAMPLES_AT_ONCE = 8192
@@ -39,13 +39,19 @@ class Exact:
             raise InputError(
                 "method", got=f"exact enumeration of {game.n_players} players, {rows:.3g} model rows",
                 wanted=f"at most {self.max_rows:.3g} model rows and 24 players",
-                hint='method="permutation", groups of features, or fewer examples and background rows',
+                hint='method="paired walks", groups of features, or fewer examples and background rows',
             )  # fmt: skip
 
     def chunk(self, game: Game) -> int:
         return max(1, ROWS_PER_CHUNK // (len(game.weights) * game.rows_per_payoff))
 
-    def rows(self, game: Game, draws: int) -> int:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Table | None = None) -> Exact:
+        return self
+
+    def pause(self, game: Game, made: int) -> int:
+        return by_quarters(self.chunk(game), made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
         inner = min(draws, 2**game.n_players - 2)  # the two ends are known
         return int(inner * (game.weights > 0).sum() * game.rows_per_payoff)
 
@@ -72,6 +78,7 @@ class Exact:
         p = game.n_players
         rows = self.rows(game, 2**p)
         return Estimate(
-            values=values, covariance=np.zeros((*values.shape, p)), draws=0, model_rows=game.rows_spent + rows,
-            visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped, scale=scale(game),
+            values=values, covariance=np.zeros((*values.shape, p)), dof=np.ones(values.shape), draws=0,
+            model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
+            scale=scale(game),
         )  # fmt: skip

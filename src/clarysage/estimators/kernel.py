@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.coalitions import draw_by_kernel, kernel_sizes
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, collect, draw_examples, read, total
+from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, by_quarters, collect, draw_examples, read, total
 from clarysage.protocols import Game
 
 
@@ -38,7 +38,13 @@ class Kernel:
     def chunk(self, game: Game) -> int:
         return max(1, ROWS_PER_CHUNK // max(1, self.rows(game, 1)))
 
-    def rows(self, game: Game, draws: int) -> int:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Draws | None = None) -> Kernel:
+        return self
+
+    def pause(self, game: Game, made: int) -> int:
+        return by_quarters(self.chunk(game), made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
         return draws * 2 * game.rows_per_payoff
 
     def limit(self, game: Game) -> int | None:

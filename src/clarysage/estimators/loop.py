@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason
 from clarysage.execution.observers import Silent
-from clarysage.execution.seeds import DRAWS, stream
+from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
-from clarysage.inference.stopping import FEWEST_DRAWS, Budget, Converged, Deadline
+from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
@@ -61,26 +62,32 @@ def estimate(
     observer, executor = observer or Silent(), executor or Serial()
     limits = Limits.of(game, estimator, stop)
     rules: list[StoppingRule] = [rule for rule in stop if not isinstance(rule, (Budget, Deadline))]
-    work = Work(estimator, game, seed)
+    work: Work | None = None
     state: Any = None
-    made = 0
+    made = number = 0
+    spent = game.rows_spent
     begun = time.monotonic()
     reason: StopReason | None = None
     try:
-        for chunks in limits.rounds(estimator.chunk(game)):
+        while reason is None:
+            ready = estimator.prepared(game, limits.rows - spent, stream(seed, PILOT, number), state)
+            if work is None or ready is not estimator:  # a new function would be sent to the workers anew
+                estimator, work = ready, Work(ready, game, seed)
+            chunks = limits.round(game, estimator, made, number, spent)
+            if not chunks:
+                break
             for chunk, part in zip(chunks, executor.map(work, chunks), strict=True):
                 state = part if state is None else estimator.merge(state, part)
-                made += chunk.draws
+                made, number = made + chunk.draws, number + 1
                 if time.monotonic() - begun > limits.seconds and made >= FEWEST_FOR_AN_ERROR:
                     raise _DeadlineError
             if limits.is_finite:
                 observer.count(made / limits.draws, time.monotonic() - begun)
                 continue
             current = estimator.read(game, state)
+            spent = current.model_rows
             reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
             observer(replace(current, stopped=reason), time.monotonic() - begun)
-            if reason is not None:
-                break
         reason = reason or (StopReason.EXACT if limits.is_finite else StopReason.BUDGET)
     except _DeadlineError:
         reason = StopReason.DEADLINE
@@ -101,7 +108,7 @@ def estimate(
             "deadline",
             got=f"{limits.seconds:g} s",
             wanted="more time for exact enumeration",
-            hint='method="permutation"',
+            hint='method="paired walks"',
         )
     return _finished(replace(estimator.read(game, state), stopped=reason), game)
 
@@ -112,48 +119,48 @@ class _DeadlineError(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """How many draws there may be, and how many seconds."""
+    """How many draws there may be, how many model rows, and how many seconds."""
 
     draws: float
+    rows: float
     seconds: float
-    is_finite: bool
 
     @classmethod
     def of(cls, game: Game, estimator: Estimator[Any], stop: Sequence[Any]) -> Limits:
         seconds = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
         rows = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
         whole = estimator.limit(game)
-        if whole is not None:
-            needed = game.rows_spent + estimator.rows(game, whole)
-            if needed > rows:
-                raise InputError("budget", got=f"{rows:,} model rows", wanted=f"{needed:,} for the method "
-                                 f"{estimator.name!r}", hint='method="permutation"')  # fmt: skip
-            return cls(whole, seconds, True)
-        per_draw = max(1, estimator.rows(game, 1))
-        draws = np.floor((rows - game.rows_spent) / per_draw)
-        if draws < FEWEST_FOR_AN_ERROR:
-            least = game.rows_spent + FEWEST_FOR_AN_ERROR * per_draw
-            raise InputError(
-                "budget",
-                got=f"{rows:,} model rows",
-                wanted=f"at least {least:,}: {game.rows_spent:,} for the ends of the game, {per_draw:,} a draw",
-                hint="a larger budget, or fewer background rows",
-            )
-        return cls(draws, seconds, False)
+        if whole is None:
+            return cls(float("inf"), rows, seconds)
+        needed = game.rows_spent + estimator.rows(game, whole)
+        if needed > rows:
+            raise InputError("budget", got=f"{rows:,} model rows", wanted=f"{needed:,} for the method "
+                             f"{estimator.name!r}", hint='method="paired walks"')  # fmt: skip
+        return cls(whole, float("inf"), seconds)
 
-    def rounds(self, size: int) -> Iterator[list[Chunk]]:
-        """Rounds of chunks: the first holds the fewest draws to judge by, later ones a quarter of those made."""
-        first = max(1, -(-FEWEST_DRAWS // size))
-        made = number = 0
-        while made < self.draws:
-            chunks = []
-            for _ in range(max(first, number // 4)):
-                draws = int(min(size, self.draws - made))
-                if draws == 0:
-                    break
-                chunks.append(Chunk(number, made, draws))
-                made, number = made + draws, number + 1
-            yield chunks
+    @property
+    def is_finite(self) -> bool:
+        """Whether there is an end to the draws, after which nothing is left to be uncertain of."""
+        return self.draws < float("inf")
+
+    def round(self, game: Game, estimator: Estimator[Any], made: int, number: int, spent: int) -> list[Chunk]:
+        """Chunks up to the next look at the estimate, as far as the limits allow; none where they are reached."""
+        draws = int(min(estimator.pause(game, made), self.draws)) - made
+        if spent + estimator.rows(game, draws, made) > self.rows:
+            draws = bisect_right(range(draws), self.rows - spent, key=lambda n: estimator.rows(game, n, made)) - 1
+            if made + draws < FEWEST_FOR_AN_ERROR:
+                self._refuse(game, spent + estimator.rows(game, FEWEST_FOR_AN_ERROR - made, made))
+        size = estimator.chunk(game)
+        starts = range(made, made + draws, size)
+        return [Chunk(number + i, start, min(size, made + draws - start)) for i, start in enumerate(starts)]
+
+    def _refuse(self, game: Game, least: int) -> None:
+        raise InputError(
+            "budget",
+            got=f"{self.rows:,} model rows",
+            wanted=f"at least {least:,}, of which {game.rows_spent:,} are for the ends of the game",
+            hint="a larger budget, or fewer background rows",
+        )
 
 
 def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
@@ -178,5 +185,5 @@ def _finished(result: Estimate, game: Game) -> Estimate:
         share = (
             f"It rests on {result.visited:.1%} of the examples: seeing all {len(game.weights):,} would take too long."
         )
-        return replace(result, remark=share)
+        return replace(result, remark=" ".join(filter(None, (result.remark, share))))
     return result

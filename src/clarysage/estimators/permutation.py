@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.coalitions import permutations
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, collect, draw_examples, read
+from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, by_quarters, collect, contributions, draw_examples, read
 from clarysage.protocols import Game
 
 
@@ -35,7 +35,13 @@ class Permutation:
     def chunk(self, game: Game) -> int:
         return max(1, ROWS_PER_CHUNK // max(1, self.rows(game, 1)))
 
-    def rows(self, game: Game, draws: int) -> int:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Draws | None = None) -> Permutation:
+        return self
+
+    def pause(self, game: Game, made: int) -> int:
+        return by_quarters(self.chunk(game), made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
         return draws * (game.n_players - 1) * game.rows_per_payoff
 
     def limit(self, game: Game) -> int | None:
@@ -45,10 +51,7 @@ class Permutation:
         examples = draw_examples(game, draws, rng)
         orders = permutations(draws, game.n_players, rng)
         payoffs = game.walk(examples, orders, rng)  # (n, p + 1, L)
-        gains = np.diff(payoffs, axis=1).transpose(0, 2, 1)  # Algorithm 1: Delta = lossPrev - loss, (n, L, p)
-        contributions = np.empty_like(gains)
-        np.put_along_axis(contributions, np.broadcast_to(orders[:, None, :], gains.shape), gains, axis=2)
-        return collect(game, contributions, examples, payoffs)
+        return collect(game, contributions(payoffs, orders), examples, payoffs)
 
     def merge(self, one: Draws, other: Draws) -> Draws:
         return one.merge(other)

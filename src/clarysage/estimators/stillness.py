@@ -49,7 +49,7 @@ class Sweep(Permutation):
 
     name: str = "sweep"
 
-    def rows(self, game: Game, draws: int) -> int:
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
         return 2 * super().rows(game, draws)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Draws:

@@ -38,6 +38,7 @@ class Explanation:
     stopped : why the run ended; ``converged`` says whether that was convergence
     notes : remarks on the run, such as the background that was chosen
     provenance : versions, seed, sizes and fingerprints of the data
+    dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
     """
 
     values: np.ndarray
@@ -57,9 +58,12 @@ class Explanation:
     groups: dict[str, list[str]] | None = None
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
+    dof: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("values", "std_error", "covariance"):
+        if self.dof is None:
+            object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
+        for name in ("values", "std_error", "covariance", "dof"):
             array = getattr(self, name)
             if array is not None:
                 array = np.array(array, dtype=np.float64)
@@ -85,7 +89,8 @@ class Explanation:
                 "about", got=f"{about!r}", wanted='"data": this estimate holds no variance over other rows yet',
                 hint='about="data", or the spread over bootstrap samples of X and y',
             )  # fmt: skip
-        return interval(self.values, self.std_error, self.draws, level, joint=joint)
+        assert self.dof is not None
+        return interval(self.values, self.std_error, self.dof, level, joint=joint)
 
     def power(self, features: Iterable[str | int]) -> float:
         """u(S) = phi_0 + the sum of the values of the given players: a proxy for the power of that subset."""

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
+from clarysage.games.short_walks import ShortWalks
+from clarysage.games.surrogate import imitated
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
-from clarysage.protocols import Loss, RestrictedModel
+from clarysage.protocols import Game, Loss, RestrictedModel
+from clarysage.removal.hybrid import HybridModel
 from clarysage.tables import read_target, read_weights
 
 
@@ -44,8 +48,10 @@ class PredictivePower:
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
     weights: np.ndarray
+    outputs: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
     remarks: tuple[str, ...] = ()
+    like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
 
     @classmethod
     def of(
@@ -72,7 +78,7 @@ class PredictivePower:
             for shown in (nothing, outputs)
         )
         who = players or Players.of(f_S.schema.names)
-        return cls(f_S, losses, who, rows, targets, weights, (empty, full), remarks)
+        return cls(f_S, losses, who, rows, targets, weights, outputs, (empty, full), remarks)
 
     @property
     def n_players(self) -> int:
@@ -89,6 +95,15 @@ class PredictivePower:
     @property
     def rows_spent(self) -> int:
         return len(self.X) + self.restricted.rows_per_prediction + self.restricted.rows_of_checks
+
+    @cached_property
+    def short(self) -> ShortWalks | None:
+        """Walks with few background rows; None where the restricted model is no mean over rows."""
+        return ShortWalks.of(self) if isinstance(self.restricted, HybridModel) else None
+
+    def imitated(self, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray) -> tuple[Game, Any]:
+        """See :func:`clarysage.games.surrogate.imitated`."""
+        return imitated(self, regressor, rows, outputs, active)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))

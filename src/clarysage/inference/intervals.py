@@ -9,22 +9,20 @@ from clarysage.errors import InputError
 
 
 def interval(
-    values: np.ndarray, std_error: np.ndarray, draws: int, level: float = 0.95, *, joint: bool = False
+    values: np.ndarray, std_error: np.ndarray, dof: np.ndarray | float, level: float = 0.95, *, joint: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Low and high ends of Student intervals for means of ``draws`` independent draws.
+    """Low and high ends of Student intervals for values whose variances have ``dof`` degrees of freedom.
 
     ``joint=True`` makes all of them hold at once with the given probability (Bonferroni).
 
     Examples
     --------
-    >>> low, high = interval(np.array([1.0]), np.array([0.1]), draws=1000)
+    >>> low, high = interval(np.array([1.0]), np.array([0.1]), dof=999)
     >>> bool(low[0] < 1.0 < high[0])
     True
     """
     if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
         raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
-    if draws == 0:
-        return values.copy(), values.copy()
     outside = (1 - level) / (len(values) if joint else 1)
-    reach = student.ppf(1 - outside / 2, max(draws - 1, 1)) * std_error
+    reach = student.ppf(1 - outside / 2, dof) * std_error
     return values - reach, values + reach

@@ -45,7 +45,7 @@ class Converged:
     def __call__(self, estimate: Estimate) -> StopReason | None:
         if estimate.draws < FEWEST_DRAWS:
             return None
-        error = estimate.std_error.max(axis=1)  # (L,)
+        error = estimate.cautious_error.max(axis=1)  # (L,)
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
         size = np.abs(estimate.values).max(axis=1)
         nothing = bool((np.maximum(error, size) <= 1e-13 * estimate.scale).all())
@@ -63,7 +63,7 @@ class Converged:
         """About which share of the draws needed has been made."""
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = (self.tolerance * spread / estimate.std_error.max(axis=1)) ** 2
+            share = (self.tolerance * spread / estimate.cautious_error.max(axis=1)) ** 2
         return float(np.clip(np.nan_to_num(share, nan=1.0), 0.0, 1.0).min())
 
 

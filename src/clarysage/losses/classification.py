@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
+from clarysage.losses.few_forms import FewForm, Logarithm, Plain, Square
 
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about
 
@@ -33,6 +34,7 @@ class CrossEntropy:
 
     clip: float = 1e-12
     name: str = "cross entropy"
+    few: ClassVar[FewForm] = Logarithm()
 
     @property
     def ceiling(self) -> float:
@@ -50,9 +52,24 @@ class CrossEntropy:
         check_probabilities(outputs, self.name)
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        if target.ndim == 1:
-            return np.asarray(-np.log(np.maximum(_of_true_class(prediction, target), self.clip)))
-        return np.asarray(-(target * np.log(np.maximum(_all_classes(prediction), self.clip))).sum(axis=-1))
+        return self.expected(-np.log(np.maximum(self.probabilities(prediction, target), self.clip)), target)
+
+    def probabilities(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Probabilities that enter the loss: (n,) of the true class, or (n, k) for soft targets."""
+        return _of_true_class(self.all_classes(prediction), target)
+
+    def variances(self, variance: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Variances of those probabilities, from the variances (n, k) of the model's outputs."""
+        both = np.repeat(variance, 2, axis=-1) if variance.shape[-1] == 1 else variance
+        return _of_true_class(both, target)
+
+    def expected(self, losses: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Losses (n,) of the classes that enter."""
+        return losses if target.ndim == 1 else np.asarray((target * losses).sum(axis=-1))
+
+    def all_classes(self, prediction: np.ndarray) -> np.ndarray:
+        """Probabilities of all classes, where a model may give that of the second of two alone."""
+        return _all_classes(prediction)
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,7 @@ class ZeroOne:
 
     name: str = "zero one"
     ceiling: float = math.inf
+    few: ClassVar[FewForm] = Plain(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])
@@ -82,6 +100,7 @@ class Brier:
 
     name: str = "brier"
     ceiling: float = math.inf
+    few: ClassVar[FewForm] = Square(of_two=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])
@@ -193,7 +212,6 @@ def _all_classes(prediction: np.ndarray) -> np.ndarray:
     return np.concatenate([1 - prediction, prediction], axis=-1)
 
 
-def _of_true_class(prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-    if prediction.shape[-1] == 1:
-        return np.where(target == 1, prediction[:, 0], 1 - prediction[:, 0])
-    return np.asarray(prediction[np.arange(len(target)), target])
+def _of_true_class(by_class: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Entries (n,) of the true class; all of them, (n, k), where the target is soft."""
+    return by_class if target.ndim > 1 else np.asarray(by_class[np.arange(len(target)), target])

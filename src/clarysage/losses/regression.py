@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.losses.few_forms import FewForm, Plain, Square
 from clarysage.losses.size import LARGEST, moderate
 
 
@@ -19,6 +20,7 @@ class SquaredError:
 
     name: str = "squared error"
     ceiling: float = math.inf
+    few: ClassVar[FewForm] = Square()
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = numeric_target(y, outputs, self.name)
@@ -42,6 +44,7 @@ class AbsoluteError:
 
     name: str = "absolute error"
     ceiling: float = math.inf
+    few: ClassVar[FewForm] = Plain(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         return numeric_target(y, outputs, self.name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators import as_estimator, estimate, nothing_moves
+from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
@@ -16,6 +17,9 @@ from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.measures.setting import Setting
 from clarysage.protocols import Observer
+
+SLOW_RUN = 30.0  # seconds ...
+SLOW_ROW = 2e-4  # ... at so many a model row, about twenty times what a surrogate takes
 
 
 def sage(
@@ -49,7 +53,8 @@ def sage(
     removal : "marginal", "product of marginals", "baseline", or an object such as ``Marginal(X_train)``
     loss : "auto", "squared error", "absolute error", "cross entropy", "zero one", "brier", a callable
         ``loss(y_true, y_pred)`` that returns one value per example, or a list of these, evaluated in one pass
-    method : "auto" (exact where that is cheaper), "exact", "permutation" (Algorithm 1), "kernel", or an object
+    method : "auto" (exact where that is no dearer, else paired walks), "exact", "paired walks", "surrogate walks" (for
+        slow models), "permutation" (Algorithm 1), "kernel", or an object such as ``SurrogateWalks(regressor)``
     groups : mapping of names to columns that play as one; columns not named stay players of their own
     sample_weight : one weight an example
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
@@ -85,14 +90,16 @@ def sage(
     f_S = setting.removal.restrict(setting.f, setting.X)
     v, remarks = _game(f_S, setting, y, loss, sample_weight)
     estimator = as_estimator(method, v, rules)
-    remarks += [*v.remarks, *([f"Method {estimator.name!r} was chosen."] if method == "auto" else [])]
+    remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
 
     def explanations(result: Estimate) -> Any:
         measure = "shapley effects" if y is None else "sage"
-        found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=remarks)
+        notes = [*remarks, *_about_speed(time.monotonic() - begun, result, estimator.name)]
+        found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=notes)
         return found if isinstance(loss, (list, tuple)) else found[0]
 
     options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}
+    begun = time.monotonic()
     try:
         still = nothing_moves(v, rules, **options) if estimator.limit(v) is None else None
         result = still or estimate(v, estimator, stop=rules, observer=_observer(progress, rules), **options)
@@ -112,6 +119,18 @@ def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> 
     if not is_auto(loss) and (isinstance(loss, (list, tuple)) or as_loss(loss).name != "squared error"):
         raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
     return sensitivity(f_S, setting.X, **options), []
+
+
+def _is_auto(method: Any) -> bool:
+    return isinstance(method, str) and method.lower().strip() == "auto"
+
+
+def _about_speed(seconds: float, result: Estimate, method: str) -> list[str]:
+    """A word on surrogate walks, where a model is so slow that they would pay."""
+    if method == SurrogateWalks().name or seconds < SLOW_RUN or seconds < SLOW_ROW * result.model_rows:
+        return []
+    return [f"The model took {1e3 * seconds / result.model_rows:.2g} ms a row: method=\"surrogate walks\" asks it for "
+            "fewer rows."]  # fmt: skip
 
 
 def _rules(tolerance: Any, budget: Any, deadline: Any, stop: Any) -> list[Any]:

@@ -82,6 +82,7 @@ class Setting:
             Explanation(
                 values=result.values[place][order],
                 std_error=result.std_error[place][order],
+                dof=result.dof[place][order],
                 covariance=result.covariance[place][np.ix_(order, order)] if full else None,
                 feature_names=tuple(self.players.names[i] for i in order),
                 total=float(whole[place]),

@@ -79,5 +79,6 @@ def _interval_of_sum(
     # one entry a player, so that joint intervals are as many here as in Explanation.interval: at least those shown
     p = len(explanation.values)
     centre, error = np.full(p, explanation.values[rest].sum()), np.full(p, np.sqrt(variance))
-    low, high = interval(centre, error, explanation.draws, level, joint=joint)
+    assert explanation.dof is not None
+    low, high = interval(centre, error, float(explanation.dof[rest].min()), level, joint=joint)
     return float(low[0]), float(high[0])

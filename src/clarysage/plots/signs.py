@@ -55,7 +55,7 @@ def signs(
     >>> matplotlib.use("Agg")
     >>> import clarysage as cs
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> ax = signs(cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], rng=0))
+    >>> ax = signs(cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], method="exact"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['helps: 1', 'hurts: 1', 'no effect: 0']
     """

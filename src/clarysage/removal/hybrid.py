@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
+from clarysage.removal.steps import Itinerary, Steps, evaluate, settled
 from clarysage.structure.linear import LinearMap
 from clarysage.tables import Schema
 
 SELF_CHECK_ROWS = 256
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
+
+
+class CodePredictor(Protocol):
+    """f for rows of codes (n, d), asked for so many rows at once."""
+
+    @property
+    def schema(self) -> Schema: ...
+
+    @property
+    def rows_per_call(self) -> int: ...
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
@@ -22,7 +37,7 @@ class HybridModel:
     .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
     """
 
-    predictor: BoundPredictor
+    predictor: CodePredictor
     background: np.ndarray
     mass: np.ndarray
     structure: LinearMap | None = None
@@ -37,14 +52,42 @@ class HybridModel:
     def rows_per_prediction(self) -> int:
         return len(self.background)
 
+    def condensed(self) -> HybridModel:
+        """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
+        if self.structure is None or self.structure.link != "identity":
+            return self
+        return replace(self, background=self.mass[None] @ self.background, mass=np.ones(1))
+
     def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
+        assert isinstance(self.predictor, BoundPredictor)
         return replace(self, predictor=self.predictor.guarded(checks))
 
     def full(self, x: np.ndarray) -> np.ndarray:
         return self.predictor(x)
 
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """f(b_k) of every background row, (m, k)."""
+        return self.predictor(self.background) if self.structure is None else self.structure(self.background)
+
     def empty(self) -> np.ndarray:
-        return self._mean_in_parts(self.background[0], np.zeros(self.background.shape[1], dtype=bool))
+        return np.asarray(mean_over(self.alone[None], self.mass)[0])
+
+    def steps(
+        self, x: np.ndarray, full: np.ndarray, arrivals: np.ndarray, picks: np.ndarray, *, skip: bool, keep: bool
+    ) -> Steps:
+        """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
+
+        ``full`` (n, k) is f(x); see :func:`~clarysage.removal.steps.evaluate` for ``skip`` and ``keep``.
+        """
+        walks = Itinerary(x, self.background[picks], arrivals, int(arrivals.max()))
+        if self.structure is None:
+            size = self.predictor.rows_per_call
+            return evaluate(walks, self.alone[picks], full, self.predictor, size, skip=skip, keep=keep)
+        count = walks.changes((self.structure.weights != 0).any(axis=1))
+        outputs = self.structure.steps(x, walks.b, arrivals)
+        outputs = settled(outputs, count[:, :, :-1], count[:, :, -1:], self.alone[picks], full)
+        return Steps(outputs, outputs[..., 0].size)
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
@@ -76,8 +119,7 @@ class HybridModel:
         m, d = self.background.shape
         rows = np.where(kept[:, None, :], x[:, None, :], self.background)  # (n, m, d)
         outputs = self.predictor(rows.reshape(-1, d)).reshape(len(x), m, -1)
-        first = outputs[:, 0]  # a mean of equal predictions is to be that prediction to the last bit
-        return np.asarray(first + _weighted(outputs - first[:, None], self.mass))
+        return mean_over(outputs, self.mass)
 
     def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """One f_S(x) over a background larger than a call of the model."""
@@ -88,6 +130,12 @@ class HybridModel:
             first = outputs[0] if start == 0 else first
             excess = excess + _weighted((outputs - first)[None], self.mass[start : start + size])[0]
         return np.asarray(first + excess)
+
+
+def mean_over(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Means of (n, m, k) over m by mass; that of equal predictions is that prediction to the last bit."""
+    first = outputs[:, 0]
+    return np.asarray(first + _weighted(outputs - first[:, None], mass))
 
 
 def _weighted(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:

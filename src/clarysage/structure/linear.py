@@ -63,6 +63,17 @@ class LinearMap:
             predictions[i] = self._means(path[ends[i]], mass)
         return predictions
 
+    def steps(self, x: np.ndarray, b: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        """Predictions at the proper prefixes of walks for each of q background rows b (n, q, d): (n, q, p - 1, k)."""
+        inner = np.arange(1, int(arrivals.max()))
+        order = np.argsort(arrivals, axis=1, kind="stable")
+        moves = (
+            np.take_along_axis(x[:, None, :] - b, order[:, None, :], axis=2)[..., None] * self.weights[order][:, None]
+        )
+        margins = (b @ self.weights + self.intercept)[:, :, None, :] + np.cumsum(moves, axis=2)
+        ends = (np.sort(arrivals, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1  # last column of each step
+        return self.linked(np.take_along_axis(margins, ends[:, None, :, None], axis=2))
+
     def predict(self, x: np.ndarray, background: np.ndarray, mass: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Mean predictions with only the kept columns known: (n, d), (m, d), (m,), (n, d) -> (n, k)."""
         if self.link == "identity":

@@ -1,0 +1,60 @@
+"""Which estimator fits a game, where the user did not say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clarysage.estimators.exact import Exact
+from clarysage.estimators.paired_walks import PairedWalks, rows_of_pair
+from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.protocols import Estimator, Game
+
+TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
+MOST_PLAYERS = 20  # of which all coalitions are thought of at all
+
+
+def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
+    """Exact enumeration where it is no dearer than paired walks are expected to be, else these; and why, in a sentence.
+
+    Exact values are all or nothing, so they are not chosen where they may not fit a budget or a deadline among the
+    rules of ``stop``.
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> choose(TabularGame([0, 1, 2, 4]))[1]
+    "Method 'exact' was chosen: all coalitions take 2 model rows, no more than walks would."
+    """
+    if game.n_players == 1:
+        return Exact(), "Method 'exact' was chosen: one player is paid everything."
+    exact, walks = Exact().rows(game, 2 ** min(game.n_players, 64)), _expected(game, stop)
+    would = f"all coalitions would take {_short(exact)} model rows"
+    if any(isinstance(rule, Deadline) for rule in stop):
+        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, which cannot be cut short at a deadline."
+    if any(isinstance(rule, Budget) and game.rows_spent + exact > rule.rows for rule in stop):
+        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, more than the budget."
+    if game.n_players > MOST_PLAYERS or exact > walks:
+        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, walks about {_short(walks)} at most."
+    return (
+        Exact(),
+        f"Method 'exact' was chosen: all coalitions take {_short(exact)} model rows, no more than walks would.",
+    )
+
+
+def _expected(game: Game, stop: Sequence[Any]) -> float:
+    """Model rows that paired walks are expected to take: so many pairs, and two passes over the examples."""
+    tolerance = next((rule.tolerance for rule in stop if isinstance(rule, Converged)), Converged().tolerance)
+    pairs = TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2
+    return max(pairs, 2 * int((game.weights > 0).sum())) * rows_of_pair(game)
+
+
+def _short(rows: float) -> str:
+    """A number of rows as people say it.
+
+    Examples
+    --------
+    >>> _short(48_000), _short(2.3e9)
+    ('48,000', '2.3e+09')
+    """
+    return f"{rows:,.0f}" if rows < 1e7 else f"{rows:.2g}"

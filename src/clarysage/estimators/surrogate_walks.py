@@ -1,0 +1,157 @@
+"""Surrogate walks: a cheap model learns from the rows a dear one answered, and only their difference is sampled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate
+from clarysage.estimators.loop import estimate
+from clarysage.estimators.paired_walks import PairedWalks, Walked
+from clarysage.estimators.tour import Tour
+from clarysage.inference.sums import Estimated, added
+from clarysage.protocols import Game
+
+FIRST_STAGE = 100  # pairs; or an eighth of the examples
+FEWEST_PAIRS = 16
+SURROGATE_PAIRS = 32  # of the surrogate alone for each pair of the model
+
+
+@dataclass(frozen=True)
+class Stage:
+    """So many ``pairs`` after the first ``before``, of a game from which a surrogate was taken off.
+
+    The first stage has no surrogate, and walks the game of the model itself.
+    """
+
+    before: int
+    pairs: int
+    walks: PairedWalks
+    game: Any
+    surrogate: Estimated | None = None
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What each stage has walked, by its number."""
+
+    walked: dict[int, Walked]
+
+
+@dataclass(frozen=True)
+class SurrogateWalks:
+    r"""Paired walks for models that are slow to ask, in stages that double.
+
+    Before each stage a surrogate g is fitted to all hybrid rows that the model f has answered. Shapley values are
+    linear in the game, so
+
+    .. math:: \phi(v_f) = \phi(v_g) + \phi(v_f - v_g)
+
+    whose first term is found with any number of rows of g, and whose second is sampled by walks of f and g side by
+    side, on the same examples, orders and background rows: it scatters as little as the surrogate is good. A stage's
+    surrogate has learned from earlier stages alone, so every stage is unbiased whatever its quality. Stages are
+    weighted by n_s 2^s, fixed in advance; the first serves to learn from, and counts only while it is alone. The error
+    of phi(v_g) is part of the error reported.
+
+    Parameters
+    ----------
+    regressor : the surrogate, a scikit-learn regressor that takes missing values; default gradient boosting
+    """
+
+    regressor: Any = None
+    stages: tuple[Stage, ...] = ()
+    name: str = "surrogate walks"
+
+    def check(self, game: Game) -> None:
+        if game.short is None or game.n_players < 2:
+            raise InputError("method", got="surrogate walks", wanted="two or more players, and a model that is asked "
+                             "row by row", hint='method="paired walks"')  # fmt: skip
+
+    def prepared(
+        self, game: Game, rows: float, rng: np.random.Generator, state: Staged | None = None
+    ) -> SurrogateWalks:
+        if state is None:
+            return replace(self, stages=(_first(game, rows, rng),))
+        last = self.stages[-1]
+        walked = state.walked.get(len(self.stages) - 1)
+        is_over = walked is not None and walked.draws >= last.pairs
+        return replace(self, stages=(*self.stages, self._next(game, state, rng))) if is_over else self
+
+    def chunk(self, game: Game) -> int:
+        return self.stages[-1].walks.chunk(game)
+
+    def pause(self, game: Game, made: int) -> int:
+        return self.stages[-1].before + self.stages[-1].pairs
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        stage = self.stages[-1]
+        return stage.walks.rows(game, draws, first - stage.before)
+
+    def limit(self, game: Game) -> int | None:
+        return None
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Staged:
+        stage = self.stages[-1]
+        return Staged({len(self.stages) - 1: stage.walks.draw(stage.game, first - stage.before, draws, rng)})
+
+    def merge(self, one: Staged, other: Staged) -> Staged:
+        walked = dict(one.walked)
+        for number, part in other.walked.items():
+            walked[number] = self.stages[number].walks.merge(walked[number], part) if number in walked else part
+        return Staged(walked)
+
+    def read(self, game: Game, state: Staged) -> Estimate:
+        numbers = [number for number, walked in state.walked.items() if walked.draws > 1]
+        counted = [number for number in numbers if number > 0] or numbers
+        weights = np.array([state.walked[number].draws * 2.0**number for number in counted])
+        found = added([self._by_stage(number, state) for number in counted], list(weights / weights.sum()))
+        is_seen = np.zeros(len(game.weights), dtype=bool)
+        for number, walked in state.walked.items():
+            is_seen[self.stages[number].walks.tour.order[: walked.draws]] = True
+        first = self.stages[0].walks.read(game, state.walked[0])
+        return replace(
+            first,
+            values=found.values,
+            covariance=found.covariance,
+            dof=found.dof,
+            draws=sum(walked.draws for walked in state.walked.values()),
+            model_rows=first.model_rows + sum(walked.rows for number, walked in state.walked.items() if number > 0),
+            visited=float(game.weights[is_seen].sum()),
+            unvisited=int(((game.weights > 0) & ~is_seen).sum()),
+            draws_to_see_all=np.inf,  # the surrogate stands in for the examples that the model was not asked about
+        )
+
+    def _by_stage(self, number: int, state: Staged) -> Estimated:
+        """The values of the model by one stage: those of its surrogate, and what was found to be left of them."""
+        stage = self.stages[number]
+        left = stage.walks.estimated(state.walked[number])
+        return left if stage.surrogate is None else added([stage.surrogate, left], [1.0, 1.0])
+
+    def _next(self, game: Game, state: Staged, rng: np.random.Generator) -> Stage:
+        last = self.stages[-1]
+        plan = last.walks.known()
+        asked = [walked.asked for walked in state.walked.values() if walked.asked is not None]
+        rows, outputs = (np.concatenate(part) for part in zip(*asked, strict=True))
+        regressor = _gradient_boosting() if self.regressor is None else self.regressor
+        theirs, left = game.imitated(regressor, rows, outputs, plan.active)
+        pairs = last.pairs if len(self.stages) == 1 else 2 * last.pairs
+        enough = SURROGATE_PAIRS * pairs
+        found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
+        walks = PairedWalks(replace(plan, tour=Tour.of(left, rng), rows=0))
+        surrogate = Estimated(found.values, found.covariance, found.dof)
+        return Stage(last.before + last.pairs, pairs, walks, left, surrogate)
+
+
+def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
+    plan = PairedWalks().prepared(game, rows, rng).known()
+    pairs = max(FEWEST_PAIRS, min(plan.tour.length // 8, FIRST_STAGE))
+    return Stage(0, pairs, PairedWalks(replace(plan, keep=True)), game)
+
+
+def _gradient_boosting() -> Any:
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(max_iter=200, max_leaf_nodes=63, early_stopping=False, random_state=0)

@@ -1,0 +1,107 @@
+"""In which order examples are looked at: in whole passes, so arranged that a part of one is a fair sample.
+
+Every example has a known total, l(x, nothing) - l(x, everything), which its contributions add up to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.protocols import Game
+
+FAIR_START = 64  # examples drawn simply, before anything else, so that even a short run is a fair one
+STRATA = 16  # of examples by their totals
+EXAMPLES_FOR_STRATA = 1000  # fewer are soon seen, all of them, and are taken in an order that the game has no part in
+TOP = 0  # the stratum of the largest totals
+FEWEST_AT_THE_TOP = 22
+NUMBERS_KEPT = 8_000_000  # players x losses x cells
+
+
+@dataclass(frozen=True)
+class Tour:
+    """Two passes over the examples of positive weight, to be repeated for as long as there are draws.
+
+    It begins with a simple random sample; then come the examples with the largest totals, twice, since a rare example
+    that carries a feature is most likely among them; the rest follows, strata of similar totals taking turns.
+
+    Attributes
+    ----------
+    order : (2 N,) examples in the order of visits
+    cell : (N,) the cell that an example belongs to, along the totals: one example a cell, or several if there are very
+        many; -1 for an example without weight
+    size : (C,) examples in a cell
+    stratum : (C,) the stratum that a cell belongs to, in ascending order
+    """
+
+    order: np.ndarray
+    cell: np.ndarray
+    size: np.ndarray
+    stratum: np.ndarray
+
+    @classmethod
+    def of(cls, game: Game, rng: np.random.Generator) -> Tour:
+        empty, full = game.ends
+        totals = game.weights * (full - empty)[:, 0]
+        there = np.flatnonzero(game.weights > 0)
+        ranked, stratum = _strata(there, totals)
+        order = rng.permutation(len(ranked))
+        is_first = np.zeros(len(ranked), dtype=bool)
+        is_first[order[:FAIR_START]] = True
+        order = _taking_turns(order, stratum)
+        top, rest = order[stratum[order] == TOP], order[stratum[order] != TOP]
+        passes = [order[is_first[order]], top[~is_first[top]], top, rest[~is_first[rest]], rest]
+        width = empty.shape[1] * game.n_players
+        cell, size, of_cell = _cells(stratum, max(1, -(-len(ranked) * width // NUMBERS_KEPT)))
+        place = np.full(len(game.weights), -1)
+        place[ranked] = cell
+        return cls(ranked[np.concatenate(passes)], place, size, of_cell)
+
+    def examples(self, first: int, draws: int) -> np.ndarray:
+        """Examples of visits ``first`` to ``first + draws``."""
+        return np.asarray(self.order[(first + np.arange(draws)) % len(self.order)])
+
+    @property
+    def length(self) -> int:
+        """Examples in a pass."""
+        return len(self.order) // 2
+
+    @property
+    def draws_to_see_all(self) -> int:
+        last = np.zeros(len(self.cell), dtype=np.intp)
+        last[self.order[::-1]] = np.arange(len(self.order))[::-1]  # first visit of each
+        return int(last.max()) + 1
+
+
+def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Examples ranked by total and the strata they belong to; the largest totals, of either sign, have their own."""
+    n = len(examples)
+    if n < EXAMPLES_FOR_STRATA:
+        return examples, np.ones(n, dtype=np.intp)
+    ranked = examples[np.argsort(totals[examples], kind="stable")]
+    stratum = 1 + np.arange(n) * STRATA // n
+    stratum[np.argsort(-np.abs(totals[ranked]), kind="stable")[: n // 100 + FEWEST_AT_THE_TOP]] = TOP
+    return ranked, stratum
+
+
+def _taking_turns(order: np.ndarray, stratum: np.ndarray) -> np.ndarray:
+    """Places in the given order within strata, the strata taking turns."""
+    by_stratum = order[np.argsort(stratum[order], kind="stable")]
+    return np.asarray(by_stratum[np.argsort(_turn(stratum[by_stratum]), kind="stable")])
+
+
+def _turn(sorted_strata: np.ndarray) -> np.ndarray:
+    """How many of the same stratum come before, when strata are in ascending order."""
+    counts = np.unique(sorted_strata, return_counts=True)[1]
+    return np.asarray(np.arange(len(sorted_strata)) - np.repeat(np.cumsum(counts) - counts, counts))
+
+
+def _cells(stratum: np.ndarray, together: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cells of so many neighbours within strata: that of each place, their sizes and their strata."""
+    by_stratum = np.argsort(stratum, kind="stable")
+    begins = _turn(stratum[by_stratum]) % together == 0
+    number = np.cumsum(begins) - 1
+    cell = np.empty(len(stratum), dtype=np.intp)
+    cell[by_stratum] = number
+    return cell, np.bincount(number), stratum[by_stratum][begins]

@@ -1,0 +1,189 @@
+"""A cheap model that imitates a dear one, the game of it, and the game that is left when it is taken off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, softmax
+from threadpoolctl import ThreadpoolController
+
+from clarysage.errors import InputError
+from clarysage.games.short_walks import ShortWalks
+from clarysage.losses.classification import SUM_TOLERANCE
+from clarysage.protocols import Game, Walks
+from clarysage.removal.hybrid import HybridModel
+from clarysage.tables import Schema
+
+SURE = 1e-6  # probabilities nearer to 0 or 1 count as this near when their log odds are imitated
+ROWS_PER_CALL = 32_768
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """Regressors that imitate a model on rows of codes, one an output; of probabilities they imitate the log odds.
+
+    They are shown the columns in ``used`` alone, so that what the model ignores is ignored.
+    """
+
+    regressors: tuple[Any, ...]
+    schema: Schema
+    used: np.ndarray
+    form: str
+    rows_per_call: int = ROWS_PER_CALL
+
+    @classmethod
+    def fitted(
+        cls, regressor: Any, rows: np.ndarray, outputs: np.ndarray, schema: Schema, used: np.ndarray
+    ) -> Surrogate:
+        from sklearn.base import clone
+
+        form = _form(outputs)
+        try:
+            with threads().limit(limits=1):  # so that sums, and with them the surrogate, do not depend on the machine
+                found = tuple(clone(regressor).fit(rows[:, used], wanted) for wanted in _unlinked(outputs, form).T)
+        except Exception as error:
+            raise InputError(
+                "surrogate", got=f"{type(error).__name__} from {type(regressor).__name__}: {error}",
+                wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
+            ) from error  # fmt: skip
+        return cls(found, schema, used, form)
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        with threads().limit(limits=1):
+            margins = np.column_stack([regressor.predict(codes[:, self.used]) for regressor in self.regressors])
+        if self.form == "one probability":
+            return np.asarray(expit(margins))
+        if self.form == "two probabilities":
+            return np.column_stack([1 - expit(margins), expit(margins)])
+        return np.asarray(softmax(margins, axis=1)) if self.form == "probabilities" else margins
+
+
+def imitated(
+    game: Any, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray
+) -> tuple[Game, Remainder]:
+    """The game of a surrogate that was fitted to a model's answers, and the game of what it leaves."""
+    short: ShortWalks = game.short
+    f_S = short.restricted
+    used = active[game.players.owner]
+    known = (np.vstack([game.X, f_S.background, rows]), np.vstack([game.outputs, f_S.alone, outputs]))
+    g = Surrogate.fitted(regressor, *known, f_S.schema, used if used.any() else ~used)
+    g_S = HybridModel(g, f_S.background, f_S.mass)
+    shown = g(game.X)
+    nothing = np.broadcast_to(g_S.empty(), shown.shape)
+    ends = tuple(
+        np.column_stack([-loss(said, target) for loss, target in zip(game.losses, game.targets, strict=True)])
+        for said in (nothing, shown)
+    )
+    theirs: Any = replace(game, restricted=g_S, outputs=shown, ends=ends, like=short)
+    return theirs, Remainder(game, theirs)
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """v_f - v_g: what one game pays beyond another, on the same examples, orders and background rows.
+
+    Shapley values are linear in the game (the paper's property of linearity), so those of v_f are those of v_g and of
+    the remainder, added.
+    """
+
+    one: Any
+    other: Any
+
+    @property
+    def n_players(self) -> int:
+        return int(self.one.n_players)
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.asarray(self.one.weights)
+
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        (empty, full), (their_empty, their_full) = self.one.ends, self.other.ends
+        return empty - their_empty, full - their_full
+
+    @property
+    def floor(self) -> np.ndarray:
+        return np.full_like(self.one.floor, -np.inf)
+
+    @property
+    def rows_per_payoff(self) -> int:
+        return int(self.one.rows_per_payoff)
+
+    @property
+    def rows_spent(self) -> int:
+        return int(self.one.rows_spent)
+
+    @cached_property
+    def short(self) -> RemainderWalks:
+        return RemainderWalks(self.one.short, self.other.short)
+
+
+@dataclass(frozen=True)
+class RemainderWalks:
+    """Short walks of two games side by side, with the same draws of background rows; the second costs nothing."""
+
+    one: ShortWalks
+    other: ShortWalks
+
+    @property
+    def rows(self) -> int:
+        return self.one.rows
+
+    @property
+    def takes_all(self) -> bool:
+        return self.one.takes_all
+
+    @property
+    def is_unbiased(self) -> bool:
+        return self.one.is_unbiased
+
+    def walk(
+        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+        skip: bool = True, keep: bool = False,
+    ) -> Walks:  # fmt: skip
+        first, second = _twice(rng)
+        found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep)
+        return replace(found, payoffs=found.payoffs - self.other.walk(examples, orders, active, second).payoffs)
+
+    def compared(
+        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+        skip: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+        first, second = _twice(rng)
+        exact, few, rows = self.one.compared(examples, orders, active, first, skip=skip)
+        their_exact, their_few, _ = self.other.compared(examples, orders, active, second)
+        return exact - their_exact, few - their_few, rows
+
+
+@cache
+def threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:
+    """Two generators that draw the same."""
+    seed = int(rng.integers(2**63))
+    return np.random.default_rng(seed), np.random.default_rng(seed)
+
+
+def _form(outputs: np.ndarray) -> str:
+    """What the outputs of a model look like."""
+    if outputs.min() < -SUM_TOLERANCE or outputs.max() > 1 + SUM_TOLERANCE:
+        return "numbers"
+    if outputs.shape[1] == 1:
+        return "one probability"
+    if (np.abs(outputs.sum(axis=1) - 1) > SUM_TOLERANCE).any():
+        return "numbers"
+    return "two probabilities" if outputs.shape[1] == 2 else "probabilities"
+
+
+def _unlinked(outputs: np.ndarray, form: str) -> np.ndarray:
+    """What regressors imitate: (n, k) or, of two probabilities, (n, 1)."""
+    if form == "numbers":
+        return outputs
+    inside = np.clip(outputs, SURE, 1 - SURE)
+    return np.asarray(np.log(inside) if form == "probabilities" else logit(inside[:, -1:]))

@@ -1,0 +1,123 @@
+"""Moments of repeated visits to many places, and what a sum over the places is known to from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.inference.moments import FULL_COVARIANCE
+from clarysage.inference.sums import Estimated
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Of each visited cell its number, count of visits, mean (L, p) and sum of squared deviations (L, p).
+
+    ``together`` (L, p, p) is the scatter within cells, added up over them; None where there are very many players.
+    """
+
+    cell: np.ndarray
+    count: np.ndarray
+    mean: np.ndarray
+    squares: np.ndarray
+    together: np.ndarray | None
+
+    @classmethod
+    def of(cls, cells: np.ndarray, values: np.ndarray) -> Visits:
+        """Visits to cells (n,) that found values (n, L, p)."""
+        order = np.argsort(cells, kind="stable")
+        cell, starts, count = np.unique(cells[order], return_index=True, return_counts=True)
+        found = values[order]
+        mean = np.add.reduceat(found, starts, axis=0) / count[:, None, None]
+        off = found - np.repeat(mean, count, axis=0)
+        squares = np.add.reduceat(off**2, starts, axis=0)
+        return cls(cell, count, mean, squares, _scatter(off) if values.shape[2] <= FULL_COVARIANCE else None)
+
+    def spread(self, cells: int) -> Visits:
+        """The same with a place for each of so many cells."""
+        count = np.zeros(cells, dtype=np.int64)
+        mean, squares = (np.zeros((cells, *self.mean.shape[1:])) for _ in range(2))
+        count[self.cell], mean[self.cell], squares[self.cell] = self.count, self.mean, self.squares
+        together = None if self.together is None else self.together.copy()
+        return Visits(np.arange(cells), count, mean, squares, together)
+
+    def add(self, other: Visits) -> None:
+        """Takes in other visits, in place; only where there is a place for each cell."""
+        at, more = other.cell, other.count
+        before = self.count[at]
+        after = before + more
+        shift = other.mean - self.mean[at]
+        pull = (before * more / after)[:, None, None]
+        self.mean[at] += shift * (more / after)[:, None, None]
+        self.squares[at] += other.squares + shift**2 * pull
+        self.count[at] = after
+        if self.together is not None and other.together is not None:
+            np.add(self.together, other.together + _scatter(shift * np.sqrt(pull)), out=self.together)
+
+
+def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Estimated:
+    r"""The sum over all examples of what a visit to them finds on average.
+
+    With n_c visits to cell c of N_c examples, of mean e_c and variance s_c^2,
+
+    .. math:: \hat\phi = \sum_c N_c e_c, \qquad \widehat{Var} = \sum_c N_c^2 s_c^2 / n_c
+
+    so where a cell is one example, differences between examples add nothing: all of them have been looked at. A stratum
+    in which some cell has been visited less than twice is taken as one: its variance then holds differences between
+    examples too, and is too large rather than too small. Degrees of freedom are Satterthwaite's.
+    """
+    shape = visits.mean.shape[1:]
+    values, variance, doubt = (np.zeros(shape) for _ in range(3))
+    together = None if visits.together is None else visits.together.copy()
+    for cells in _pools(visits.count, stratum):
+        n, N, mean, squares = visits.count[cells], size[cells], visits.mean[cells], visits.squares[cells]
+        if (n >= 2).all():
+            own = squares * (N**2 / (n * (n - 1)))[:, None, None]
+            variance += own.sum(axis=0)
+            doubt += (own**2 / (n - 1)[:, None, None]).sum(axis=0)
+            values += np.tensordot(N, mean, axes=1)
+            continue
+        middle = np.tensordot(n / n.sum(), mean, axes=1)
+        off = (mean - middle) * np.sqrt(n)[:, None, None]
+        scatter = (squares.sum(axis=0) + (off**2).sum(axis=0)) / (n.sum() - 1)
+        is_seen = bool((n > 0).all())
+        own = scatter * ((N**2 / n).sum() if is_seen else N.sum() ** 2 / n.sum())
+        variance += own
+        doubt += own**2 / (n.sum() - 1)
+        values += np.tensordot(N, mean, axes=1) if is_seen else N.sum() * middle
+        if together is not None:
+            together += _scatter(off)
+    dof = np.where(doubt > 0, variance**2 / np.where(doubt > 0, doubt, 1.0), max(1, visits.count.sum() - 1))
+    return Estimated(values, variance if together is None else _with_diagonal(together, variance), dof)
+
+
+def _pools(count: np.ndarray, stratum: np.ndarray) -> list[slice]:
+    """Cells of each stratum; of several neighbouring ones where a stratum alone has been visited less than twice."""
+    bounds = np.flatnonzero(np.diff(stratum, prepend=-1, append=-1))
+    pools: list[slice] = []
+    start = bounds[0]
+    for end in bounds[1:]:
+        if count[start:end].sum() >= 2:
+            pools.append(slice(int(start), int(end)))
+            start = end
+    if start < bounds[-1]:  # what is left joins the last
+        first = pools.pop().start if pools else int(start)
+        pools.append(slice(first, int(bounds[-1])))
+    return pools
+
+
+def _scatter(off: np.ndarray) -> np.ndarray:
+    """Sums of products of deviations (n, L, p): (L, p, p)."""
+    by_loss = off.transpose(1, 0, 2)
+    return np.asarray(by_loss.transpose(0, 2, 1) @ by_loss)
+
+
+def _with_diagonal(scatter: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """The scatter matrices (L, p, p), scaled so that their diagonals are the given variances (L, p)."""
+    spread = np.einsum("lii->li", scatter)
+    factor = np.sqrt(np.divide(variance, spread, out=np.zeros_like(variance), where=spread > 0))
+    scaled = scatter * factor[:, :, None] * factor[:, None, :]
+    at = np.arange(variance.shape[1])
+    scaled[:, at, at] = variance
+    return np.asarray(scaled)

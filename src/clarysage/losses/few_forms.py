@@ -1,0 +1,121 @@
+"""How a loss of a mean prediction over the whole background is estimated from few of its rows.
+
+A loss has such a form as its ``few``; a loss without one is taken at the plain mean over the drawn rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from clarysage.few import Few
+from clarysage.protocols import Loss
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Background rows in the order of a key, one order for each kind of example, (c, m); and the kinds, (N,)."""
+
+    ranked: np.ndarray
+    kinds: np.ndarray
+
+
+class FewForm(Protocol):
+    """Estimates l(mean over m rows, y) from few of the rows."""
+
+    @property
+    def is_unbiased(self) -> bool:
+        """Whether the estimate is right on average, whatever the model, when rows are drawn simply."""
+        ...
+
+    def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
+        """How best to stratify background rows of predictions ``alone`` (m, k); None to draw them simply."""
+        ...
+
+    def rows(self, m: int) -> int:
+        """How many of m rows to draw."""
+        ...
+
+    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+        """Estimated losses (n,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The loss of the mean over the drawn rows, off by what curvature makes of their scatter.
+
+    ``is_adjusted`` takes the corrected mean, for losses that accept any number as a prediction.
+    """
+
+    is_adjusted: bool = False
+    is_unbiased: bool = False
+
+    def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
+        return None
+
+    def rows(self, m: int) -> int:
+        return 16 if m > 128 else 8
+
+    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+        return np.asarray(loss(few.mean if self.is_adjusted else few.plain, target))
+
+
+@dataclass(frozen=True)
+class Square:
+    r"""Squared errors, less the variance that the draw of rows adds to them: exactly unbiased.
+
+    .. math:: E[(\bar a - y)^2 - \widehat{Var}(\bar a)] = (\bar f_m - y)^2
+
+    ``of_two`` counts the second of two classes alone, as Brier's score does.
+    """
+
+    of_two: bool = False
+    is_unbiased: bool = True
+
+    def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
+        return None
+
+    def rows(self, m: int) -> int:
+        return 4
+
+    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+        variance = few.variance[..., -1:] if self.of_two and target.shape[-1] == 2 else few.variance
+        return np.asarray(loss(few.mean, target) - variance.sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class Logarithm:
+    r"""-log of a mean probability, with a bounded correction of second order.
+
+    .. math:: -\log A - \tfrac12 \frac{r}{1 + r}, \qquad r = \widehat{Var}(\bar a) / A^2
+
+    The mean a that is corrected by known predictions may come near zero or below: A is at least a fifth of the plain
+    mean. For small r this is the second term of Taylor's series of E[-log A]; for large r, where the series has no
+    say, it takes off one half at most. Rows are drawn one from each stratum of the probability of the true class.
+    """
+
+    least: float = 0.2
+    is_unbiased: bool = False
+
+    def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
+        kinds = target if target.ndim == 1 else target.argmax(axis=1)
+        return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), kinds)
+
+    def rows(self, m: int) -> int:
+        return 16 if m > 128 else 8
+
+    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+        plain, mean = (loss.probabilities(shown, target) for shown in (few.plain, few.mean))
+        variance = loss.variances(few.variance, target)  # of the same entries
+        A = np.maximum(np.maximum(mean, self.least * plain), loss.clip)
+        r = variance / A**2
+        return np.asarray(loss.expected(-np.log(A) - 0.5 * r / (1 + r), target))
+
+
+def few_form(loss: Loss) -> FewForm:
+    """The form of a loss, or the plain one."""
+    form: FewForm = getattr(loss, "few", Plain())
+    return form

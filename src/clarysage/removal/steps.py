@@ -1,0 +1,120 @@
+"""Predictions of hybrid rows along walks, one background row at a time; what is known already is not asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+WORTH_A_SEARCH = 0.9  # repeated rows are looked for where at most this share of the rows of walks was left to evaluate
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Predictions ``outputs`` (n, q, p - 1, k) of n walks with q background rows, and the model rows they cost.
+
+    ``asked`` are the hybrid rows that went to the model, with its answers, where they were wanted.
+    """
+
+    outputs: np.ndarray
+    rows: int
+    asked: tuple[np.ndarray, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Itinerary:
+    """n walks of examples x (n, d) whose columns arrive at steps 1 to p, each with q background rows b (n, q, d).
+
+    Step j of a walk changes its hybrid row only where a column that arrives at j differs between x and b. Before the
+    first change the row is b itself, after the last it is x itself.
+    """
+
+    x: np.ndarray
+    b: np.ndarray
+    arrivals: np.ndarray
+    steps: int  # p
+
+    def changes(self, is_used: np.ndarray) -> np.ndarray:
+        """How many changes there were up to steps 1 to p, columns that are not used aside: (n, q, p)."""
+        n, q = self.b.shape[:2]
+        differ = (_bits(self.x)[:, None, :] != _bits(self.b)) & is_used
+        marks = np.zeros((n, q, self.steps + 1), dtype=np.int32)
+        when = np.where(differ, self.arrivals[:, None, :], 0)
+        marks[np.arange(n)[:, None, None], np.arange(q)[None, :, None], when] = 1
+        return np.asarray(np.cumsum(marks[:, :, 1:], axis=2, dtype=np.int32))
+
+    def rows(self, walk: np.ndarray, which: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Hybrid rows (r, d) at the given steps of the given walks with the given ones of their background rows."""
+        return np.asarray(np.where(self.arrivals[walk] <= step[:, None], self.x[walk], self.b[walk, which]))
+
+
+def evaluate(
+    walks: Itinerary, alone: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], at_once: int,
+    *, skip: bool = True, keep: bool = False,
+) -> Steps:  # fmt: skip
+    """Asks a model for the hybrid rows of walks.
+
+    ``alone`` (n, q, k) are its predictions for the background rows, ``full`` (n, k) those for the examples. With
+    ``skip`` a row that does not change or repeats is asked once; without it, as for a model whose answers vary, each
+    step is. ``keep`` returns the rows that were asked.
+    """
+    n, q, _ = walks.b.shape
+    inner = walks.steps - 1
+    count = walks.changes(np.ones(walks.x.shape[1], dtype=bool))
+    before, last = count[:, :, :inner], count[:, :, -1:]
+    is_new = np.diff(before, axis=2, prepend=0) > 0 if skip else np.ones((n, q, inner), dtype=bool)
+    if skip:
+        is_new &= before < last
+    walk, which, step = np.nonzero(is_new)
+    is_searched = skip and len(walk) <= WORTH_A_SEARCH * is_new.size
+    answers, rows, asked = [], 0, []
+    for part in _slices(len(walk), at_once):
+        hybrid = walks.rows(walk[part], which[part], step[part] + 1)
+        distinct, back = _distinct(hybrid) if is_searched else (hybrid, None)
+        said = ask(distinct)
+        rows += len(distinct)
+        answers.append(said if back is None else said[back])
+        if keep:
+            asked.append((distinct, said))
+    known = np.concatenate(answers) if answers else np.empty((0, full.shape[1]))
+    latest = np.cumsum(is_new.ravel()).reshape(is_new.shape) - 1  # the evaluation that holds at each step
+    outputs = known[np.maximum(latest, 0)] if len(known) else np.empty((n, q, inner, full.shape[1]))
+    if skip:
+        outputs = settled(outputs, before, last, alone, full)
+    return Steps(outputs, rows, _joined(asked) if asked else None)
+
+
+def settled(
+    outputs: np.ndarray, before: np.ndarray, last: np.ndarray, alone: np.ndarray, full: np.ndarray
+) -> np.ndarray:
+    """Outputs (n, q, p - 1, k) with known predictions put in before the first change and after the last."""
+    outputs = np.where((before == 0)[..., None], alone[:, :, None, :], outputs)
+    return np.where((before == last)[..., None], full[:, None, None, :], outputs)
+
+
+def _slices(count: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, count, size))
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Numbers as their bits, by which missing is equal to missing, and 0.0 differs from -0.0."""
+    return np.ascontiguousarray(values).view(np.int64)
+
+
+def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Distinct rows and the place of each row among them; the rows themselves where that would not save any.
+
+    Rows are told apart by a random sum of their bits, and those of equal sums are then compared whole.
+    """
+    mixed = _bits(rows) * np.random.default_rng(0).integers(1, 2**62, size=rows.shape[1], dtype=np.int64)
+    mixed = (mixed ^ (mixed >> 29)).sum(axis=1)
+    _, first, back = np.unique(mixed, return_index=True, return_inverse=True)
+    if len(first) == len(rows) or not np.array_equal(_bits(rows[first][back]), _bits(rows)):
+        return rows, None
+    return rows[first], back
+
+
+def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    rows, answers = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(answers)
