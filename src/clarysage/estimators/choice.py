@@ -28,14 +28,16 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     """
     if game.n_players == 1:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
-    exact, walks = Exact().rows(game, 2 ** min(game.n_players, 64)), _expected(game, stop)
+    if game.n_players > MOST_PLAYERS:
+        return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
+    exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
     would = f"all coalitions would take {_short(exact)} model rows"
     if any(isinstance(rule, Deadline) for rule in stop):
         return PairedWalks(), f"Method 'paired walks' was chosen: {would}, which cannot be cut short at a deadline."
     if any(isinstance(rule, Budget) and game.rows_spent + exact > rule.rows for rule in stop):
         return PairedWalks(), f"Method 'paired walks' was chosen: {would}, more than the budget."
-    if game.n_players > MOST_PLAYERS or exact > walks:
-        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, walks about {_short(walks)} at most."
+    if exact > walks:
+        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, walks about {_short(walks)}."
     return (
         Exact(),
         f"Method 'exact' was chosen: all coalitions take {_short(exact)} model rows, no more than walks would.",

@@ -53,7 +53,7 @@ class Exact:
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
         inner = min(draws, 2**game.n_players - 2)  # the two ends are known
-        return int(inner * (game.weights > 0).sum() * game.rows_per_payoff)
+        return int(inner * int((game.weights > 0).sum()) * game.rows_per_payoff)
 
     def limit(self, game: Game) -> int | None:
         return int(2**game.n_players)

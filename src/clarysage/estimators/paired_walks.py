@@ -70,7 +70,7 @@ class Walked:
     draws: int
     clipped: int
     rows: int
-    asked: Asked | None = None
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,9 @@ class PairedWalks:
         visits = Visits.of(plan.tour.cell[examples], game.weights[examples][:, None, None] * pairs)
         comparisons, more = _compare(game, plan, plan.compared(first + draws) - plan.compared(first), rng)
         clipped = int((walks.payoffs <= game.floor).sum())
-        return Walked(visits, comparisons, draws, clipped, walks.rows + more, walks.asked)
+        return Walked(
+            visits, comparisons, draws, clipped, walks.rows + more, () if walks.asked is None else (walks.asked,)
+        )
 
     def merge(self, one: Walked, other: Walked) -> Walked:
         """Both together; ``one`` may be changed, so that a long run does not copy what it has at each step."""
@@ -204,11 +206,9 @@ def _walk(game: Game, examples: np.ndarray, orders: np.ndarray, plan: Plan, rng:
     return game.short.walk(examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep)
 
 
-def _kept(one: Asked | None, other: Asked | None) -> Asked | None:
+def _kept(one: tuple[Asked, ...], other: tuple[Asked, ...]) -> tuple[Asked, ...]:
     """Rows and answers of both, as many as may be remembered."""
-    if one is None or other is None or one[0].size >= NUMBERS_REMEMBERED:
-        return one if one is not None else other
-    return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+    return one if sum(rows.size for rows, _ in one) >= NUMBERS_REMEMBERED else (*one, *other)
 
 
 def _compare(game: Game, plan: Plan, count: int, rng: np.random.Generator) -> tuple[Moments | None, int]:

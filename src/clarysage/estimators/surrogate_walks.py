@@ -133,7 +133,7 @@ class SurrogateWalks:
     def _next(self, game: Game, state: Staged, rng: np.random.Generator) -> Stage:
         last = self.stages[-1]
         plan = last.walks.known()
-        asked = [walked.asked for walked in state.walked.values() if walked.asked is not None]
+        asked = [part for walked in state.walked.values() for part in walked.asked]
         rows, outputs = (np.concatenate(part) for part in zip(*asked, strict=True))
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         theirs, left = game.imitated(regressor, rows, outputs, plan.active)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+CELLS_AT_ONCE = 65_536  # of hybrid rows, so that what is copied stays near at hand
 WORTH_A_SEARCH = 0.9  # repeated rows are looked for where at most this share of the rows of walks was left to evaluate
 
 
@@ -46,7 +47,12 @@ class Itinerary:
 
     def rows(self, walk: np.ndarray, which: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Hybrid rows (r, d) at the given steps of the given walks with the given ones of their background rows."""
-        return np.asarray(np.where(self.arrivals[walk] <= step[:, None], self.x[walk], self.b[walk, which]))
+        rows = np.empty((len(walk), self.x.shape[1]))
+        for part in _slices(len(walk), max(1, CELLS_AT_ONCE // self.x.shape[1])):
+            rows[part] = self.b[walk[part], which[part]]
+            has_arrived = self.arrivals[walk[part]] <= step[part, None]
+            np.copyto(rows[part], self.x[walk[part]], where=has_arrived)
+        return rows
 
 
 def evaluate(
