@@ -5,13 +5,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-slow lint bench bench-walks calibrate clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS)
+
+test-slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check src tests benchmarks
@@ -20,7 +23,13 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/equal_error.py
+
+bench-walks: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/walks.py
+
+calibrate: $(VENV)/.installed
+	$(BIN)/python benchmarks/calibrate.py --write
 
 clean:
 	rm -rf $(VENV) clarysage-demo

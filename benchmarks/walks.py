@@ -1,6 +1,6 @@
 """Walks per second of Algorithm 1: clarysage beside sage-importance, the same work, one process, one thread.
 
-    make bench
+    make bench-walks
 
 Both make the same number of walks (an example, an order of the features, the loss at every step, averaged over the
 same background rows) for the same fitted model. Times are processor time, the minimum of several interleaved rounds.

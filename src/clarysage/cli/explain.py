@@ -39,7 +39,8 @@ def explain(
         metavar="NAME",
         help='How features are withheld: "marginal", "product of marginals", "baseline".')] = "marginal",
     method: Annotated[str, typer.Option(
-        metavar="NAME", help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".')] = "auto",
+        metavar="NAME",
+        help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".')] = "auto",
     groups: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False,
         help='Columns that count as one: a JSON file {"weather": ["temp", "wind"], ...}.')] = None,

@@ -215,28 +215,29 @@ def _compare(game: Game, plan: Plan, count: int, rng: np.random.Generator) -> tu
     """Moments of D_all - D_few over pairs of walks of independent examples, and the model rows they cost."""
     if count == 0 or game.short is None:
         return None, 0
-    found, rows = [], 0
-    at_once = max(1, ROWS_PER_CHUNK // (2 * (game.n_players - 1) * game.rows_per_payoff))
-    for start in range(0, count, at_once):
-        n = min(at_once, count - start)
-        examples, orders = draw_examples(game, n, rng), permutations(n, game.n_players, rng)
-        both = np.vstack([orders, orders[:, ::-1]])
-        off, _, more = _difference(game.short, np.tile(examples, 2), both, plan.active, rng, plan.skip)
-        found.append((off[:n] + off[n:]) / 2)
-        rows += more
-    return Moments.of(np.concatenate(found)), rows
+    examples, orders = draw_examples(game, count, rng), permutations(count, game.n_players, rng)
+    both = np.stack([orders, orders[:, ::-1]], axis=1).reshape(2 * count, -1)
+    off, _, rows = _differences(game, np.repeat(examples, 2), both, plan.active, rng, plan.skip)
+    return Moments.of((off[::2] + off[1::2]) / 2), rows
 
 
-def _difference(
-    short: ShortWalks, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator,
-    skip: bool,
-) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+def _differences(
+    game: Game, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, skip: bool
+) -> tuple[np.ndarray, np.ndarray, int]:
     """D_all - D_few (n, L, p) of walks, the variance of D_few over draws (n, L, p), and the model rows they cost."""
-    exact, few, rows = short.compared(examples, orders, active, rng, skip=skip)
-    groups = few.shape[1]
-    by_draw = contributions(few.reshape(-1, *few.shape[2:]), np.repeat(orders, groups, axis=0))
-    by_draw = by_draw.reshape(len(examples), groups, *by_draw.shape[1:])
-    return contributions(exact, orders) - by_draw.mean(axis=1), by_draw.var(axis=1, ddof=1), rows
+    assert game.short is not None
+    at_once = max(1, ROWS_PER_CHUNK // ((game.n_players - 1) * game.rows_per_payoff))
+    found, spread, rows = [], [], 0
+    for start in range(0, len(examples), at_once):
+        part = slice(start, start + at_once)
+        exact, few, more = game.short.compared(examples[part], orders[part], active, rng, skip=skip)
+        n, groups = few.shape[:2]
+        by_draw = contributions(few.reshape(n * groups, *few.shape[2:]), np.repeat(orders[part], groups, axis=0))
+        by_draw = by_draw.reshape(n, groups, *by_draw.shape[1:])
+        found.append(contributions(exact, orders[part]) - by_draw.mean(axis=1))
+        spread.append(by_draw.var(axis=1, ddof=1))
+        rows += more
+    return np.concatenate(found), np.concatenate(spread), rows
 
 
 def _plan(game: Game, rows: float, rng: np.random.Generator) -> Plan:
@@ -274,7 +275,7 @@ def _comparisons(
     if walks < 2:
         return COMPARISONS_UNTRIED, 0
     examples = draw_examples(game, walks, rng)
-    off, variance, spent = _difference(short, examples, permutations(walks, p, rng), active, rng, skip)
+    off, variance, spent = _differences(game, examples, permutations(walks, p, rng), active, rng, skip)
     V_1, V_0 = (off**2).mean(axis=0).sum(axis=1), variance.mean(axis=0).sum(axis=1)  # (L,)
     ratio = np.divide(V_1, V_0, out=np.zeros_like(V_1), where=V_0 > 0).max()
     return float(np.clip(np.sqrt(ratio * short.rows / game.rows_per_payoff), 1 / 512, 1.0)), spent

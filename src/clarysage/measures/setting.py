@@ -199,5 +199,6 @@ def _fingerprint(*arrays: np.ndarray) -> str:
     digest = hashlib.sha256()
     for array in arrays:
         kind = array.astype(str) if array.dtype.kind in "OUS" else np.ascontiguousarray(array)
-        digest.update(f"{kind.dtype}{kind.shape}".encode() + np.ascontiguousarray(kind).tobytes())
+        digest.update(f"{kind.dtype}{kind.shape}".encode())
+        digest.update(np.ascontiguousarray(kind).view(np.uint8).data if kind.size else b"")
     return digest.hexdigest()[:32]

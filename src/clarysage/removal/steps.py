@@ -94,9 +94,10 @@ def evaluate(
 def settled(
     outputs: np.ndarray, before: np.ndarray, last: np.ndarray, alone: np.ndarray, full: np.ndarray
 ) -> np.ndarray:
-    """Outputs (n, q, p - 1, k) with known predictions put in before the first change and after the last."""
-    outputs = np.where((before == 0)[..., None], alone[:, :, None, :], outputs)
-    return np.where((before == last)[..., None], full[:, None, None, :], outputs)
+    """Outputs (n, q, p - 1, k) with known predictions put in, before the first change and after the last."""
+    np.copyto(outputs, alone[:, :, None, :], where=(before == 0)[..., None])
+    np.copyto(outputs, full[:, None, None, :], where=(before == last)[..., None])
+    return outputs
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:

@@ -52,11 +52,13 @@ class Schema:
         return np.array([column.is_number for column in self.columns])
 
     def encode(self, table: Any, argument: str) -> np.ndarray:
-        """Rows of codes, float64 (n, d), of a table that :func:`schema_of` has seen."""
+        """Rows of codes, float64 (n, d), of a table that :func:`schema_of` has seen; read only, maybe its own rows."""
         table = as_table(table, argument)
         if _block_dtype(self.columns) is not None and container_of(table) == "numpy" and table.dtype.kind in "biuf":
             _order(table, self.labels, argument, self.width)
-            return np.array(table, dtype=FLOAT, order="C")
+            rows = np.ascontiguousarray(table, dtype=FLOAT).view()
+            rows.setflags(write=False)
+            return rows
         cells = _cells(table, self.labels, argument, self.columns[0].backend, self.width)
         codes = np.empty((table.shape[0], self.width))
         for place, column in enumerate(self.columns):

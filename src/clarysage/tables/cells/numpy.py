@@ -100,6 +100,8 @@ def holds(cells: np.ndarray, dtype: np.dtype[Any]) -> bool:
     >>> holds(np.array([1.0, 2.0]), np.dtype(np.int8)), holds(np.array([0.5]), np.dtype(np.int8))
     (True, False)
     """
+    if cells.dtype == dtype:
+        return True
     kinds = {cells.dtype.kind, dtype.kind}
     if len(kinds) > 1 and not kinds <= set("biuf"):
         return False

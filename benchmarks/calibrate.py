@@ -1,0 +1,178 @@
+"""Do intervals hold as often as they say? Every method on problems whose answer is known, over thousands of runs.
+
+    make calibrate
+    python benchmarks/calibrate.py --runs 200 --methods kernel --problems null,rare
+
+Each line is a method on a problem with a loss: at fixed work, and where the method stops by itself. A line that misses
+a bar says which; the exit code is then 1. ``--write`` keeps the table in docs/calibration.md, the numbers in
+docs/calibration.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import clarysage
+from clarysage.estimators import METHODS
+from clarysage.execution.observers import clock
+from clarysage.execution.parallel import as_executor
+from clarysage.losses import as_loss
+from clarysage.testing import AT_A_STOP, PROBLEMS, Bars, Calibration, calibrate, failures, losses_of, trial_of
+
+ROOT = Path(__file__).parent.parent
+PAGE, DATA = ROOT / "docs" / "calibration.md", ROOT / "docs" / "calibration.json"
+SAMPLING = [name for name in METHODS if name != "exact"]
+COLUMNS = (
+    "method", "problem", "loss", "coverage (worst feature)", "all at once", "reported / observed std (features)",
+    "bias, % of range", "largest z", "at its own stop: coverage (worst feature)", "claims", "misses",
+)  # fmt: skip
+
+
+def main() -> int:
+    options = read_options()
+    cells = [
+        (method, name, loss)
+        for method in options.methods
+        for name in options.problems
+        for loss in losses_of(method, name)
+    ]
+    begun, found = time.monotonic(), []
+    print(line(COLUMNS))
+    for done, cell in enumerate(cells, start=1):
+        found.append(judged(cell, options, tests=len(cells) * 8))
+        left = (time.monotonic() - begun) * (len(cells) - done) / done
+        print(row(found[-1]), f"  [{done}/{len(cells)}, about {clock(left)} left]", flush=True)
+    missed = [cell for cell in found if cell["missed"]]
+    print(f"{len(found)} lines, {len(missed)} of them miss a bar; {clock(time.monotonic() - begun)}")
+    if options.write:
+        write(found, options)
+    return 1 if missed else 0
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2000, help="runs at fixed work")
+    parser.add_argument("--stop-runs", type=int, help="runs with a stop by the data; half of --runs")
+    parser.add_argument("--methods", type=names_of(SAMPLING), default=SAMPLING)
+    parser.add_argument("--problems", type=names_of(list(PROBLEMS)), default=list(PROBLEMS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=-1, help="processes")
+    parser.add_argument("--write", action="store_true", help="keep table and numbers in docs/")
+    options = parser.parse_args()
+    options.stop_runs = options.stop_runs or options.runs // 2
+    if options.write and (options.methods != SAMPLING or options.problems != list(PROBLEMS)):
+        parser.error("--write keeps whole tables: leave out --methods and --problems")
+    return options
+
+
+def names_of(known: list[str]) -> Any:
+    def read(given: str) -> list[str]:
+        chosen = [name.strip() for name in given.split(",")]
+        if unknown := set(chosen) - set(known):
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}; there are {', '.join(known)}")
+        return chosen
+
+    return read
+
+
+def judged(cell: tuple[str, str, Any], options: argparse.Namespace, tests: int) -> dict[str, Any]:
+    """The numbers of a cell, at fixed work and at its own stop, and the bars that it misses."""
+    method, name, loss = cell
+    share = trial_of(method).share
+    shared = {"seed": options.seed, "executor": as_executor(options.jobs)}
+    fixed = calibrate(method, name, loss, runs=round(share * options.runs), **shared)
+    stopped = calibrate(method, name, loss, runs=round(share * options.stop_runs), by_data=True, **shared)
+    at_stop = [f"at its own stop: {words}" for words in failures(stopped, AT_A_STOP)]
+    return {
+        "method": method, "problem": name, "loss": as_loss(loss).name,
+        "fixed work": numbers(fixed), "own stop": numbers(stopped), "missed": failures(fixed, tests=tests) + at_stop,
+    }  # fmt: skip
+
+
+def numbers(found: Calibration) -> dict[str, Any]:
+    moving = np.flatnonzero(found.moves)
+    z = np.abs(found.bias[moving]) / found.bias_errors[moving]
+    return {
+        "runs": found.runs,
+        "coverage": round(found.coverage, 4),
+        "coverage of features": found.by_player.round(4).tolist(),
+        "joint coverage": round(found.joint, 4),
+        "reported / observed std": round(found.ratio, 4),
+        "that of features": found.ratios.round(4).tolist(),
+        "bias / range": found.bias.round(6).tolist(),
+        "its standard error": found.bias_errors.round(6).tolist(),
+        "largest z": round(float(z.max(initial=0.0)), 2),
+        "std / range": round(found.spread, 4),
+        "exact features": int((~found.moves).sum()),
+        "claims": found.claims,
+        "misses": found.misses,
+        "model rows": round(found.model_rows),
+    }
+
+
+def row(cell: dict[str, Any]) -> str:
+    fixed, stopped = cell["fixed work"], cell["own stop"]
+    ratios, bias = fixed["that of features"], np.abs(fixed["bias / range"])
+    return line([
+        cell["method"], cell["problem"], cell["loss"],
+        covered(fixed), f"{fixed['joint coverage']:.1%}",
+        f"{fixed['reported / observed std']:.3f} ({min(ratios):.2f}-{max(ratios):.2f})",
+        f"{100 * bias.max():.2f} ± {100 * fixed['its standard error'][int(bias.argmax())]:.2f}",
+        f"{fixed['largest z']:.1f}", covered(stopped), f"{stopped['claims']} of {stopped['runs']}", stopped["misses"],
+    ]) + "".join(f" **{words}**" for words in cell["missed"])  # fmt: skip
+
+
+def covered(part: dict[str, Any]) -> str:
+    return f"{part['coverage']:.1%} ({min(part['coverage of features']):.1%})"
+
+
+def line(entries: Any) -> str:
+    return "| " + " | ".join(map(str, entries)) + " |"
+
+
+def write(found: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """Keeps the numbers, and the table between the marks of the page."""
+    text = json.dumps(found, sort_keys=True)
+    head = {
+        "command": " ".join(["python", "benchmarks/calibrate.py", *sys.argv[1:]]),
+        "commit": commit(),
+        "clarysage": clarysage.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "seed": options.seed,
+        "sha256 of cells": hashlib.sha256(text.encode()).hexdigest(),
+    }
+    DATA.write_text(json.dumps({**head, "bars": vars(Bars()), "cells": found}, indent=1) + "\n")
+    table = "\n".join([line(COLUMNS), line(["---"] * len(COLUMNS)), *map(row, found)])
+    made = f"Made by `{head['command']}` at commit {head['commit']}; sha256 {head['sha256 of cells'][:16]}."
+    page = re.sub(
+        r"(<!-- table -->\n).*(<!-- end -->)",
+        lambda marks: f"{marks[1]}\n{made}\n\n{table}\n\n{marks[2]}",
+        PAGE.read_text(),
+        flags=re.DOTALL,
+    )
+    PAGE.write_text(page)
+
+
+def commit() -> str:
+    """The commit that the numbers are of, and whether the sources had been changed since."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    return git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "src", "benchmarks") else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Faults to plant in an estimator: a check that cannot fail is worth nothing. ``FAULTS`` is the table of names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.estimate import Estimate
+from clarysage.protocols import Estimator, Game
+from clarysage.testing.runs import size_of
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """An estimator whose readings are spoilt, or whose draws each count ``copies`` times.
+
+    Examples
+    --------
+    >>> from clarysage.estimators import Permutation
+    >>> planted("std x 0.8")(Permutation()).name
+    'permutation'
+    """
+
+    sound: Estimator[Any]
+    spoil: Callable[[Estimate], Estimate]
+    copies: int
+
+    @property
+    def name(self) -> str:
+        return self.sound.name
+
+    def check(self, game: Game) -> None:
+        self.sound.check(game)
+
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> Faulty:
+        return replace(self, sound=self.sound.prepared(game, rows, rng, state))
+
+    def chunk(self, game: Game) -> int:
+        return self.sound.chunk(game)
+
+    def pause(self, game: Game, made: int) -> int:
+        return self.sound.pause(game, made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        return self.sound.rows(game, draws, first)
+
+    def limit(self, game: Game) -> int | None:
+        return self.sound.limit(game)
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Any:
+        state = self.sound.draw(game, first, draws, rng)
+        for again in [deepcopy(state) for _ in range(self.copies - 1)]:
+            state = self.sound.merge(state, again)
+        return state
+
+    def merge(self, one: Any, other: Any) -> Any:
+        return self.sound.merge(one, other)
+
+    def read(self, game: Game, state: Any) -> Estimate:
+        return self.spoil(self.sound.read(game, state))
+
+
+def planted(fault: str) -> Callable[[Estimator[Any]], Faulty]:
+    """What makes an estimator faulty, by its name in ``FAULTS``."""
+    return lambda sound: Faulty(sound, *FAULTS[fault])
+
+
+def narrow(found: Estimate) -> Estimate:
+    """Standard errors that are too small by a fifth."""
+    return replace(found, covariance=found.covariance * 0.64)
+
+
+def shifted(found: Estimate) -> Estimate:
+    """The first value too large by two percent of the range of the values."""
+    return _with_first(found, found.values[:, 0] + 0.02 * np.array([size_of(one) for one in found.values]))
+
+
+def turned(found: Estimate) -> Estimate:
+    """The first value with the wrong sign."""
+    return _with_first(found, -found.values[:, 0])
+
+
+def unspoilt(found: Estimate) -> Estimate:
+    """The reading as it is."""
+    return found
+
+
+# name -> how readings are spoilt, how often each draw counts
+FAULTS: dict[str, tuple[Callable[[Estimate], Estimate], int]] = {
+    "std x 0.8": (narrow, 1),
+    "bias of 2 %": (shifted, 1),
+    "wrong sign": (turned, 1),
+    "repeated draws": (unspoilt, 2),
+}
+
+
+def _with_first(found: Estimate, first: np.ndarray) -> Estimate:
+    values = found.values.copy()
+    values[:, 0] = first
+    return replace(found, values=values)

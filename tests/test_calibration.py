@@ -1,0 +1,155 @@
+"""Every method keeps its word on problems whose answer is known, and a planted fault is found out.
+
+The table in docs/calibration.md is made with thousands of runs. Here there are fewer, so each bar is widened by four
+standard errors of what is measured: a sound method fails about once in ten thousand seeds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clarysage as cs
+import oracle
+from clarysage.estimators import METHODS, estimate
+from clarysage.losses import as_loss
+from clarysage.testing import (
+    AT_A_STOP,
+    FAULTS,
+    PROBLEMS,
+    Bars,
+    calibrate,
+    failures,
+    losses_of,
+    planted,
+    problem,
+    trial_of,
+)  # fmt: skip
+from clarysage.testing.tabulated import exact_values, tabulated
+
+ROOT = Path(__file__).parent.parent
+SAMPLING = [name for name in METHODS if name != "exact"]
+QUICK = [name for name in SAMPLING if name != "surrogate walks"]
+LOSSES = [(name, loss) for name in PROBLEMS for loss in problem(name).losses]
+CELLS = [(method, name, loss) for method in SAMPLING for name in PROBLEMS for loss in losses_of(method, name)]
+FEW = Bars(allowance=4)
+FEW_AT_A_STOP = replace(AT_A_STOP, allowance=4)
+BIASES = 8 * len(CELLS)
+
+
+def words(*cell):
+    """How a cell is called among the tests."""
+    return "-".join(part.replace(" ", "_") for part in (*cell[:-1], as_loss(cell[-1]).name))
+
+
+every_cell = pytest.mark.parametrize(("method", "name", "loss"), CELLS, ids=[words(*cell) for cell in CELLS])
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"), [("linear", "squared error"), ("logistic", "cross entropy"), ("null", "squared error")]
+)
+@pytest.mark.parametrize("method", QUICK)
+def test_intervals_errors_and_values_are_right_within_what_300_runs_can_tell(method, name, loss, seed):
+    assert failures(calibrate(method, name, loss, runs=300, seed=seed), FEW, tests=BIASES) == []
+
+
+@pytest.mark.parametrize("method", QUICK)
+def test_convergence_that_is_claimed_in_spite_of_a_rare_example_is_true(method, seed):
+    found = calibrate(method, "rare", "squared error", runs=60, by_data=True, seed=seed)
+    assert failures(found, FEW_AT_A_STOP) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("method", QUICK)
+def test_a_planted_fault_is_found_out(method, fault, seed):
+    found = calibrate(method, "linear", "squared error", runs=400, fault=planted(fault), seed=seed)
+    assert failures(found, FEW, tests=BIASES) != []
+
+
+@pytest.mark.slow
+@every_cell
+def test_so_they_are_in_every_cell_of_the_table(method, name, loss, seed):
+    runs = round(400 * trial_of(method).share)
+    assert failures(calibrate(method, name, loss, runs=runs, seed=seed), FEW, tests=BIASES) == []
+
+
+@pytest.mark.slow
+@every_cell
+def test_intervals_hold_where_the_data_say_when_to_stop(method, name, loss, seed):
+    runs = round(200 * trial_of(method).share)
+    assert failures(calibrate(method, name, loss, runs=runs, by_data=True, seed=seed), FEW_AT_A_STOP) == []
+
+
+@pytest.mark.parametrize(("name", "loss"), LOSSES, ids=[words(*cell) for cell in LOSSES])
+def test_exact_values_of_a_problem_are_those_of_the_paper_s_equations(name, loss, seed):
+    tiny = problem(name, seed, examples=4, background=3)
+    values = estimate(tiny.game(loss), cs.Exact()).values[0]
+    slow = oracle.sage(tiny.model, one_loss(loss), tiny.X, tiny.y, tiny.background)
+    assert np.allclose(values, slow, rtol=1e-10, atol=1e-13)
+    assert np.allclose(exact_values(tabulated(tiny.game(loss))), values, rtol=1e-10, atol=1e-13)
+
+
+def one_loss(loss):
+    """The loss of one example, written out."""
+    if loss == "squared error":
+        return oracle.squared_error
+    if loss == "cross entropy":
+        return oracle.cross_entropy
+    if loss == "absolute error":
+        return lambda y, prediction: float(np.abs(prediction - y))
+    if loss == "brier":
+        return lambda y, p: float(sum((p[k] - (k == y)) ** 2 for k in range(len(p)))) / (2 if len(p) == 2 else 1)
+    if loss == "zero one":
+        return lambda y, p: float((np.argmax(p) if np.ndim(p) else p > 0.5) != y)
+    return lambda y, prediction: float(np.log(np.cosh(prediction - y)))
+
+
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_game_and_its_table_give_the_same_estimate(method, name, seed):
+    game = problem(name, seed, examples=20, background=10).game(problem(name).losses[0])
+    budget = [cs.Budget(game.rows_spent + METHODS[method]().rows(game, 200))]
+    by_model, by_table = (
+        estimate(one, METHODS[method](), stop=budget, seed=seed)
+        for one in (game, replace(tabulated(game, game.rows_per_payoff), rows_spent=game.rows_spent))
+    )
+    assert by_model.draws == by_table.draws == 200
+    assert np.allclose(by_model.values, by_table.values, rtol=1e-9, atol=1e-12)
+    assert np.allclose(by_model.covariance, by_table.covariance, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "ignored"), [("linear", [7]), ("logistic", [7]), ("interaction", [6, 7])])
+@pytest.mark.parametrize("method", [name for name in QUICK if name != "kernel"])  # which spreads its error over all
+def test_a_feature_that_the_model_ignores_is_worth_exactly_nothing(method, name, ignored, seed):
+    found = calibrate(method, name, problem(name).losses[0], runs=5, seed=seed)
+    assert np.flatnonzero(~found.moves).tolist() == ignored
+    assert (found.by_player[ignored] == 1).all()
+
+
+def kept():
+    return json.loads((ROOT / "docs" / "calibration.json").read_text())
+
+
+def test_the_table_that_is_kept_has_every_method_on_every_problem_and_no_failure():
+    cells = kept()["cells"]
+    assert {(cell["method"], cell["problem"], cell["loss"]) for cell in cells} == {
+        (method, name, as_loss(loss).name) for method, name, loss in CELLS
+    }
+    assert [cell for cell in cells if cell["missed"]] == []
+    assert min(cell["fixed work"]["runs"] for cell in cells) >= 1000
+
+
+def test_the_table_that_is_kept_says_how_it_was_made():
+    numbers, page = kept(), (ROOT / "docs" / "calibration.md").read_text()
+    digest = hashlib.sha256(json.dumps(numbers["cells"], sort_keys=True).encode()).hexdigest()
+    assert numbers["sha256 of cells"] == digest
+    assert re.fullmatch(r"[0-9a-f]{40}", numbers["commit"])
+    assert numbers["command"] in page
+    assert numbers["commit"] in page
+    assert digest[:16] in page
