@@ -4,12 +4,12 @@
     CLARYSAGE_DATA=... .venv/bin/python benchmarks/equal_error.py --game bike_xgboost --rounds 4
 
 Error is that of the worst feature: the root of its mean squared distance from the truth over runs with different
-seeds, each at the default tolerance; which feature is worst is read off the other runs. The truth is a long run of
-plain walks (``truth.py``). The reference's variance per permutation and its pace are measured between our runs, in
-this process, on one thread; the permutations that it needs for the same error follow from the variance, at (d + 1) m
-model rows each. Our rows are all that the model sees: the ends of the game, checks and pilots included; one run a line
-is counted to be sure. Seconds are processor time, at the pace of the quickest run on both sides. Uncertainty is that
-of the runs of both sides.
+seeds, each at the default tolerance. The truth is a long run of plain walks (``truth.py``). The reference's variance
+per permutation and its pace are measured between our runs, in this process, on one thread; the permutations that it
+needs for the same error follow from the variance, at (d + 1) m model rows each. What chance adds to the worst of many
+features counts against us on both sides (``worst.py``). Our rows are all that the model sees: the ends of the game,
+checks and pilots included; one run a line is counted to be sure. Seconds are processor time, at the pace of the
+quickest run on both sides. Uncertainty is that of the runs of both sides.
 
 Columns: "error" and "truth", the error of ours and the standard error of the truth, as shares of the range of the
 values; "claimed", the standard error that a run claims, as a multiple of the true error.
@@ -30,7 +30,7 @@ import runs
 from paper_tables import MissingTableError
 from threadpoolctl import threadpool_limits
 from truth import Truth, truth
-from worst import worst
+from worst import largest, largest_by_others
 
 from clarysage.estimators import METHODS
 
@@ -125,8 +125,8 @@ def look(name: str, plan: Plan, asked: argparse.Namespace) -> None:
 
 def report(case: games.Case, line: Line, known: Truth, ours: runs.Runs, theirs: list) -> None:
     variances, paces = (np.array(part) for part in zip(*theirs, strict=True))
-    error, our_spread = worst(ours.squared_errors(known))
-    variance, their_spread = worst(variances)
+    error, our_spread = largest(ours.squared_errors(known))
+    variance, their_spread = largest_by_others(variances)
     their_rows = reference.rows(case) * variance / error
     seconds, their_seconds = ours.seconds_of_a_run(), their_rows * paces.min()
     spread = float(np.hypot(our_spread, their_spread))

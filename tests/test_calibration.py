@@ -68,7 +68,7 @@ def test_convergence_that_is_claimed_in_spite_of_a_rare_example_is_true(method, 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("method", QUICK)
 def test_a_planted_fault_is_found_out(method, fault, seed):
-    found = calibrate(method, "linear", "squared error", runs=400, fault=planted(fault), seed=seed)
+    found = calibrate(method, "linear", "squared error", runs=600, fault=planted(fault), seed=seed)
     assert failures(found, FEW, tests=BIASES) != []
 
 

@@ -190,8 +190,10 @@ class Game(Protocol):
         """Model rows that the ends have cost."""
         ...
 
-    def imitated(self, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray) -> tuple[Game, Any]:
-        """The game of a surrogate of the model, fitted to its answers for rows, and the game of what that leaves."""
+    def imitated(
+        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
+    ) -> tuple[Game, Any]:
+        """The game of a surrogate of the model, fitted to its answers, and the game of what that leaves."""
         ...
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -145,7 +145,8 @@ class Limits:
 
     def round(self, game: Game, estimator: Estimator[Any], made: int, number: int, spent: int) -> list[Chunk]:
         """Chunks up to the next look at the estimate, as far as the limits allow; none where they are reached."""
-        draws = int(min(estimator.pause(game, made), self.draws)) - made
+        most = min(self.draws, self.rows)  # draws that cost nothing count as if they did, or there would be no end
+        draws = max(0, int(min(estimator.pause(game, made), most)) - made)
         if spent + estimator.rows(game, draws, made) > self.rows:
             draws = bisect_right(range(draws), self.rows - spent, key=lambda n: estimator.rows(game, n, made)) - 1
             if made + draws < FEWEST_FOR_AN_ERROR:

@@ -245,9 +245,16 @@ def _plan(game: Game, rows: float, rng: np.random.Generator) -> Plan:
     if short is None or p == 1:
         return Plan(tour, np.ones(p, dtype=bool))
     skip, spent = short.repeats()
-    active, more = _active(game, short, skip, rows, rng)
-    share, most = _comparisons(game, short, active, skip, rows, rng)
+    spare = max(0.0, rows - spent - _least(game, short))
+    active, more = _active(game, short, skip, spare, rng)
+    share, most = _comparisons(game, short, active, skip, spare, rng)
     return Plan(tour, active, share, skip, spent + more + most)
+
+
+def _least(game: Game, short: ShortWalks) -> int:
+    """Model rows of the shortest run: two pairs, with their comparisons."""
+    comparison = 0 if short.is_unbiased else 2 * (game.n_players - 1) * game.rows_per_payoff
+    return 2 * (rows_of_pair(game) + comparison)
 
 
 def _active(game: Game, short: ShortWalks, skip: bool, rows: float, rng: np.random.Generator) -> tuple[np.ndarray, int]:

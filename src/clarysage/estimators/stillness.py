@@ -19,28 +19,29 @@ from clarysage.protocols import Game
 AFFORDABLE_ROWS = 4_000_000
 
 
-def nothing_moves(game: Game, stop: Sequence[Any], **options: Any) -> Estimate | None:
+def nothing_moves(game: Game, stop: Sequence[Any], **options: Any) -> tuple[Estimate | None, int]:
     """The zeros of a game that no player moves, such as that of a constant model; None where one does.
 
     Only a game whose examples all lose the same with all features as with none is looked at. The look ends at the
-    first thing that moves, once every example has been seen, or where the budget, the deadline or a fair price ends it.
+    first thing that moves, once every example has been seen, at the deadline, or where half of the budget or a fair
+    price is spent. The second result is the model rows that a look cost in vain.
     """
     if not is_null(game):
-        return None
-    limits: list[Any] = [rule for rule in stop if isinstance(rule, (Budget, Deadline))]
-    price = Budget(game.rows_spent + max(AFFORDABLE_ROWS, Sweep().rows(game, 2)))
-    found = estimate(game, Sweep(), stop=[_verdict, *limits, price], **options)
+        return None, 0
+    budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=np.inf)
+    price = max(AFFORDABLE_ROWS, Sweep().rows(game, 2))
+    rows = min(price, (budget - game.rows_spent) // 2)
+    if rows < Sweep().rows(game, 2):
+        return None, 0
+    limits: list[Any] = [Budget(game.rows_spent + int(rows)), *(rule for rule in stop if isinstance(rule, Deadline))]
+    found = estimate(game, Sweep(), stop=[_verdict, *limits], **options)
     if found.stopped is StopReason.RULE:
-        return None
-    zeros = np.zeros_like(found.values)
-    if found.stopped is StopReason.BUDGET and found.model_rows <= price.rows < _least(limits):
+        return None, found.model_rows - game.rows_spent
+    found = replace(found, values=np.zeros_like(found.values))
+    if found.stopped is StopReason.BUDGET and rows == price:
         share = f"It rests on {found.visited:.1%} of the examples: to look at all of them would take too long."
-        return replace(found, values=zeros, stopped=StopReason.NO_EFFECT, remark=share)
-    return replace(found, values=zeros)
-
-
-def _least(limits: Sequence[Any]) -> float:
-    return min((rule.rows for rule in limits if isinstance(rule, Budget)), default=np.inf)
+        found = replace(found, stopped=StopReason.NO_EFFECT, remark=share)
+    return found, 0
 
 
 @dataclass(frozen=True)

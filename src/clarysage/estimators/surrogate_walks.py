@@ -134,9 +134,8 @@ class SurrogateWalks:
         last = self.stages[-1]
         plan = last.walks.known()
         asked = [part for walked in state.walked.values() for part in walked.asked]
-        rows, outputs = (np.concatenate(part) for part in zip(*asked, strict=True))
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
-        theirs, left = game.imitated(regressor, rows, outputs, plan.active)
+        theirs, left = game.imitated(regressor, asked, plan.active)
         pairs = last.pairs if len(self.stages) == 1 else 2 * last.pairs
         enough = SURROGATE_PAIRS * pairs
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clarysage.inference.visits import FAIR_START, TOP
 from clarysage.protocols import Game
 
-FAIR_START = 64  # examples drawn simply, before anything else, so that even a short run is a fair one
 STRATA = 16  # of examples by their totals
 EXAMPLES_FOR_STRATA = 1000  # fewer are soon seen, all of them, and are taken in an order that the game has no part in
-TOP = 0  # the stratum of the largest totals
 FEWEST_AT_THE_TOP = 22
 NUMBERS_KEPT = 8_000_000  # players x losses x cells
 
@@ -49,7 +48,9 @@ class Tour:
         order = rng.permutation(len(ranked))
         is_first = np.zeros(len(ranked), dtype=bool)
         is_first[order[:FAIR_START]] = True
-        order = _taking_turns(order, stratum)
+        order = _taking_turns(
+            order, rng.permutation(STRATA + 1)[stratum]
+        )  # which goes first in a turn is left to chance
         top, rest = order[stratum[order] == TOP], order[stratum[order] != TOP]
         passes = [order[is_first[order]], top[~is_first[top]], top, rest[~is_first[rest]], rest]
         width = empty.shape[1] * game.n_players
@@ -80,8 +81,9 @@ def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.nd
     if n < EXAMPLES_FOR_STRATA:
         return examples, np.ones(n, dtype=np.intp)
     ranked = examples[np.argsort(totals[examples], kind="stable")]
-    stratum = 1 + np.arange(n) * STRATA // n
-    stratum[np.argsort(-np.abs(totals[ranked]), kind="stable")[: n // 100 + FEWEST_AT_THE_TOP]] = TOP
+    stratum = np.full(n, TOP)
+    rest = np.sort(np.argsort(-np.abs(totals[ranked]), kind="stable")[n // 100 + FEWEST_AT_THE_TOP :])
+    stratum[rest] = 1 + np.arange(len(rest)) * STRATA // len(rest)
     return ranked, stratum
 
 

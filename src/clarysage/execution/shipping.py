@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,14 +21,16 @@ class Shipped:
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.folder = TemporaryDirectory(prefix="clarysage-")
         self.path = str(Path(self.folder.name) / "function")
+        self.places = list(sys.path)
         Path(self.path).write_bytes(_dumps(function))
 
-    def __getstate__(self) -> dict[str, str]:
-        return {"path": self.path}
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "places": self.places}
 
     def __call__(self, task: Any) -> Any:
         if self.path not in _held:
             _held.clear()
+            sys.path.extend(place for place in self.places if place not in sys.path)  # modules the function comes from
             _held[self.path] = pickle.loads(Path(self.path).read_bytes())  # written by __init__, in a folder of our own
         return _held[self.path](task)
 

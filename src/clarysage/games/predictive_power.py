@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -51,6 +52,7 @@ class PredictivePower:
     outputs: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
     remarks: tuple[str, ...] = ()
+    rows_in_vain: int = 0  # model rows of a look at the game that settled nothing
     like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
 
     @classmethod
@@ -94,16 +96,19 @@ class PredictivePower:
 
     @property
     def rows_spent(self) -> int:
-        return len(self.X) + self.restricted.rows_per_prediction + self.restricted.rows_of_checks
+        ends = len(self.X) + self.restricted.rows_per_prediction
+        return ends + self.restricted.rows_of_checks + self.rows_in_vain
 
     @cached_property
     def short(self) -> ShortWalks | None:
         """Walks with few background rows; None where the restricted model is no mean over rows."""
         return ShortWalks.of(self) if isinstance(self.restricted, HybridModel) else None
 
-    def imitated(self, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray) -> tuple[Game, Any]:
+    def imitated(
+        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
+    ) -> tuple[Game, Any]:
         """See :func:`clarysage.games.surrogate.imitated`."""
-        return imitated(self, regressor, rows, outputs, active)
+        return imitated(self, regressor, asked, active)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))

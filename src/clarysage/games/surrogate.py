@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -45,15 +46,17 @@ class Surrogate:
             with threads().limit(limits=1):  # so that sums, and with them the surrogate, do not depend on the machine
                 found = tuple(clone(regressor).fit(rows[:, used], wanted) for wanted in _unlinked(outputs, form).T)
         except Exception as error:
-            raise InputError(
-                "surrogate", got=f"{type(error).__name__} from {type(regressor).__name__}: {error}",
-                wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
-            ) from error  # fmt: skip
+            raise _unfit(regressor, f"{type(error).__name__} from {{}}: {error}") from error
         return cls(found, schema, used, form)
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
-        with threads().limit(limits=1):
-            margins = np.column_stack([regressor.predict(codes[:, self.used]) for regressor in self.regressors])
+        try:
+            with threads().limit(limits=1):
+                margins = np.column_stack([regressor.predict(codes[:, self.used]) for regressor in self.regressors])
+        except Exception as error:
+            raise _unfit(self.regressors[0], f"{type(error).__name__} from {{}}: {error}") from error
+        if margins.shape != (len(codes), len(self.regressors)) or not np.isfinite(margins).all():
+            raise _unfit(self.regressors[0], "predictions of {} that are not one finite number a row")
         if self.form == "one probability":
             return np.asarray(expit(margins))
         if self.form == "two probabilities":
@@ -62,14 +65,15 @@ class Surrogate:
 
 
 def imitated(
-    game: Any, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray
+    game: Any, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
 ) -> tuple[Game, Remainder]:
     """The game of a surrogate that was fitted to a model's answers, and the game of what it leaves."""
     short: ShortWalks = game.short
     f_S = short.restricted
     used = active[game.players.owner]
-    known = (np.vstack([game.X, f_S.background, rows]), np.vstack([game.outputs, f_S.alone, outputs]))
-    g = Surrogate.fitted(regressor, *known, f_S.schema, used if used.any() else ~used)
+    known = [(game.X, game.outputs), (f_S.background, f_S.alone), *asked]
+    rows, outputs = (np.vstack(part) for part in zip(*known, strict=True))
+    g = Surrogate.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
     g_S = HybridModel(g, f_S.background, f_S.mass)
     shown = g(game.X)
     nothing = np.broadcast_to(g_S.empty(), shown.shape)
@@ -157,6 +161,13 @@ class RemainderWalks:
         exact, few, rows = self.one.compared(examples, orders, active, first, skip=skip)
         their_exact, their_few, _ = self.other.compared(examples, orders, active, second)
         return exact - their_exact, few - their_few, rows
+
+
+def _unfit(regressor: Any, what: str) -> InputError:
+    return InputError(
+        "surrogate", got=what.replace("{}", type(regressor).__name__),
+        wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
+    )  # fmt: skip
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +51,9 @@ class TabularGame:
     def floor(self) -> np.ndarray:
         return np.array([-np.inf])
 
-    def imitated(self, regressor: Any, rows: np.ndarray, outputs: np.ndarray, active: np.ndarray) -> tuple[Game, Any]:
+    def imitated(
+        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
+    ) -> tuple[Game, Any]:
         raise InputError("game", got="a table of payoffs", wanted="the game of a model, which alone can be imitated")
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:

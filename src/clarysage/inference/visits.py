@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.inference.sums import Estimated
+
+FAIR_START = 64  # visits to examples drawn simply, before anything else, so that even a short run is a fair one
+TOP = 0  # the stratum of examples that are all visited next
 
 
 @dataclass(frozen=True)
@@ -93,18 +97,17 @@ def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Esti
 
 
 def _pools(count: np.ndarray, stratum: np.ndarray) -> list[slice]:
-    """Cells of each stratum; of several neighbouring ones where a stratum alone has been visited less than twice."""
-    bounds = np.flatnonzero(np.diff(stratum, prepend=-1, append=-1))
-    pools: list[slice] = []
-    start = bounds[0]
-    for end in bounds[1:]:
-        if count[start:end].sum() >= 2:
-            pools.append(slice(int(start), int(end)))
-            start = end
-    if start < bounds[-1]:  # what is left joins the last
-        first = pools.pop().start if pools else int(start)
-        pools.append(slice(first, int(bounds[-1])))
-    return pools
+    """All cells together at first; then those of each stratum if all were visited twice, else the top and the rest.
+
+    Which is chosen hangs on counts of visits, in which strata of the rest take part alike, so that no stratum is
+    favoured by the choice.
+    """
+    bounds = np.flatnonzero(np.diff(stratum, prepend=-1, append=-1)).tolist()
+    strata = [slice(start, end) for start, end in pairwise(bounds)]
+    top_and_rest = [strata[0], slice(bounds[1], bounds[-1])] if stratum[0] == TOP and len(strata) > 1 else strata
+    everything = [slice(0, len(stratum))]
+    choices = (strata, top_and_rest) if count.sum() > FAIR_START else ()
+    return next((pools for pools in choices if all(count[part].sum() >= 2 for part in pools)), everything)
 
 
 def _scatter(off: np.ndarray) -> np.ndarray:

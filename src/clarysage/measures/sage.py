@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from clarysage.errors import InputError
@@ -101,7 +102,8 @@ def sage(
     options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}
     begun = time.monotonic()
     try:
-        still = nothing_moves(v, rules, **options) if estimator.limit(v) is None else None
+        still, in_vain = nothing_moves(v, rules, **options) if estimator.limit(v) is None else (None, 0)
+        v = replace(v, rows_in_vain=in_vain) if in_vain else v
         result = still or estimate(v, estimator, stop=rules, observer=_observer(progress, rules), **options)
     except Exception as error:
         if hasattr(error, "estimate"):

@@ -62,7 +62,7 @@ class BackgroundDraws:
         q = self.rows
         unseen = 1 - q / len(self.mass) if self.is_even or self.ranked is not None else 1.0
         if self.ranked is None:
-            return np.asarray(drawn.var(axis=1, ddof=1) * (unseen / q))
+            return np.asarray((drawn - drawn[:, :1]).var(axis=1, ddof=1) * (unseen / q))  # exactly 0 for equal numbers
         steps = np.diff(drawn, axis=1)  # rows stand in the order of their strata: neighbours stand in for a second draw
         return np.asarray((steps**2).sum(axis=1) * (unseen / (2 * q * (q - 1))))
 
