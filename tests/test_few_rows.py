@@ -303,7 +303,7 @@ def by_hand(walks: Itinerary) -> np.ndarray:
 @pytest.mark.parametrize("cells", ["ties", "missing and signed zeros", "one value", "all different"])
 def test_leaving_out_known_rows_changes_no_bit_and_rows_are_counted(cells, players, at_once, seed):
     walks = itinerary(cells, OWNERS[players], np.random.default_rng(seed))
-    n, q = walks.b.shape[:2]
+    n, q, d = walks.b.shape
     alone, full = asked_about(walks.b.reshape(-1, d)).reshape(n, q, -1), asked_about(walks.x)
     truth, costs = by_hand(walks), {}
     for skip in (True, False):
