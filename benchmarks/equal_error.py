@@ -93,6 +93,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--game", action="append", choices=PLANS, help="only these games")
     parser.add_argument("--method", action="append", choices=METHODS, help="these methods, one run a round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--first", type=int, default=0, help="number of the first round; seeds follow from it")
     parser.add_argument("--passes", type=int, default=0, help="at least so many passes over the examples for the truth")
     parser.add_argument("--tolerance", type=float, default=0.025, help="of each run; 0 for a budget alone")
     parser.add_argument("--budget", type=float, help="model rows of each run")
@@ -114,7 +115,7 @@ def look(name: str, plan: Plan, asked: argparse.Namespace) -> None:
         reported, counted = runs.count_rows(case, line.method, **options)
         assert reported == counted, f"{line.method} on {name} reports {reported} model rows of {counted}"
     theirs, ours = [], {line: [] for line in lines}
-    for number in range(asked.rounds):
+    for number in range(asked.first, asked.first + asked.rounds):
         theirs.append(reference.run(case, plan.permutations, seed=number))
         for line in lines:
             seeds = range(number * line.runs, (number + 1) * line.runs)

@@ -29,8 +29,9 @@ from clarysage.testing import (
     losses_of,
     planted,
     problem,
+    tolerance_for_twice,
     trial_of,
-)  # fmt: skip
+)
 from clarysage.testing.tabulated import exact_values, tabulated
 
 ROOT = Path(__file__).parent.parent
@@ -48,9 +49,6 @@ def words(*cell):
     return "-".join(part.replace(" ", "_") for part in (*cell[:-1], as_loss(cell[-1]).name))
 
 
-every_cell = pytest.mark.parametrize(("method", "name", "loss"), CELLS, ids=[words(*cell) for cell in CELLS])
-
-
 @pytest.mark.parametrize(
     ("name", "loss"), [("linear", "squared error"), ("logistic", "cross entropy"), ("null", "squared error")]
 )
@@ -61,7 +59,7 @@ def test_intervals_errors_and_values_are_right_within_what_300_runs_can_tell(met
 
 @pytest.mark.parametrize("method", QUICK)
 def test_convergence_that_is_claimed_in_spite_of_a_rare_example_is_true(method, seed):
-    found = calibrate(method, "rare", "squared error", runs=60, by_data=True, seed=seed)
+    found = calibrate(method, "rare", "squared error", runs=60, tolerance=0.05, seed=seed)
     assert failures(found, FEW_AT_A_STOP) == []
 
 
@@ -73,17 +71,13 @@ def test_a_planted_fault_is_found_out(method, fault, seed):
 
 
 @pytest.mark.slow
-@every_cell
-def test_so_they_are_in_every_cell_of_the_table(method, name, loss, seed):
-    runs = round(400 * trial_of(method).share)
-    assert failures(calibrate(method, name, loss, runs=runs, seed=seed), FEW, tests=BIASES) == []
-
-
-@pytest.mark.slow
-@every_cell
-def test_intervals_hold_where_the_data_say_when_to_stop(method, name, loss, seed):
-    runs = round(200 * trial_of(method).share)
-    assert failures(calibrate(method, name, loss, runs=runs, by_data=True, seed=seed), FEW_AT_A_STOP) == []
+@pytest.mark.parametrize(("method", "name", "loss"), CELLS, ids=[words(*cell) for cell in CELLS])
+def test_so_they_are_in_every_cell_of_the_table_and_where_the_data_say_when_to_stop(method, name, loss, seed):
+    runs, stop_runs = (round(share * n) for share, n in zip(trial_of(method).shares, (400, 200), strict=True))
+    fixed = calibrate(method, name, loss, runs=runs, seed=seed)
+    assert failures(fixed, FEW, tests=BIASES) == []
+    stopped = calibrate(method, name, loss, runs=stop_runs, tolerance=tolerance_for_twice(fixed), seed=seed)
+    assert failures(stopped, FEW_AT_A_STOP) == []
 
 
 @pytest.mark.parametrize(("name", "loss"), LOSSES, ids=[words(*cell) for cell in LOSSES])

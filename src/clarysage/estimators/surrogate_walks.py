@@ -53,8 +53,8 @@ class SurrogateWalks:
     whose first term is found with any number of rows of g, and whose second is sampled by walks of f and g side by
     side, on the same examples, orders and background rows: it scatters as little as the surrogate is good. A stage's
     surrogate has learned from earlier stages alone, so every stage is unbiased whatever its quality. Stages are
-    weighted by n_s 2^s, fixed in advance; the first serves to learn from, and counts only while it is alone. The error
-    of phi(v_g) is part of the error reported.
+    weighted by n_s 2^s, fixed in advance; the first serves to learn from, and counts only while it is alone, as do
+    stages that have not seen all examples. The error of phi(v_g) is part of the error reported.
 
     Parameters
     ----------
@@ -104,13 +104,11 @@ class SurrogateWalks:
         return Staged(walked)
 
     def read(self, game: Game, state: Staged) -> Estimate:
-        numbers = [number for number, walked in state.walked.items() if walked.draws > 1]
-        counted = [number for number in numbers if number > 0] or numbers
+        counted = self._counted(state)
         weights = np.array([state.walked[number].draws * 2.0**number for number in counted])
         found = added([self._by_stage(number, state) for number in counted], list(weights / weights.sum()))
         is_seen = np.zeros(len(game.weights), dtype=bool)
-        for number, walked in state.walked.items():
-            is_seen[self.stages[number].walks.tour.order[: walked.draws]] = True
+        is_seen[self.stages[counted[-1]].walks.tour.order[: state.walked[counted[-1]].draws]] = True
         first = self.stages[0].walks.read(game, state.walked[0])
         return replace(
             first,
@@ -121,8 +119,21 @@ class SurrogateWalks:
             model_rows=first.model_rows + sum(walked.rows for number, walked in state.walked.items() if number > 0),
             visited=float(game.weights[is_seen].sum()),
             unvisited=int(((game.weights > 0) & ~is_seen).sum()),
-            draws_to_see_all=np.inf,  # the surrogate stands in for the examples that the model was not asked about
+            draws_to_see_all=2 * first.draws_to_see_all,  # earlier stages take as many again
         )
+
+    def _counted(self, state: Staged) -> list[int]:
+        """Stages that are counted: those of two passes or more, else those of one, else all with a surrogate.
+
+        A stage that has not seen all examples knows nothing of what is rare, and a stage of one pass little of its
+        own error; this depends on their sizes alone, not on what they found.
+        """
+        passes = {
+            number: min(2, walked.draws // self.stages[number].walks.tour.length)
+            for number, walked in state.walked.items()
+            if number > 0 and walked.draws > 1
+        }
+        return [number for number, whole in passes.items() if whole == max(passes.values())] or [0]
 
     def _by_stage(self, number: int, state: Staged) -> Estimated:
         """The values of the model by one stage: those of its surrogate, and what was found to be left of them."""
@@ -136,7 +147,7 @@ class SurrogateWalks:
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         theirs, left = game.imitated(regressor, asked, plan.active)
-        pairs = last.pairs if len(self.stages) == 1 else 2 * last.pairs
+        pairs = _next_size(last.pairs, plan.tour.length, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
         walks = PairedWalks(replace(plan, tour=Tour.of(left, rng), rows=0))
@@ -148,6 +159,12 @@ def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
     plan = PairedWalks().prepared(game, rows, rng).known()
     pairs = max(FEWEST_PAIRS, min(plan.tour.length // 8, FIRST_STAGE))
     return Stage(0, pairs, PairedWalks(replace(plan, keep=True)), game)
+
+
+def _next_size(last: int, examples: int, *, is_second: bool) -> int:
+    """Pairs of the next stage: as many as the first, then twice as many; a whole pass where that is near one."""
+    size = last if is_second else 2 * last
+    return examples if examples / 2 < size < 2 * examples and last < examples else size
 
 
 def _gradient_boosting() -> Any:

@@ -2,7 +2,7 @@
 
 from clarysage.testing.bars import AT_A_STOP, Bars, failures
 from clarysage.testing.calibration import Calibration
-from clarysage.testing.cells import calibrate, losses_of, trial_of
+from clarysage.testing.cells import calibrate, losses_of, tolerance_for_twice, trial_of
 from clarysage.testing.faults import FAULTS, planted
 from clarysage.testing.problems import PROBLEMS, Problem, problem
 from clarysage.testing.runs import Runs, make_runs
@@ -21,5 +21,6 @@ __all__ = [
     "make_runs",
     "planted",
     "problem",
+    "tolerance_for_twice",
     "trial_of",
 ]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from clarysage.estimators import METHODS, SurrogateWalks
 from clarysage.games import PredictivePower, TabularGame
 from clarysage.inference.stopping import Converged
@@ -27,19 +29,17 @@ class Trial:
     ----------
     make : the estimator
     looks : draws an example, as fixed work
-    tolerance : of the paper's criterion, where the data say when to stop
     by_table : whether it asks for payoffs of coalitions and nothing else, so that they can be looked up
     every_loss : or the first of each problem only
-    share : of the runs that others make
+    shares : of the runs that others make, at fixed work and at a stop
     sizes : of the problems, where they are not the common ones
     """
 
     make: Callable[[], Estimator[Any]]
-    looks: int = 2  # walks over all examples: the fewest that show an error
-    tolerance: float = 0.05
+    looks: float = 2  # walks over all examples: the fewest that show an error
     by_table: bool = False
     every_loss: bool = True
-    share: float = 1.0
+    shares: tuple[float, float] = (1.0, 1.0)
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -52,9 +52,12 @@ def _surrogate_walks() -> SurrogateWalks:
 
 # independent draws come to the one example that matters by chance: forty looks, so that their number is near normal
 TRIALS = {
-    "permutation": Trial(METHODS["permutation"], looks=40, tolerance=0.1, by_table=True),
-    "kernel": Trial(METHODS["kernel"], looks=40, tolerance=0.1, by_table=True),
-    "surrogate walks": Trial(_surrogate_walks, looks=1, every_loss=False, share=0.5, sizes={"background": 40}),
+    "permutation": Trial(METHODS["permutation"], looks=40, by_table=True),
+    "kernel": Trial(METHODS["kernel"], looks=40, by_table=True),
+    # a stage of two passes, after stages of 16, 16 and 40 pairs
+    "surrogate walks": Trial(
+        _surrogate_walks, looks=3.8, every_loss=False, shares=(0.5, 0.1), sizes={"examples": 40, "background": 40}
+    ),
 }
 
 
@@ -75,15 +78,15 @@ def calibrate(
     loss: Any,
     *,
     runs: int,
-    by_data: bool = False,
+    tolerance: float | None = None,
     fault: Callable[[Estimator[Any]], Estimator[Any]] | None = None,
     seed: int = 0,
     executor: Executor | None = None,
 ) -> Calibration:
     """Calibration of a method on a problem, over ``runs`` independent runs on one game.
 
-    Each run does the same work, or, ``by_data``, goes on until the paper's criterion holds (Sec. 3.3). ``seed`` makes
-    the problem and the runs; ``fault`` spoils the estimator.
+    Each run does the same work, or, with a ``tolerance``, goes on until the paper's criterion holds (Sec. 3.3).
+    ``seed`` makes the problem and the runs; ``fault`` spoils the estimator.
 
     Examples
     --------
@@ -93,11 +96,22 @@ def calibrate(
     trial = trial_of(method)
     game, table = _games(problem, loss, seed, tuple(trial.sizes.items()))
     played = table if trial.by_table else game
-    draws = trial.looks * len(game.weights)
-    stop = [Converged(trial.tolerance), AfterDraws(CAP * draws)] if by_data else [AfterDraws(draws)]
+    draws = round(trial.looks * len(game.weights))
+    stop = [AfterDraws(draws)] if tolerance is None else [Converged(tolerance), AfterDraws(CAP * draws)]
     estimator = fault(trial.make()) if fault else trial.make()
     truth = exact_values(table)
     return Calibration.of(make_runs(played, estimator, truth, stop=stop, runs=runs, seed=seed, executor=executor))
+
+
+def tolerance_for_twice(fixed: Calibration) -> float:
+    """The tolerance that asks for about twice the fixed work, so that the data do have a say in when to stop.
+
+    Examples
+    --------
+    >>> 0.01 < tolerance_for_twice(calibrate("kernel", "linear", "squared error", runs=20)) < 0.1
+    True
+    """
+    return float(np.clip(fixed.spread / np.sqrt(2), 1e-6, 0.5))
 
 
 @lru_cache(maxsize=32)

@@ -17,7 +17,6 @@ from clarysage.removal import Marginal
 
 FEATURES = 8
 EXAMPLES = 80
-RARE_EXAMPLES = 400
 BACKGROUND = 140
 
 
@@ -85,8 +84,9 @@ def weak(rng: np.random.Generator, examples: int = EXAMPLES, background: int = B
     return Problem("weak", _weak, X, y, B, ("cross entropy", "brier", "zero one"))
 
 
-def rare(rng: np.random.Generator, examples: int = RARE_EXAMPLES, background: int = BACKGROUND) -> Problem:
-    """A linear model in which one example carries most of the last feature's value."""
+def rare(rng: np.random.Generator, examples: int = EXAMPLES, background: int = BACKGROUND) -> Problem:
+    """A linear model in which one example carries most of the last feature's value; of five times as many as usual."""
+    examples = 5 * examples
     X, B = _dependent(rng, examples), _dependent(rng, background)
     X[:, -1], B[:, -1] = 0.3 * rng.normal(size=examples), 0.3 * rng.normal(size=background)
     X[examples // 3, -1] = 1.5 * np.sqrt(examples)
