@@ -46,13 +46,14 @@ class Tour:
         there = np.flatnonzero(game.weights > 0)
         ranked, stratum = _strata(there, totals)
         order = rng.permutation(len(ranked))
+        first = order[:FAIR_START]
         is_first = np.zeros(len(ranked), dtype=bool)
-        is_first[order[:FAIR_START]] = True
+        is_first[first] = True
         order = _taking_turns(
             order, rng.permutation(STRATA + 1)[stratum]
         )  # which goes first in a turn is left to chance
         top, rest = order[stratum[order] == TOP], order[stratum[order] != TOP]
-        passes = [order[is_first[order]], top[~is_first[top]], top, rest[~is_first[rest]], rest]
+        passes = [first, top[~is_first[top]], top, rest[~is_first[rest]], rest]
         width = empty.shape[1] * game.n_players
         cell, size, of_cell = _cells(stratum, max(1, -(-len(ranked) * width // NUMBERS_KEPT)))
         place = np.full(len(game.weights), -1)
