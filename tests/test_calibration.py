@@ -127,7 +127,10 @@ def test_a_feature_that_the_model_ignores_is_worth_exactly_nothing(method, name,
 
 
 def kept():
-    return json.loads((ROOT / "docs" / "calibration.json").read_text())
+    path = ROOT / "docs" / "calibration.json"
+    if not path.exists():
+        pytest.skip("no table is kept yet: make calibrate")
+    return json.loads(path.read_text())
 
 
 def test_the_table_that_is_kept_has_every_method_on_every_problem_and_no_failure():
