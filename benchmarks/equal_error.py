@@ -69,7 +69,7 @@ LINES = (
     Line("bike_xgboost", "paired walks", 6, 400, 150),
     Line("bike_xgboost", "surrogate walks", 1, 2500),
     Line("credit_forest", "paired walks", 2, 400, 100),
-    Line("cancer_network", "paired walks", 4, 40),
+    Line("cancer_network", "paired walks", 16, 40),
     Line("digits_network", "paired walks", 1, 7),
     Line("bank_catboost", "paired walks", 1),
     Line("credit_catboost", "paired walks", 4),

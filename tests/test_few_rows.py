@@ -221,7 +221,7 @@ def test_the_correction_of_cross_entropy_is_between_zero_and_one_half_and_never_
     target = rng.integers(max(columns, 2), size=400)
     at = np.arange(400), target
     plain, mean = (np.column_stack([1 - p, p])[at] if columns == 1 else p[at] for p in (few.plain, few.mean))
-    A = np.maximum(np.maximum(mean, plain / 5), 1e-12)
+    A = np.maximum(np.maximum(mean, plain / 2), 1e-12)
     with np.errstate(all="raise"):
         found = few_form(loss)(loss, few, target)
     assert np.isfinite(found).all()

@@ -55,7 +55,42 @@ def kernel_sizes(p: int) -> np.ndarray:
 
 def draw_by_kernel(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
     """n coalitions drawn with probability proportional to the Shapley kernel (Eq. 8), (n, p)."""
-    sizes = rng.choice(np.arange(1, p), size=n, p=kernel_sizes(p))
+    return draw_by_size(n, kernel_sizes(p), rng)
+
+
+def steady_sizes(p: int) -> np.ndarray:
+    """The probability of a size s = 1, ..., p - 1 with which values from single coalitions scatter least.
+
+    See :func:`value_weights`: payoffs that vary alike at all sizes give each player a variance of
+    sum_s 1 / (s (p - s) q_s), which is least for q_s proportional to 1 / sqrt(s (p - s)), and then at most pi^2.
+    """
+    sizes = np.arange(1, p)
+    weights = 1 / np.sqrt(sizes * (p - sizes))
+    return np.asarray(weights / weights.sum())
+
+
+def draw_by_size(n: int, chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """n coalitions of sizes 1, ..., p - 1 with the given chances, uniform among those of a size: (n, p)."""
+    p = len(chances) + 1
+    sizes = rng.choice(np.arange(1, p), size=n, p=chances)
     ranks = np.empty((n, p), dtype=np.intp)
     np.put_along_axis(ranks, permutations(n, p, rng), np.arange(p)[None, :], axis=1)
     return ranks < sizes[:, None]
+
+
+def value_weights(coalitions: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    r"""What the payoff of a coalition so drawn counts for each player's Shapley value: (n, p) -> (n, p).
+
+    Eq. 6 with its differences taken apart: of a game that pays nothing at its ends,
+
+    .. math:: \phi_i = \sum_{S \ni i} \frac{v(S)}{s \binom{p}{s}} - \sum_{S \not\ni i} \frac{v(S)}{(p - s) \binom{p}{s}}
+        = E\Big[\frac{v(S)}{q_s} \Big(\frac{1[i \in S]}{s} - \frac{1[i \notin S]}{p - s}\Big)\Big]
+
+    Examples
+    --------
+    >>> value_weights(np.array([[True, False, False]]), np.array([0.5, 0.5]))
+    array([[ 2., -1., -1.]])
+    """
+    p = coalitions.shape[1]
+    sizes = coalitions.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(coalitions, 1 / sizes, -1 / (p - sizes)) / chances[sizes - 1])

@@ -110,6 +110,15 @@ class Walks:
     asked: tuple[np.ndarray, np.ndarray] | None = None
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Payoffs (n, L) of coalitions with all background rows, and with few, averaged over draws; and model rows."""
+
+    exact: np.ndarray
+    few: np.ndarray
+    rows: int
+
+
 class ShortWalks(Protocol):
     """Walks of a game with few of the background rows behind its payoffs.
 
@@ -140,9 +149,9 @@ class ShortWalks(Protocol):
         ...
 
     def compared(
-        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Payoffs with all rows (n, p + 1, L), those with few by several draws (n, g, p + 1, L), and model rows."""
+        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool
+    ) -> Compared:
+        """Payoffs of coalitions (n, p), one an example, with all rows and with few."""
         ...
 
     def moves(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.paired_walks import PairedWalks, rows_of_pair
+from clarysage.estimators.paired_walks import PairedWalks
+from clarysage.estimators.pairs import rows_of_pair
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator, Game
 

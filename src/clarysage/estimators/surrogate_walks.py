@@ -147,10 +147,11 @@ class SurrogateWalks:
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         theirs, left = game.imitated(regressor, asked, plan.active)
-        pairs = _next_size(last.pairs, plan.tour.length, is_second=len(self.stages) == 1)
+        tour = Tour.of(left, rng)
+        pairs = _next_size(last.pairs, tour, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
-        walks = PairedWalks(replace(plan, tour=Tour.of(left, rng), rows=0))
+        walks = PairedWalks(replace(plan, tour=tour, rows=0))
         surrogate = Estimated(found.values, found.covariance, found.dof)
         return Stage(last.before + last.pairs, pairs, walks, left, surrogate)
 
@@ -161,10 +162,12 @@ def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
     return Stage(0, pairs, PairedWalks(replace(plan, keep=True)), game)
 
 
-def _next_size(last: int, examples: int, *, is_second: bool) -> int:
-    """Pairs of the next stage: as many as the first, then twice as many; a whole pass where that is near one."""
-    size = last if is_second else 2 * last
-    return examples if examples / 2 < size < 2 * examples and last < examples else size
+def _next_size(last: int, tour: Tour, *, is_second: bool) -> int:
+    """Pairs of the next stage: as many as the first, then twice as many; a whole pass or whole tours where possible."""
+    size, whole = last if is_second else 2 * last, len(tour.order)
+    if last >= tour.length:
+        return whole * max(1, round(size / whole))
+    return tour.length if size > tour.length / 2 else size
 
 
 def _gradient_boosting() -> Any:

@@ -15,19 +15,23 @@ from clarysage.protocols import Game
 STRATA = 16  # of examples by their totals
 EXAMPLES_FOR_STRATA = 1000  # fewer are soon seen, all of them, and are taken in an order that the game has no part in
 FEWEST_AT_THE_TOP = 22
+MOST_VISITS = 32  # to an example, in a tour
+CARE = 0.75  # the rest is shared out evenly
 NUMBERS_KEPT = 8_000_000  # players x losses x cells
 
 
 @dataclass(frozen=True)
 class Tour:
-    """Two passes over the examples of positive weight, to be repeated for as long as there are draws.
+    """Two passes over the examples of positive weight, and more visits to some; repeated as long as there are draws.
 
     It begins with a simple random sample; then come the examples with the largest totals, twice, since a rare example
-    that carries a feature is most likely among them; the rest follows, strata of similar totals taking turns.
+    that carries a feature is most likely among them; the rest follows, strata of similar totals taking turns. When all
+    have been visited twice, those that need care are visited again, in proportion to it.
 
     Attributes
     ----------
-    order : (2 N,) examples in the order of visits
+    order : examples in the order of visits
+    length : examples in a pass
     cell : (N,) the cell that an example belongs to, along the totals: one example a cell, or several if there are very
         many; -1 for an example without weight
     size : (C,) examples in a cell
@@ -35,6 +39,7 @@ class Tour:
     """
 
     order: np.ndarray
+    length: int
     cell: np.ndarray
     size: np.ndarray
     stratum: np.ndarray
@@ -55,19 +60,17 @@ class Tour:
         top, rest = order[stratum[order] == TOP], order[stratum[order] != TOP]
         passes = [first, top[~is_first[top]], top, rest[~is_first[rest]], rest]
         width = empty.shape[1] * game.n_players
-        cell, size, of_cell = _cells(stratum, max(1, -(-len(ranked) * width // NUMBERS_KEPT)))
+        together = max(1, -(-len(ranked) * width // NUMBERS_KEPT))
+        if together == 1:  # or a cell's mean would be that of the examples that need care
+            passes.append(_more_visits(care(game)[ranked], rng))
+        cell, size, of_cell = _cells(stratum, together)
         place = np.full(len(game.weights), -1)
         place[ranked] = cell
-        return cls(ranked[np.concatenate(passes)], place, size, of_cell)
+        return cls(ranked[np.concatenate(passes)], len(ranked), place, size, of_cell)
 
     def examples(self, first: int, draws: int) -> np.ndarray:
         """Examples of visits ``first`` to ``first + draws``."""
         return np.asarray(self.order[(first + np.arange(draws)) % len(self.order)])
-
-    @property
-    def length(self) -> int:
-        """Examples in a pass."""
-        return len(self.order) // 2
 
     @property
     def draws_to_see_all(self) -> int:
@@ -86,6 +89,28 @@ def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.nd
     rest = np.sort(np.argsort(-np.abs(totals[ranked]), kind="stable")[n // 100 + FEWEST_AT_THE_TOP :])
     stratum[rest] = 1 + np.arange(len(rest)) * STRATA // len(rest)
     return ranked, stratum
+
+
+def _more_visits(care: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Places to visit beyond the two visits to each, so that all are visited in proportion to care, or twice.
+
+    That is where variance within examples, n_x visits to each, adds up to least: n_x in proportion to their deviations.
+    """
+    visits = np.clip(np.rint(2 * care / care.mean()), 2, MOST_VISITS).astype(np.intp)
+    return np.asarray(rng.permutation(np.repeat(np.arange(len(care)), visits - 2)))
+
+
+def care(game: Game) -> np.ndarray:
+    """How much attention each example deserves, (N,), adding up to one: its weight, and more where losses are large.
+
+    What an example contributes varies from walk to walk about as its losses do, without features and with all of them;
+    these are known.
+    """
+    losses = np.abs(game.ends[0]) + np.abs(game.ends[1])  # (N, L)
+    mean = game.weights @ losses
+    beside = np.divide(losses, mean, out=np.ones_like(losses), where=mean > 0).mean(axis=1)
+    found = game.weights * (1 - CARE + CARE * beside)
+    return np.asarray(found / found.sum())
 
 
 def _taking_turns(order: np.ndarray, stratum: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.few import Few
 from clarysage.losses.few_forms import few_form
 from clarysage.players import Players
-from clarysage.protocols import Loss, Walks
+from clarysage.protocols import Compared, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.hybrid import HybridModel, mean_over
 from clarysage.removal.steps import Steps
@@ -51,7 +51,7 @@ class ShortWalks:
             like: ShortWalks = game.like
             return replace(like, restricted=f_S, outputs=game.outputs, ends=game.ends)
         forms, m = [few_form(loss) for loss in game.losses], len(f_S.mass)
-        rows = max(form.rows(m) for form in forms)
+        rows = max(form.rows for form in forms)
         found = [form.strata(loss, f_S.alone, target)
                  for form, loss, target in zip(forms, game.losses, game.targets, strict=True)]  # fmt: skip
         strata = found[0] if all(one is not None for one in found) else None
@@ -83,27 +83,27 @@ class ShortWalks:
     ) -> Walks:  # fmt: skip
         """Payoffs (n, p + 1, L) and the model rows they cost."""
         picks = self.draws.draw(self.kinds[examples], rng)
-        found = self._steps(examples, orders, picks, skip, keep)
+        found = self._steps(examples, self.players.arrivals(orders), picks, skip, keep)
         if self.draws.takes_all:
             payoffs = self._exactly(examples, found.outputs)
         else:
-            payoffs = self._estimated(examples, orders, picks, found.outputs, active)
-        return Walks(payoffs, found.rows, found.asked)
+            payoffs = self._estimated(examples, _arrived(orders, active), picks, found.outputs, active)
+        return Walks(self._with_ends(examples, payoffs), found.rows, found.asked)
 
     def compared(
-        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
-        """Payoffs with all rows (n, p + 1, L), those with few, (n, g, p + 1, L) by g draws, and the model rows."""
+    ) -> Compared:  # fmt: skip
+        """Payoffs of coalitions (n, p), one an example, with all rows and by draws of few that share them out."""
         m = len(self.draws.mass)
-        found = self._steps(examples, orders, np.broadcast_to(np.arange(m), (len(examples), m)), skip)
-        z = found.outputs
-        groups = self.draws.partition(self.kinds[examples], rng)  # (n, g, q)
+        arrivals = np.where(coalitions[:, self.players.owner], 1, 2)  # S comes at once, and then the rest
+        z = self._steps(examples, arrivals, np.broadcast_to(np.arange(m), (len(examples), m)), skip)
+        arrived = (coalitions & active).sum(axis=1, keepdims=True)
         few = [
-            self._estimated(examples, orders, picks, np.take_along_axis(z, picks[:, :, None, None], axis=1), active)
-            for picks in np.moveaxis(groups, 1, 0)
+            self._estimated(examples, arrived, picks, np.take_along_axis(z.outputs, picks[:, :, None, None], 1), active)
+            for picks in np.moveaxis(self.draws.partition(self.kinds[examples], rng), 1, 0)
         ]
-        return self._exactly(examples, z), np.stack(few, axis=1), found.rows
+        return Compared(self._exactly(examples, z.outputs)[:, 0], np.mean(few, axis=0)[:, 0], z.rows)
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""
@@ -117,48 +117,53 @@ class ShortWalks:
         """Players (p,) that change a prediction on some of the walks, each with one background row; and model rows."""
         n, p = orders.shape
         picks = rng.integers(len(self.draws.mass), size=(n, 1))
-        found = self._steps(examples, orders, picks, skip)
+        found = self._steps(examples, self.players.arrivals(orders), picks, skip)
         start, end = self.restricted.alone[picks][:, :, None, :], self.outputs[examples][:, None, None, :]
         is_change = (np.diff(found.outputs, axis=2, prepend=start, append=end) != 0).any(axis=(1, 3))  # (n, p)
         return np.bincount(orders[is_change], minlength=p) > 0, found.rows
 
     def _steps(
-        self, examples: np.ndarray, orders: np.ndarray, picks: np.ndarray, skip: bool, keep: bool = False
+        self, examples: np.ndarray, arrivals: np.ndarray, picks: np.ndarray, skip: bool, keep: bool = False
     ) -> Steps:
-        arrivals = self.players.arrivals(orders)
         return self.restricted.steps(self.X[examples], self.outputs[examples], arrivals, picks, skip=skip, keep=keep)
 
     def _exactly(self, examples: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Payoffs (n, steps, L) of predictions z (n, m, steps, k) for all rows."""
         n, m, inner, k = z.shape
         means = mean_over(np.moveaxis(z, 2, 1).reshape(n * inner, m, k), self.draws.mass)
-        losses = [loss(means, target[np.repeat(examples, inner)])
-                  for loss, target in zip(self.losses, self.targets, strict=True)]  # fmt: skip
-        return self._with_ends(examples, losses)
+        return self._payoffs(examples, inner, [loss(means, target) for loss, target in self._by_step(examples, inner)])
 
     def _estimated(
-        self, examples: np.ndarray, orders: np.ndarray, picks: np.ndarray, z: np.ndarray, active: np.ndarray
+        self, examples: np.ndarray, arrived: np.ndarray, picks: np.ndarray, z: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
+        """Payoffs (n, steps, L) of predictions z (n, q, steps, k) for the picked rows; arrived is |S n A|."""
         inner, k = z.shape[2:]
-        arrived = np.cumsum(active[orders], axis=1)[:, :-1]  # |S n A|, (n, p - 1)
         beta = 1 - arrived / max(1, active.sum())
         start = self.restricted.alone[picks]  # (n, q, k)
         excess = start - mean_over(self.restricted.alone[None], self.draws.mass)
         a = z - beta[:, None, :, None] * excess[:, :, None, :]
         few = Few(_mean(z).reshape(-1, k), _mean(a).reshape(-1, k), self.draws.variance_of_mean(a).reshape(-1, k))
-        losses = [few_form(loss)(loss, few, target[np.repeat(examples, inner)])
-                  for loss, target in zip(self.losses, self.targets, strict=True)]  # fmt: skip
-        payoffs = self._with_ends(examples, losses)
+        losses = [few_form(loss)(loss, few, target) for loss, target in self._by_step(examples, inner)]
+        payoffs = self._payoffs(examples, inner, losses)
         is_start = (arrived == 0) & (z == start[:, :, None, :]).all(axis=(1, 3))  # nothing that matters has arrived
-        payoffs[:, 1:-1][is_start] = np.broadcast_to(payoffs[:, :1], payoffs[:, 1:-1].shape)[is_start]
+        payoffs[is_start] = np.broadcast_to(self.ends[0][examples][:, None], payoffs.shape)[is_start]
         return payoffs
 
-    def _with_ends(self, examples: np.ndarray, losses: Sequence[np.ndarray]) -> np.ndarray:
-        n, p = len(examples), len(self.players)
-        payoffs = np.empty((n, p + 1, len(losses)))
-        payoffs[:, 0], payoffs[:, p] = self.ends[0][examples], self.ends[1][examples]
-        for place, found in enumerate(losses):
-            payoffs[:, 1:p, place] = -found.reshape(n, p - 1)
-        return payoffs
+    def _by_step(self, examples: np.ndarray, inner: int) -> Iterator[tuple[Loss, np.ndarray]]:
+        return ((loss, target[np.repeat(examples, inner)])
+                for loss, target in zip(self.losses, self.targets, strict=True))  # fmt: skip
+
+    def _payoffs(self, examples: np.ndarray, inner: int, losses: Sequence[np.ndarray]) -> np.ndarray:
+        return -np.stack(losses, axis=1).reshape(len(examples), inner, len(losses))
+
+    def _with_ends(self, examples: np.ndarray, payoffs: np.ndarray) -> np.ndarray:
+        empty, full = (end[examples][:, None] for end in self.ends)
+        return np.concatenate([empty, payoffs, full], axis=1)
+
+
+def _arrived(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """|S n A| at the proper prefixes S of orders (n, p): (n, p - 1)."""
+    return np.asarray(np.cumsum(active[orders], axis=1)[:, :-1])
 
 
 def _mean(values: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from clarysage.errors import InputError
 from clarysage.games.short_walks import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
-from clarysage.protocols import Game, Walks
+from clarysage.protocols import Compared, Game, Walks
 from clarysage.removal.hybrid import HybridModel
 from clarysage.tables import Schema
 
@@ -154,13 +154,13 @@ class RemainderWalks:
         return replace(found, payoffs=found.payoffs - self.other.walk(examples, orders, active, second).payoffs)
 
     def compared(
-        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray, int]:  # fmt: skip
+    ) -> Compared:  # fmt: skip
         first, second = _twice(rng)
-        exact, few, rows = self.one.compared(examples, orders, active, first, skip=skip)
-        their_exact, their_few, _ = self.other.compared(examples, orders, active, second)
-        return exact - their_exact, few - their_few, rows
+        mine = self.one.compared(examples, coalitions, active, first, skip=skip)
+        theirs = self.other.compared(examples, coalitions, active, second)
+        return replace(mine, exact=mine.exact - theirs.exact, few=mine.few - theirs.few)
 
 
 def _unfit(regressor: Any, what: str) -> InputError:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from clarysage.inference.moments import FULL_COVARIANCE
-from clarysage.inference.sums import Estimated
+from clarysage.inference.sums import Estimated, degrees, doubt_in
 
 FAIR_START = 64  # visits to examples drawn simply, before anything else, so that even a short run is a fair one
 TOP = 0  # the stratum of examples that are all visited next
@@ -69,7 +69,7 @@ def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Esti
 
     so where a cell is one example, differences between examples add nothing: all of them have been looked at. A stratum
     in which some cell has been visited less than twice is taken as one: its variance then holds differences between
-    examples too, and is too large rather than too small. Degrees of freedom are Satterthwaite's.
+    examples too, and is too large rather than too small. Degrees of freedom are those of :func:`degrees`.
     """
     shape = visits.mean.shape[1:]
     values, variance, doubt = (np.zeros(shape) for _ in range(3))
@@ -79,7 +79,7 @@ def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Esti
         if (n >= 2).all():
             own = squares * (N**2 / (n * (n - 1)))[:, None, None]
             variance += own.sum(axis=0)
-            doubt += (own**2 / (n - 1)[:, None, None]).sum(axis=0)
+            doubt += doubt_in(own, (n - 1)[:, None, None]).sum(axis=0)
             values += np.tensordot(N, mean, axes=1)
             continue
         middle = np.tensordot(n / n.sum(), mean, axes=1)
@@ -88,11 +88,11 @@ def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Esti
         is_seen = bool((n > 0).all())
         own = scatter * ((N**2 / n).sum() if is_seen else N.sum() ** 2 / n.sum())
         variance += own
-        doubt += own**2 / (n.sum() - 1)
+        doubt += doubt_in(own, n.sum() - 1)
         values += np.tensordot(N, mean, axes=1) if is_seen else N.sum() * middle
         if together is not None:
             together += _scatter(off)
-    dof = np.where(doubt > 0, variance**2 / np.where(doubt > 0, doubt, 1.0), max(1, visits.count.sum() - 1))
+    dof = degrees(variance, doubt, unknown=max(1.0, visits.count.sum() - 1.0))
     return Estimated(values, variance if together is None else _with_diagonal(together, variance), dof)
 
 

@@ -34,8 +34,9 @@ class FewForm(Protocol):
         """How best to stratify background rows of predictions ``alone`` (m, k); None to draw them simply."""
         ...
 
-    def rows(self, m: int) -> int:
-        """How many of m rows to draw."""
+    @property
+    def rows(self) -> int:
+        """How many rows to draw."""
         ...
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
@@ -52,12 +53,10 @@ class Plain:
 
     is_adjusted: bool = False
     is_unbiased: bool = False
+    rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
-
-    def rows(self, m: int) -> int:
-        return 16 if m > 128 else 8
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
         return np.asarray(loss(few.mean if self.is_adjusted else few.plain, target))
@@ -74,12 +73,10 @@ class Square:
 
     of_two: bool = False
     is_unbiased: bool = True
+    rows: int = 4
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
-
-    def rows(self, m: int) -> int:
-        return 4
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
         variance = few.variance[..., -1:] if self.of_two and target.shape[-1] == 2 else few.variance
@@ -92,20 +89,18 @@ class Logarithm:
 
     .. math:: -\log A - \tfrac12 \frac{r}{1 + r}, \qquad r = \widehat{Var}(\bar a) / A^2
 
-    The mean a that is corrected by known predictions may come near zero or below: A is at least a fifth of the plain
+    The mean a that is corrected by known predictions may come near zero or below: A is at least half of the plain
     mean. For small r this is the second term of Taylor's series of E[-log A]; for large r, where the series has no
     say, it takes off one half at most. Rows are drawn one from each stratum of the probability of the true class.
     """
 
-    least: float = 0.2
+    least: float = 0.5
     is_unbiased: bool = False
+    rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         kinds = target if target.ndim == 1 else target.argmax(axis=1)
         return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), kinds)
-
-    def rows(self, m: int) -> int:
-        return 16 if m > 128 else 8
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
         plain, mean = (loss.probabilities(shown, target) for shown in (few.plain, few.mean))

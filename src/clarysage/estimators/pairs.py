@@ -1,0 +1,42 @@
+"""Pairs of walks: an order of the players and its reverse, on the same example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.estimators.draws import contributions
+from clarysage.protocols import Game, Walks
+
+Asked = tuple[np.ndarray, np.ndarray]  # rows that went to the model, and its answers
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What pairs found for each player (n, L, p), payoffs that a loss had to bound, model rows; and those, if kept."""
+
+    found: np.ndarray
+    clipped: int
+    rows: int
+    asked: Asked | None
+
+
+def walk_pairs(
+    game: Game, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+    skip: bool, keep: bool = False,
+) -> Pairs:  # fmt: skip
+    """Walks of examples (n,) along orders (n, p) and back, each with background rows of its own."""
+    examples, both = np.tile(examples, 2), np.vstack([orders, orders[:, ::-1]])
+    if game.short is None:
+        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game))
+    else:
+        walks = game.short.walk(examples, both, active, rng, skip=skip, keep=keep)
+    one_way, back = np.split(contributions(walks.payoffs, both), 2)
+    return Pairs((one_way + back) / 2, int((walks.payoffs <= game.floor).sum()), walks.rows, walks.asked)
+
+
+def rows_of_pair(game: Game) -> int:
+    """Model rows of a pair of walks at most."""
+    few = game.rows_per_payoff if game.short is None else game.short.rows
+    return 2 * (game.n_players - 1) * few
