@@ -108,8 +108,12 @@ def test_monotonicity_a_player_that_contributes_more_has_a_larger_value(method, 
 def test_linearity_values_of_a_combination_are_the_combination_of_values(method, game, scale, seed):
     other = TabularGame(game.payoffs[:, ::-1] ** 2 / 8)
     both = TabularGame(game.payoffs + scale * other.payoffs)
-    one, two, together = (run(method, part, seed)[0] for part in (game, other, both))
-    assert np.allclose(together, one + scale * two, atol=1e-7)
+    (one, spread), (two, other_spread), (together, spread_together) = (
+        run(method, part, seed) for part in (game, other, both)
+    )
+    variance = np.diag(spread + scale**2 * other_spread + spread_together)
+    by_chance = 6 * np.sqrt(variance) if method == "paired walks" else 0.0  # which goes where a game's losses are
+    assert np.all(np.abs(together - one - scale * two) <= by_chance + 1e-7)
 
 
 @given(game=games())

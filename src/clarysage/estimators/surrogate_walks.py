@@ -129,7 +129,7 @@ class SurrogateWalks:
         own error; this depends on their sizes alone, not on what they found.
         """
         passes = {
-            number: min(2, walked.draws // self.stages[number].walks.tour.length)
+            number: self.stages[number].walks.tour.passes(walked.draws)
             for number, walked in state.walked.items()
             if number > 0 and walked.draws > 1
         }
@@ -167,7 +167,7 @@ def _next_size(last: int, tour: Tour, *, is_second: bool) -> int:
     size, whole = last if is_second else 2 * last, len(tour.order)
     if last >= tour.length:
         return whole * max(1, round(size / whole))
-    return tour.length if size > tour.length / 2 else size
+    return tour.draws_to_see_all if size > tour.length / 2 else size
 
 
 def _gradient_boosting() -> Any:

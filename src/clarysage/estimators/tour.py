@@ -6,6 +6,7 @@ Every example has a known total, l(x, nothing) - l(x, everything), which its con
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -72,7 +73,11 @@ class Tour:
         """Examples of visits ``first`` to ``first + draws``."""
         return np.asarray(self.order[(first + np.arange(draws)) % len(self.order)])
 
-    @property
+    def passes(self, draws: int) -> int:
+        """How often so many visits come to every example: 0, 1, or 2 for more."""
+        return 2 if draws >= 2 * self.length else int(draws >= self.draws_to_see_all)
+
+    @cached_property
     def draws_to_see_all(self) -> int:
         last = np.zeros(len(self.cell), dtype=np.intp)
         last[self.order[::-1]] = np.arange(len(self.order))[::-1]  # first visit of each
