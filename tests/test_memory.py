@@ -32,7 +32,7 @@ def growth(setup: str, run: str) -> int:
     return int(shown.stdout)
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["permutation", "kernel", "paired walks"])
 def test_784_features_and_512_background_rows_stay_within_the_limit(method):
     setup = "X = rng.random((600, 784))\ny = X[:, 0]"
     run = (
@@ -51,11 +51,28 @@ def test_a_smaller_limit_is_kept_too():
     assert growth(setup, run) <= 1e8 + 5e7  # beside it: codes of the data and the covariance of 784 values
 
 
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+@pytest.mark.parametrize("method", ["permutation", "kernel", "paired walks"])
 def test_200_000_examples_stay_within_the_limit(method):
     setup = "X = rng.random((200_000, 20))\ny = X[:, 0] + X[:, 1]"
     run = (
         "cs.sage(lambda Z: Z[:, 0] + Z[:, 1], X, y, loss='squared error', "
         f"method='{method}', tolerance=None, budget=3_000_000, rng=0)"
     )
+    assert growth(setup, run) <= LIMIT
+
+
+@pytest.mark.slow
+def test_a_default_call_stays_within_the_limit_for_784_features_and_ten_classes():
+    setup = "X = rng.random((600, 784))\ny = rng.integers(10, size=600)\nW = rng.normal(size=(784, 10)) / 9"
+    run = (
+        "f = lambda Z: (lambda e: e / e.sum(axis=1, keepdims=True))(np.exp(Z @ W))\n"
+        "cs.sage(f, X, y, background=X[:512], loss='cross entropy', tolerance=None, budget=3_000_000, rng=0)"
+    )
+    assert growth(setup, run) <= LIMIT
+
+
+@pytest.mark.slow
+def test_a_default_call_stays_within_the_limit_for_a_million_examples():
+    setup = "X = rng.random((1_000_000, 100))\ny = X[:, 0] + X[:, 1]"
+    run = "cs.sage(lambda Z: Z[:, 0] + Z[:, 1] * Z[:, 2], X, y, loss='squared error', rng=0)"
     assert growth(setup, run) <= LIMIT

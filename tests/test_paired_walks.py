@@ -15,7 +15,7 @@ import clarysage as cs
 import oracle
 from clarysage.estimators import Exact, PairedWalks, estimate
 from clarysage.estimators.paired_walks import VARYING
-from clarysage.estimators.tour import Tour, care
+from clarysage.estimators.tour import Tour, care_needed
 from clarysage.execution.parallel import Joblib
 from clarysage.inference.visits import Visits, estimated_sum
 from clarysage.players import Players
@@ -466,16 +466,20 @@ def game_of(totals: np.ndarray, weights: np.ndarray | None = None, players: int 
     return SimpleNamespace(weights=weights, ends=(np.zeros((n, 1)), totals[:, None]), n_players=players)
 
 
+def tour_of(game: Any, rng: np.random.Generator) -> Tour:
+    return Tour.of(game, care_needed(game), rng)
+
+
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 200, 999, 1000, 1001, 3000])
 def test_a_tour_comes_to_every_example_of_positive_weight_twice_and_then_where_care_is_needed(n, seed):
     rng = np.random.default_rng(seed)
     for weights in (None, (rng.random(n) < 0.7) * rng.random(n)):
         if weights is not None and not weights.any():
             continue
-        tour = Tour.of(game_of(totals_of(n, seed), weights), rng)
+        tour = tour_of(game_of(totals_of(n, seed), weights), rng)
         there = np.ones(n, dtype=bool) if weights is None else weights > 0
         assert np.array_equal(np.bincount(tour.order[: 2 * there.sum()], minlength=n), 2 * there)
-        share = care(game_of(totals_of(n, seed), weights))
+        share = care_needed(game_of(totals_of(n, seed), weights))
         assert np.isclose(share.sum(), 1)
         often = np.clip(np.rint(2 * share * there.sum()), 2, 32) * there
         assert np.array_equal(np.bincount(tour.order, minlength=n), often)
@@ -494,14 +498,14 @@ def test_care_goes_with_weight_and_with_losses_at_both_ends(seed):
     weights, (empty, full) = rng.dirichlet(np.ones(50)), -rng.exponential(size=(2, 50, 2))
     losses = -(empty + full)
     shares = 0.25 + 0.75 * (losses / (weights @ losses)).mean(axis=1)
-    found = care(SimpleNamespace(weights=weights, ends=(empty, full), n_players=3))
+    found = care_needed(SimpleNamespace(weights=weights, ends=(empty, full), n_players=3))
     assert np.allclose(found, weights * shares, rtol=1e-12, atol=0)
     nothing = SimpleNamespace(weights=weights, ends=(0 * empty, 0 * full), n_players=3)
-    assert np.allclose(care(nothing), weights, rtol=1e-12, atol=0)
+    assert np.allclose(care_needed(nothing), weights, rtol=1e-12, atol=0)
 
 
 def test_a_tour_of_very_many_numbers_joins_neighbours_in_cells(seed):
-    tour = Tour.of(game_of(totals_of(3000, seed), players=6000), np.random.default_rng(seed))
+    tour = tour_of(game_of(totals_of(3000, seed), players=6000), np.random.default_rng(seed))
     assert tour.size.max() == 3
     assert tour.size.sum() == 3000
     assert np.array_equal(np.bincount(tour.cell), tour.size)
@@ -511,7 +515,7 @@ def test_a_tour_of_very_many_numbers_joins_neighbours_in_cells(seed):
 @pytest.mark.parametrize("n", [1000, 3000])
 def test_the_examples_with_the_largest_totals_are_seen_twice_before_most_others(n, seed):
     totals = totals_of(n, seed)
-    tour = Tour.of(game_of(totals), np.random.default_rng(seed))
+    tour = tour_of(game_of(totals), np.random.default_rng(seed))
     visits = [np.flatnonzero(tour.order == example)[:2] for example in range(n)]
     first, second = np.array(visits).T
     is_large = np.abs(totals) >= np.sort(np.abs(totals))[-n // 100]
@@ -531,7 +535,7 @@ def sums(totals: np.ndarray, values: np.ndarray, prefix: int, runs: int, noise: 
     found, variances, game = [], [], game_of(totals)
     for run in range(runs):
         rng = np.random.default_rng([seed, len(totals), prefix, run])
-        tour = Tour.of(game, rng)
+        tour = tour_of(game, rng)
         at = tour.examples(0, prefix)
         shown = values[at] + noise * rng.normal(size=(prefix, values.shape[1]))
         visits = Visits.of(tour.cell[at], shown[:, :, None]).spread(len(tour.size))  # c losses of one player
@@ -549,7 +553,7 @@ PREFIXES = sorted({(n, prefix) for n in (50, 999, 1500) for prefix in (64, 100, 
 def test_any_prefix_of_a_tour_gives_unbiased_sums(n, prefix, seed):
     totals = totals_of(n, seed)
     values = of_examples(totals)
-    sees_all = Tour.of(game_of(totals), np.random.default_rng(seed)).draws_to_see_all <= prefix
+    sees_all = tour_of(game_of(totals), np.random.default_rng(seed)).draws_to_see_all <= prefix
     found, _ = sums(totals, values, prefix, 5 if sees_all else 300, 0.0, seed)
     if sees_all:
         assert np.allclose(found, values.sum(axis=0), rtol=1e-9, atol=1e-9)

@@ -156,8 +156,8 @@ def test_the_error_of_the_surrogates_own_values_is_part_of_the_error(data, seed)
 def test_a_good_surrogate_makes_the_error_smaller_than_walks_alone_do(data, seed):
     X, background, y, _ = data
     v = game(number, "squared error", X, y, background)
-    alone = estimate(v, PairedWalks(), stop=[lambda now: now.draws >= THREE_STAGES], seed=seed)
     helped = walked(v, seed, Imitator())
+    alone = estimate(v, PairedWalks(), stop=[lambda now: now.model_rows >= helped.model_rows], seed=seed)
     assert helped.model_rows <= alone.model_rows
     assert helped.std_error.max() < alone.std_error.max() / 2
 

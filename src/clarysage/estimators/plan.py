@@ -10,7 +10,7 @@ from clarysage.coalitions import permutations
 from clarysage.estimators.comparisons import Comparisons
 from clarysage.estimators.draws import draw_examples
 from clarysage.estimators.pairs import rows_of_pair, walk_pairs
-from clarysage.estimators.tour import Tour, care
+from clarysage.estimators.tour import Tour, care_needed
 from clarysage.protocols import Game, ShortWalks
 
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
@@ -56,14 +56,14 @@ class Plan:
 
 def planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
     """A plan for a run of so many model rows."""
-    p, short = game.n_players, game.short
+    p, short, care = game.n_players, game.short, care_needed(game)
     if short is None or p == 1:
-        return Plan(Tour.of(game, rng), Comparisons(game.weights, np.ones(p, dtype=bool), skip=True))
+        return Plan(Tour.of(game, care, rng), Comparisons(care, np.ones(p, dtype=bool), skip=True))
     skip, spent = short.repeats()
     spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, short))
     active, more = _active(game, short, skip, spare, rng)
-    comparisons = Comparisons(care(game), active, skip)
-    plan = Plan(Tour.of(game, rng), comparisons, rows=spent + more)
+    comparisons = Comparisons(care, active, skip)
+    plan = Plan(Tour.of(game, care, rng), comparisons, rows=spent + more)
     if short.is_unbiased:
         return plan
     share, more = _compared(game, comparisons, spare, rng)

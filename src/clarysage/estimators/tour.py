@@ -46,7 +46,7 @@ class Tour:
     stratum: np.ndarray
 
     @classmethod
-    def of(cls, game: Game, rng: np.random.Generator) -> Tour:
+    def of(cls, game: Game, care: np.ndarray, rng: np.random.Generator) -> Tour:
         empty, full = game.ends
         totals = game.weights * (full - empty)[:, 0]
         there = np.flatnonzero(game.weights > 0)
@@ -63,7 +63,7 @@ class Tour:
         width = empty.shape[1] * game.n_players
         together = max(1, -(-len(ranked) * width // NUMBERS_KEPT))
         if together == 1:  # or a cell's mean would be that of the examples that need care
-            passes.append(_more_visits(care(game)[ranked], rng))
+            passes.append(_more_visits(care[ranked], rng))
         cell, size, of_cell = _cells(stratum, together)
         place = np.full(len(game.weights), -1)
         place[ranked] = cell
@@ -105,7 +105,7 @@ def _more_visits(care: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(rng.permutation(np.repeat(np.arange(len(care)), visits - 2)))
 
 
-def care(game: Game) -> np.ndarray:
+def care_needed(game: Game) -> np.ndarray:
     """How much attention each example deserves, (N,), adding up to one: its weight, and more where losses are large.
 
     What an example contributes varies from walk to walk about as its losses do, without features and with all of them;
