@@ -83,7 +83,7 @@ def main() -> int:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, nargs=2, default=[2000, 1000], help="at fixed work, at its own stop")
+    parser.add_argument("--runs", type=int, nargs=2, default=[1000, 500], help="at fixed work, at its own stop")
     parser.add_argument("--methods", type=names_of(SAMPLING), default=SAMPLING)
     parser.add_argument("--problems", type=names_of(list(PROBLEMS)), default=list(PROBLEMS))
     parser.add_argument("--seed", type=int, default=0)

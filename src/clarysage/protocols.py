@@ -141,6 +141,11 @@ class ShortWalks(Protocol):
         """Whether payoffs are right on average."""
         ...
 
+    @property
+    def errs_with_loss(self) -> bool:
+        """Whether payoffs are off most where losses are large."""
+        ...
+
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool,
         keep: bool = False,

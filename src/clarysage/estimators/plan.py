@@ -16,7 +16,7 @@ from clarysage.protocols import Game, ShortWalks
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
 WALKS = 128  # with one background row, to see which players matter
 PAIRS_OF_PAIRS, COMPARISONS = 8, 8  # to see how far they scatter
-FIRST_COMPARISONS = 32
+FIRST_COMPARISONS = 16
 UNTRIED, FEWEST, MOST = 1 / 8, 1 / 20, 1.0  # model rows of comparisons for each row of walks
 
 
@@ -58,11 +58,11 @@ def planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
     """A plan for a run of so many model rows."""
     p, short, care = game.n_players, game.short, care_needed(game)
     if short is None or p == 1:
-        return Plan(Tour.of(game, care, rng), Comparisons(care, np.ones(p, dtype=bool), skip=True))
+        return Plan(Tour.of(game, care, rng), Comparisons(game.weights, np.ones(p, dtype=bool), skip=True))
     skip, spent = short.repeats()
     spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, short))
     active, more = _active(game, short, skip, spare, rng)
-    comparisons = Comparisons(care, active, skip)
+    comparisons = Comparisons(care if short.errs_with_loss else game.weights, active, skip)
     plan = Plan(Tour.of(game, care, rng), comparisons, rows=spent + more)
     if short.is_unbiased:
         return plan

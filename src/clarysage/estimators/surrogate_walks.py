@@ -11,7 +11,7 @@ from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.tour import Tour
+from clarysage.estimators.tour import Tour, care_needed
 from clarysage.inference.sums import Estimated, added
 from clarysage.protocols import Game
 
@@ -147,7 +147,7 @@ class SurrogateWalks:
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         theirs, left = game.imitated(regressor, asked, plan.active)
-        tour = Tour.of(left, plan.comparisons.chances, rng)  # a surrogate may be right at the ends alone
+        tour = Tour.of(left, care_needed(game), rng)  # a surrogate may be right at the ends alone
         pairs = _next_size(last.pairs, tour, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))

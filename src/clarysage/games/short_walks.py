@@ -77,6 +77,11 @@ class ShortWalks:
         is_simple = self.draws.ranked is None
         return self.draws.takes_all or (is_simple and all(few_form(loss).is_unbiased for loss in self.losses))
 
+    @property
+    def errs_with_loss(self) -> bool:
+        """Whether payoffs are off most where losses are large."""
+        return all(few_form(loss).errs_with_loss for loss in self.losses)
+
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True, keep: bool = False,

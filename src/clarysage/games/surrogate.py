@@ -145,6 +145,10 @@ class RemainderWalks:
     def is_unbiased(self) -> bool:
         return self.one.is_unbiased
 
+    @property
+    def errs_with_loss(self) -> bool:
+        return self.one.errs_with_loss
+
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True, keep: bool = False,

@@ -35,6 +35,11 @@ class FewForm(Protocol):
         ...
 
     @property
+    def errs_with_loss(self) -> bool:
+        """Whether the estimate is off most where losses are large."""
+        ...
+
+    @property
     def rows(self) -> int:
         """How many rows to draw."""
         ...
@@ -53,6 +58,7 @@ class Plain:
 
     is_adjusted: bool = False
     is_unbiased: bool = False
+    errs_with_loss: bool = False
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -73,6 +79,7 @@ class Square:
 
     of_two: bool = False
     is_unbiased: bool = True
+    errs_with_loss: bool = False
     rows: int = 4
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -96,6 +103,7 @@ class Logarithm:
 
     least: float = 0.5
     is_unbiased: bool = False
+    errs_with_loss: bool = True
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:

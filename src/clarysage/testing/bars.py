@@ -12,11 +12,11 @@ from clarysage.testing.calibration import Calibration
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars for a number of runs at which sampling error is small beside their width; 2000 or so.
+    """Bars for a number of runs at which sampling error is small beside their width; 1000 or more.
 
     ``allowance`` standard errors of the measured number widen each bar, where fewer runs are to be judged: an
     estimator that keeps its word then fails about as often as a normal number is so far out. Bias and the standard
-    deviations of single players always have an allowance of ``NOISE``, since their bars are near what 2000 runs can
+    deviations of single players always have an allowance of ``NOISE``, since their bars are near what 1000 runs can
     tell.
 
     Parameters

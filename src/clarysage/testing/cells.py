@@ -54,9 +54,9 @@ def _surrogate_walks() -> SurrogateWalks:
 TRIALS = {
     "permutation": Trial(METHODS["permutation"], looks=40, by_table=True),
     "kernel": Trial(METHODS["kernel"], looks=40, by_table=True),
-    # a stage of two passes, after stages of 16, 16 and 40 pairs
+    # a stage of a whole tour, after stages of 16 pairs and of a pass
     "surrogate walks": Trial(
-        _surrogate_walks, looks=3.8, every_loss=False, shares=(0.5, 0.1), sizes={"examples": 40, "background": 40}
+        _surrogate_walks, looks=3.8, every_loss=False, shares=(1.0, 0.25), sizes={"examples": 20, "background": 24}
     ),
 }
 
