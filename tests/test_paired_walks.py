@@ -273,6 +273,8 @@ def test_values_sum_to_the_total_after_whole_passes(name, seed):
     found = walked(v, 2 * passes, seed)
     assert found.draws == 2 * passes
     assert np.allclose(found.values.sum(axis=1), total, rtol=0, atol=1e-9)
+    if not v.short or v.short.is_unbiased:  # comparisons have an error of their own
+        assert np.allclose(found.covariance.sum(axis=(1, 2)), 0, rtol=0, atol=1e-9 * np.trace(found.covariance[0]))
 
 
 class Counting:
@@ -493,6 +495,32 @@ def test_a_tour_comes_to_every_example_of_positive_weight_twice_and_then_where_c
         assert np.array_equal(tour.examples(len(tour.order), 3), tour.examples(0, 3))
 
 
+@pytest.mark.parametrize("tours", [None, 1, 2, 5])
+def test_covariances_are_right_where_examples_are_visited_unequally(tours, seed):
+    """Players vary together on examples with large losses, and against each other on the rest."""
+    n, rng = 40, np.random.default_rng(seed)
+    totals = np.where(np.arange(n) < 5, 20.0, 1.0)
+    signs = np.where(totals > 1, 1.0, -1.0)  # of the correlation within an example
+    tour = tour_of(game_of(totals), rng)
+    assert tour.visits[:5].min() > 3 * tour.visits[5:].max()
+    visits, draws = (tour.visits, tours * len(tour.order)) if tours else (np.full(n, 2), 2 * n)
+    found = []
+    for _ in range(400):
+        common, own = rng.normal(size=(draws, 1)), rng.normal(size=(draws, 2))
+        at = tour.examples(0, draws)
+        shown = (2 * np.where(np.arange(2) > 0, signs[at][:, None], 1.0) * common + own) * np.sqrt(totals[at])[:, None]
+        chunks = [slice(start, start + 20) for start in range(0, draws, 20)]
+        first, *rest = (Visits.of(tour.cell[at[part]], shown[part, None, :], tour.worth(part.start)) for part in chunks)
+        all_visits = first.spread(n)
+        for part in rest:
+            all_visits.add(part)
+        covariance = estimated_sum(all_visits, tour.size, tour.stratum).covariance[0]
+        found.append(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+    of_one = totals / visits
+    truth = 0.8 * (signs * of_one).sum() / of_one.sum()
+    assert abs(np.mean(found) - truth) <= 6 * np.std(found) / np.sqrt(len(found)) + 0.02  # of a ratio of estimates
+
+
 def test_care_goes_with_weight_and_with_losses_at_both_ends(seed):
     rng = np.random.default_rng(seed)
     weights, (empty, full) = rng.dirichlet(np.ones(50)), -rng.exponential(size=(2, 50, 2))
@@ -538,7 +566,7 @@ def sums(totals: np.ndarray, values: np.ndarray, prefix: int, runs: int, noise: 
         tour = tour_of(game, rng)
         at = tour.examples(0, prefix)
         shown = values[at] + noise * rng.normal(size=(prefix, values.shape[1]))
-        visits = Visits.of(tour.cell[at], shown[:, :, None]).spread(len(tour.size))  # c losses of one player
+        visits = Visits.of(tour.cell[at], shown[:, :, None], tour.worth(0)).spread(len(tour.size))  # c losses
         result = estimated_sum(visits, tour.size, tour.stratum)
         found.append(result.values[:, 0])
         variances.append(result.variance[:, 0])

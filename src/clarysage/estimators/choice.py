@@ -46,7 +46,7 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
 
 
 def _expected(game: Game, stop: Sequence[Any]) -> float:
-    """Model rows that paired walks are expected to take: so many pairs, and two passes over the examples."""
+    """Model rows that paired walks are expected to take: so many pairs, or two passes over the examples."""
     tolerance = next((rule.tolerance for rule in stop if isinstance(rule, Converged)), Converged().tolerance)
     pairs = TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2
     return max(pairs, 2 * int((game.weights > 0).sum())) * rows_of_pair(game)

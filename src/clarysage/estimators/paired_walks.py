@@ -48,7 +48,8 @@ class PairedWalks:
     Four ideas, none of which changes what is estimated, the Shapley values of Eq. 6 for the given examples and
     background:
 
-    - Every example is visited equally often, in passes, so that differences between examples are no error.
+    - Every example is visited, in passes, so that differences between examples are no error; more often where its
+      losses are large, so that the sum is known best.
     - The two walks of a pair err in opposite directions. For an additive model and squared error
       Delta_i(S) = h_i (2 (y - c) - h_i - 2 sum_{j in S} h_j), and i's predecessors in the two orders are together all
       other players: the mean of the pair does not depend on the order at all.
@@ -78,8 +79,9 @@ class PairedWalks:
         return max(1, ROWS_PER_CHUNK // 2 // max(1, rows_of_pair(game)))
 
     def pause(self, game: Game, made: int) -> int:
-        """A quarter more; the end of the first tour is not walked past, where errors fall to those within examples."""
-        ends = [end for end in (self.tour.length, len(self.tour.order)) if end > max(made, FEWEST_DRAWS)]
+        """A quarter more; ends of the first passes are not walked past, where errors fall to those within examples."""
+        tour, least = self.tour, max(made, FEWEST_DRAWS)
+        ends = [end for end in (tour.draws_to_see_all, 2 * tour.length, len(tour.order)) if end > least]
         return min([max(FEWEST_DRAWS, made + made // 4), *ends])
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
@@ -95,7 +97,8 @@ class PairedWalks:
         examples = plan.tour.examples(first, draws)
         orders = permutations(draws, game.n_players, rng)
         pairs = walk_pairs(game, examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep)
-        visits = Visits.of(plan.tour.cell[examples], game.weights[examples][:, None, None] * pairs.found)
+        values = game.weights[examples][:, None, None] * pairs.found
+        visits = Visits.of(plan.tour.cell[examples], values, plan.tour.worth(first))
         count = plan.compared(first + draws) - plan.compared(first)
         found, rows = plan.comparisons.draw(game, count, rng) if count else (None, 0)
         return Walked(
@@ -130,8 +133,7 @@ class PairedWalks:
         found = estimated_sum(visits, self.tour.size, self.tour.stratum)
         if not self.known().per_draw:
             return found
-        if state.comparisons is None:  # none was made yet, so nothing is known of the bias
-            return Estimated(found.values, np.full_like(found.covariance, np.inf), found.dof)
+        assert state.comparisons is not None, "the first draws have comparisons"
         moves = self.known().active | (visits.mean != 0).any(axis=(0, 1))
         return added([found, correction(state.comparisons, moves)], [1.0, 1.0])
 

@@ -16,7 +16,7 @@ from clarysage.protocols import Game, ShortWalks
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
 WALKS = 128  # with one background row, to see which players matter
 PAIRS_OF_PAIRS, COMPARISONS = 8, 8  # to see how far they scatter
-FIRST_COMPARISONS = 16
+FIRST_COMPARISONS = 16  # so that there is an error to tell from them
 UNTRIED, FEWEST, MOST = 1 / 8, 1 / 20, 1.0  # model rows of comparisons for each row of walks
 
 

@@ -73,15 +73,30 @@ class Tour:
         """Examples of visits ``first`` to ``first + draws``."""
         return np.asarray(self.order[(first + np.arange(draws)) % len(self.order)])
 
+    @cached_property
+    def visits(self) -> np.ndarray:
+        """Visits to each cell in a tour, (C,)."""
+        return np.bincount(self.cell[self.order], minlength=len(self.size))
+
+    def worth(self, first: int) -> np.ndarray:
+        """What deviations within cells count for covariances, for visits from the given one on: (2, C).
+
+        While there are two passes, all alike. With v visits to a cell of N examples a tour, N^2 s^2 / v is to be had of
+        each, up to a common factor: the first tour has v - 1 deviations in it, each later one v.
+        """
+        v = self.visits
+        later = 2 * self.size**2 / (v * (v - 1.0 if first < len(self.order) else v))
+        return np.stack([np.full(len(v), float(first < 2 * self.length)), later])
+
     def passes(self, draws: int) -> int:
         """How often so many visits come to every example: 0, 1, or 2 for more."""
         return 2 if draws >= 2 * self.length else int(draws >= self.draws_to_see_all)
 
     @cached_property
     def draws_to_see_all(self) -> int:
-        last = np.zeros(len(self.cell), dtype=np.intp)
-        last[self.order[::-1]] = np.arange(len(self.order))[::-1]  # first visit of each
-        return int(last.max()) + 1
+        first_visit = np.zeros(len(self.cell), dtype=np.intp)
+        first_visit[self.order[::-1]] = np.arange(len(self.order))[::-1]
+        return int(first_visit.max()) + 1
 
 
 def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

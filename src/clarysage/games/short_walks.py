@@ -18,6 +18,7 @@ from clarysage.removal.steps import Steps
 
 ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
 ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together
+CELLS_COMPARED = 4_000_000  # of hybrid rows, at once
 SPARING = 2  # few rows are drawn of a background more than this many times as large
 
 
@@ -100,15 +101,28 @@ class ShortWalks:
         skip: bool = True,
     ) -> Compared:  # fmt: skip
         """Payoffs of coalitions (n, p), one an example, with all rows and by draws of few that share them out."""
-        m = len(self.draws.mass)
-        arrivals = np.where(coalitions[:, self.players.owner], 1, 2)  # S comes at once, and then the rest
-        z = self._steps(examples, arrivals, np.broadcast_to(np.arange(m), (len(examples), m)), skip)
-        arrived = (coalitions & active).sum(axis=1, keepdims=True)
-        few = [
-            self._estimated(examples, arrived, picks, np.take_along_axis(z.outputs, picks[:, :, None, None], 1), active)
-            for picks in np.moveaxis(self.draws.partition(self.kinds[examples], rng), 1, 0)
+        at_once = max(1, CELLS_COMPARED // self.restricted.background.size)
+        parts = [
+            self._compared(examples[start : start + at_once], coalitions[start : start + at_once], active, rng, skip)
+            for start in range(0, len(examples), at_once)
         ]
-        return Compared(self._exactly(examples, z.outputs)[:, 0], np.mean(few, axis=0)[:, 0], z.rows)
+        exact, few = (np.concatenate(found) for found in zip(*((one.exact, one.few) for one in parts), strict=True))
+        return Compared(exact, few, sum(one.rows for one in parts))
+
+    def _compared(
+        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, skip: bool
+    ) -> Compared:
+        n, m = len(examples), len(self.draws.mass)
+        arrivals = np.where(coalitions[:, self.players.owner], 1, 2)  # S comes at once, and then the rest
+        found = self._steps(examples, arrivals, np.broadcast_to(np.arange(m), (n, m)), skip)
+        picks = self.draws.partition(self.kinds[examples], rng)  # (n, g, q)
+        groups = picks.shape[1]
+        z = found.outputs[np.arange(n)[:, None, None], picks].reshape(n * groups, -1, *found.outputs.shape[2:])
+        arrived = np.repeat((coalitions & active).sum(axis=1), groups)[:, None]
+        few = self._estimated(np.repeat(examples, groups), arrived, picks.reshape(n * groups, -1), z, active)
+        return Compared(
+            self._exactly(examples, found.outputs)[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows
+        )
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""

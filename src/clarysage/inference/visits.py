@@ -18,25 +18,30 @@ TOP = 0  # the stratum of examples that are all visited next
 class Visits:
     """Of each visited cell its number, count of visits, mean (L, p) and sum of squared deviations (L, p).
 
-    ``together`` (L, p, p) is the scatter within cells, added up over them; None where there are very many players.
+    ``together`` (2, L, p, p) is the scatter within cells, added up over them in two ways, with weights ``worth``
+    (2, C): as is fair while no cell has had more than two visits, and after that; None where there are very many
+    players.
     """
 
     cell: np.ndarray
     count: np.ndarray
     mean: np.ndarray
     squares: np.ndarray
+    worth: np.ndarray
     together: np.ndarray | None
 
     @classmethod
-    def of(cls, cells: np.ndarray, values: np.ndarray) -> Visits:
-        """Visits to cells (n,) that found values (n, L, p)."""
+    def of(cls, cells: np.ndarray, values: np.ndarray, worth: np.ndarray) -> Visits:
+        """Visits to cells (n,) that found values (n, L, p); worth is that of every cell there is, (2, C)."""
         order = np.argsort(cells, kind="stable")
         cell, starts, count = np.unique(cells[order], return_index=True, return_counts=True)
         found = values[order]
         mean = np.add.reduceat(found, starts, axis=0) / count[:, None, None]
         off = found - np.repeat(mean, count, axis=0)
         squares = np.add.reduceat(off**2, starts, axis=0)
-        return cls(cell, count, mean, squares, _scatter(off) if values.shape[2] <= FULL_COVARIANCE else None)
+        is_kept = values.shape[2] <= FULL_COVARIANCE
+        together = _weighted(off, worth[:, cells[order]]) if is_kept else None
+        return cls(cell, count, mean, squares, worth[:, cell], together)
 
     def spread(self, cells: int) -> Visits:
         """The same with a place for each of so many cells."""
@@ -44,7 +49,9 @@ class Visits:
         mean, squares = (np.zeros((cells, *self.mean.shape[1:])) for _ in range(2))
         count[self.cell], mean[self.cell], squares[self.cell] = self.count, self.mean, self.squares
         together = None if self.together is None else self.together.copy()
-        return Visits(np.arange(cells), count, mean, squares, together)
+        worth = np.zeros((2, cells))
+        worth[:, self.cell] = self.worth
+        return Visits(np.arange(cells), count, mean, squares, worth, together)
 
     def add(self, other: Visits) -> None:
         """Takes in other visits, in place; only where there is a place for each cell."""
@@ -57,7 +64,7 @@ class Visits:
         self.squares[at] += other.squares + shift**2 * pull
         self.count[at] = after
         if self.together is not None and other.together is not None:
-            np.add(self.together, other.together + _scatter(shift * np.sqrt(pull)), out=self.together)
+            np.add(self.together, other.together + _weighted(shift * np.sqrt(pull), other.worth), out=self.together)
 
 
 def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Estimated:
@@ -73,7 +80,7 @@ def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Esti
     """
     shape = visits.mean.shape[1:]
     values, variance, doubt = (np.zeros(shape) for _ in range(3))
-    together = None if visits.together is None else visits.together.copy()
+    together = None if visits.together is None else visits.together[int(visits.count.max() > 2)].copy()
     for cells in _pools(visits.count, stratum):
         n, N, mean, squares = visits.count[cells], size[cells], visits.mean[cells], visits.squares[cells]
         if (n >= 2).all():
@@ -108,6 +115,11 @@ def _pools(count: np.ndarray, stratum: np.ndarray) -> list[slice]:
     everything = [slice(0, len(stratum))]
     choices = (strata, top_and_rest) if count.sum() > FAIR_START else ()
     return next((pools for pools in choices if all(count[part].sum() >= 2 for part in pools)), everything)
+
+
+def _weighted(off: np.ndarray, worth: np.ndarray) -> np.ndarray:
+    """Sums of products of deviations (n, L, p) in two weightings (2, n): (2, L, p, p)."""
+    return np.stack([_scatter(off * np.sqrt(weights)[:, None, None]) for weights in worth])
 
 
 def _scatter(off: np.ndarray) -> np.ndarray:
