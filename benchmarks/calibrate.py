@@ -5,7 +5,7 @@
 
 Each line is a method on a problem with a loss: at fixed work, and where the method stops by itself. A line that misses
 a bar says which; the exit code is then 1. ``--write`` keeps the table in docs/calibration.md, the numbers in
-docs/calibration.json.
+docs/calibration.json; with ``--methods``, lines of other methods stay as they are.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=-1, help="processes")
     parser.add_argument("--write", action="store_true", help="keep table and numbers in docs/")
     options = parser.parse_args()
-    if options.write and (options.methods != SAMPLING or options.problems != list(PROBLEMS)):
-        parser.error("--write keeps whole tables: leave out --methods and --problems")
+    if options.write and options.problems != list(PROBLEMS):
+        parser.error("--write keeps whole methods: leave out --problems")
     return options
 
 
@@ -168,23 +168,32 @@ def line(entries: Any) -> str:
 
 
 def write(found: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    """Keeps the numbers, and the table between the marks of the page."""
-    text = json.dumps(found, sort_keys=True)
-    head = {
+    """Keeps the numbers, and the table between the marks of the page; those of methods not tried stay as they are."""
+    kept = json.loads(DATA.read_text()) if DATA.exists() else {"made": {}, "cells": []}
+    how = {
         "command": " ".join(["python", "benchmarks/calibrate.py", *sys.argv[1:]]),
         "commit": commit(),
         "clarysage": clarysage.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "seed": options.seed,
-        "sha256 of cells": hashlib.sha256(text.encode()).hexdigest(),
     }
-    DATA.write_text(json.dumps({**head, "bars": vars(Bars()), "cells": found}, indent=1) + "\n")
-    table = "\n".join([line(COLUMNS), line(["---"] * len(COLUMNS)), *map(row, found)])
-    made = f"Made by `{head['command']}` at commit {head['commit']}; sha256 {head['sha256 of cells'][:16]}."
+    made = {method: how if method in options.methods else kept["made"].get(method) for method in SAMPLING}
+    made = {method: said for method, said in made.items() if said}
+    cells = [
+        cell for method in SAMPLING for cell in (found if method in options.methods else kept["cells"])
+        if cell["method"] == method
+    ]  # fmt: skip
+    digest = hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
+    DATA.write_text(
+        json.dumps({"made": made, "sha256 of cells": digest, "bars": vars(Bars()), "cells": cells}, indent=1) + "\n"
+    )
+    said = [f"{method}: made by `{how['command']}` at commit {how['commit']}." for method, how in made.items()]
+    table = "\n".join([line(COLUMNS), line(["---"] * len(COLUMNS)), *map(row, cells)])
+    text = "\n\n".join(["  \n".join(said), f"sha256 of the numbers: {digest[:16]}.", table])
     page = re.sub(
         r"(<!-- table -->\n).*(<!-- end -->)",
-        lambda marks: f"{marks[1]}\n{made}\n\n{table}\n\n{marks[2]}",
+        lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}",
         PAGE.read_text(),
         flags=re.DOTALL,
     )

@@ -145,7 +145,9 @@ def test_the_table_that_is_kept_says_how_it_was_made():
     numbers, page = kept(), (ROOT / "docs" / "calibration.md").read_text()
     digest = hashlib.sha256(json.dumps(numbers["cells"], sort_keys=True).encode()).hexdigest()
     assert numbers["sha256 of cells"] == digest
-    assert re.fullmatch(r"[0-9a-f]{40}", numbers["commit"])
-    assert numbers["command"] in page
-    assert numbers["commit"] in page
     assert digest[:16] in page
+    assert set(numbers["made"]) == {cell["method"] for cell in numbers["cells"]}
+    for how in numbers["made"].values():
+        assert re.fullmatch(r"[0-9a-f]{40}", how["commit"])
+        assert how["command"] in page
+        assert how["commit"] in page

@@ -56,7 +56,7 @@ TRIALS = {
     "kernel": Trial(METHODS["kernel"], looks=40, by_table=True),
     # a stage of a whole tour, after stages of 16 pairs and of a pass
     "surrogate walks": Trial(
-        _surrogate_walks, looks=3.8, every_loss=False, shares=(1.0, 0.25), sizes={"examples": 20, "background": 24}
+        _surrogate_walks, looks=3.8, every_loss=False, shares=(1.0, 0.1), sizes={"examples": 40, "background": 24}
     ),
 }
 
