@@ -159,9 +159,7 @@ class ShortWalks(Protocol):
         """Payoffs of coalitions (n, p), one an example, with all rows and with few."""
         ...
 
-    def moves(
-        self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator, *, skip: bool
-    ) -> tuple[np.ndarray, int]:
+    def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Players (p,) that change a prediction on some of the walks, and model rows."""
         ...
 

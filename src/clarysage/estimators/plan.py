@@ -81,7 +81,7 @@ def _active(game: Game, short: ShortWalks, skip: bool, rows: float, rng: np.rand
     walks = int(min(WALKS, rows // (p - 1)))
     if not skip or walks == 0 or short.takes_all:
         return np.ones(p, dtype=bool), 0
-    return short.moves(draw_examples(game, walks, rng), permutations(walks, p, rng), rng, skip=skip)
+    return short.moves(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
 
 
 def _compared(game: Game, comparisons: Comparisons, rows: float, rng: np.random.Generator) -> tuple[float, int]:

@@ -130,13 +130,11 @@ class ShortWalks:
         first, again = self.outputs[: len(rows)], self.restricted.full(rows)
         return bool((np.abs(again - first) <= ROUNDING * np.abs(first).max()).all()), len(rows)
 
-    def moves(
-        self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator, *, skip: bool = True
-    ) -> tuple[np.ndarray, int]:
+    def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Players (p,) that change a prediction on some of the walks, each with one background row; and model rows."""
         n, p = orders.shape
         picks = rng.integers(len(self.draws.mass), size=(n, 1))
-        found = self._steps(examples, self.players.arrivals(orders), picks, skip)
+        found = self._steps(examples, self.players.arrivals(orders), picks, skip=True)
         start, end = self.restricted.alone[picks][:, :, None, :], self.outputs[examples][:, None, None, :]
         is_change = (np.diff(found.outputs, axis=2, prepend=start, append=end) != 0).any(axis=(1, 3))  # (n, p)
         return np.bincount(orders[is_change], minlength=p) > 0, found.rows
