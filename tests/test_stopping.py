@@ -9,6 +9,8 @@ import pytest
 
 import clarysage as cs
 from clarysage import StopReason
+from clarysage.estimators.draws import ROWS_PER_CHUNK
+from clarysage.estimators.loop import ROWS_BY_THE_CLOCK
 
 
 def f(Z):
@@ -79,6 +81,16 @@ def test_an_estimate_is_never_handed_out_without_a_standard_error(seed):
     assert found.stopped is StopReason.DEADLINE
     assert found.draws >= 2
     assert np.isfinite(found.std_error).all()
+
+
+def test_preparations_are_short_where_there_is_a_deadline(seed):
+    rng = np.random.default_rng(seed)
+    X, background = rng.normal(size=(50, 784)), rng.normal(size=(128, 784))
+    y = rng.integers(2, size=50)
+    options = {"background": background, "tolerance": 1e-9, "rng": seed}
+    found = cs.sage(lambda Z: 1 / (1 + np.exp(-Z[:, :9].sum(axis=1))), X, y, deadline=1e-6, **options)
+    assert found.stopped is StopReason.DEADLINE
+    assert found.model_rows < 2 * ROWS_BY_THE_CLOCK / 16 + 3 * ROWS_PER_CHUNK  # preparations, and about a chunk
 
 
 @pytest.mark.parametrize("method", ["paired walks", "permutation"])

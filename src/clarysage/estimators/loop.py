@@ -19,6 +19,7 @@ from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
+ROWS_BY_THE_CLOCK = 2**18  # model rows that preparations count on where there is a deadline, which they do not see
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def estimate(
     reason: StopReason | None = None
     try:
         while reason is None:
-            ready = estimator.prepared(game, limits.rows - spent, stream(seed, PILOT, number), state)
+            ready = estimator.prepared(game, limits.rows_to_plan - spent, stream(seed, PILOT, number), state)
             if work is None or ready is not estimator:  # a new function would be sent to the workers anew
                 estimator, work = ready, Work(ready, game, seed)
             chunks = limits.round(game, estimator, made, number, spent)
@@ -142,6 +143,11 @@ class Limits:
     def is_finite(self) -> bool:
         """Whether there is an end to the draws, after which nothing is left to be uncertain of."""
         return self.draws < float("inf")
+
+    @property
+    def rows_to_plan(self) -> float:
+        """Model rows that preparations may reckon with."""
+        return min(self.rows, ROWS_BY_THE_CLOCK) if self.seconds < float("inf") else self.rows
 
     def round(self, game: Game, estimator: Estimator[Any], made: int, number: int, spent: int) -> list[Chunk]:
         """Chunks up to the next look at the estimate, as far as the limits allow; none where they are reached."""
