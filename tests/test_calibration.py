@@ -130,7 +130,6 @@ def kept():
     return json.loads((ROOT / "docs" / "calibration.json").read_text())  # made by make calibrate
 
 
-@pytest.mark.slow
 def test_the_table_that_is_kept_has_every_method_on_every_problem_and_no_failure():
     cells = kept()["cells"]
     assert {(cell["method"], cell["problem"], cell["loss"]) for cell in cells} == {
@@ -140,7 +139,6 @@ def test_the_table_that_is_kept_has_every_method_on_every_problem_and_no_failure
     assert min(cell["fixed work"]["runs"] for cell in cells) >= 1000
 
 
-@pytest.mark.slow
 def test_the_table_that_is_kept_says_how_it_was_made():
     numbers, page = kept(), (ROOT / "docs" / "calibration.md").read_text()
     digest = hashlib.sha256(json.dumps(numbers["cells"], sort_keys=True).encode()).hexdigest()
