@@ -46,6 +46,19 @@ def shapley_values(v: np.ndarray) -> np.ndarray:
     return values
 
 
+def value_shares(coalition: np.ndarray) -> np.ndarray:
+    """What the payoff of a coalition (p,) counts for each player's Shapley value, (p,): Eq. 6, with its differences
+    taken apart.
+
+    Examples
+    --------
+    >>> value_shares(np.array([True, False]))
+    array([ 0.5, -0.5])
+    """
+    weights, size = shapley_weights(len(coalition)), int(coalition.sum())
+    return np.asarray(np.where(coalition, weights[size - 1], -weights[min(size, len(weights) - 1)]))
+
+
 def kernel_sizes(p: int) -> np.ndarray:
     """Probability of a size s = 1, ..., p - 1 under the Shapley kernel of Eq. 8, summed over subsets of that size."""
     sizes = np.arange(1, p)

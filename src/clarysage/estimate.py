@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
@@ -32,6 +32,15 @@ class StopReason(Enum):
 
 
 @dataclass(frozen=True)
+class Target:
+    """Values (L, p) of a population that the data stand for, their standard errors and degrees of freedom."""
+
+    values: np.ndarray
+    std_error: np.ndarray
+    dof: np.ndarray
+
+
+@dataclass(frozen=True)
 class Estimate:
     """Estimated values of p players for each of L losses.
 
@@ -46,6 +55,9 @@ class Estimate:
     draws_to_see_all : about how many draws it takes until every example has come up
     clipped : payoffs that a loss had to bound (a probability of zero for the true class)
     scale : (L,) size of the loss with no features, to tell what is negligible
+    targets : what the values say of the population of "rows", and of the "population" of rows and background; at the
+        end of a run, and where that is known
+    tails : (L, p) the share of the variance over examples that one in a hundred of them carry; where it is known
     """
 
     values: np.ndarray
@@ -60,6 +72,8 @@ class Estimate:
     scale: np.ndarray
     stopped: StopReason | None = None
     remark: str = ""
+    targets: dict[str, Target] = field(default_factory=dict)
+    tails: np.ndarray | None = None
 
     @property
     def std_error(self) -> np.ndarray:

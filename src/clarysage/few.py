@@ -22,3 +22,8 @@ class Few:
     plain: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
+
+    @classmethod
+    def exactly(cls, mean: np.ndarray) -> Few:
+        """Means that are known."""
+        return cls(mean, mean, np.zeros_like(mean))

@@ -102,12 +102,33 @@ class Removal(Protocol):
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """What payoffs at s steps would be beyond the given background.
+
+    Attributes
+    ----------
+    gain : (n, s, L) to be added to payoffs for those of an endless background from which the given one was drawn, and
+        of which an example is no row itself
+    rows : (n, q) background rows ...
+    influence : (n, q, s, L) ... and the change of payoffs when weight moves to them, per share of the weight
+    """
+
+    gain: np.ndarray
+    rows: np.ndarray
+    influence: np.ndarray
+
+
+@dataclass(frozen=True)
 class Walks:
-    """Payoffs at every prefix of walks, (n, p + 1, L), the model rows they cost, and, where wanted, those rows."""
+    """Payoffs at every prefix of walks, (n, p + 1, L), the model rows they cost, and, where wanted, more.
+
+    ``asked`` are those rows with the model's answers; ``beyond`` has as many steps as payoffs.
+    """
 
     payoffs: np.ndarray
     rows: int
     asked: tuple[np.ndarray, np.ndarray] | None = None
+    beyond: Beyond | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +144,8 @@ class ShortWalks(Protocol):
     """Walks of a game with few of the background rows behind its payoffs.
 
     ``active`` (p,) are the players known to matter; ``skip`` leaves out model rows whose predictions are known;
-    ``keep`` returns the rows that went to the model, with its answers.
+    ``keep`` returns the rows that went to the model, with its answers; ``beyond`` what payoffs would be beyond the
+    given background.
     """
 
     @property
@@ -134,6 +156,16 @@ class ShortWalks(Protocol):
     @property
     def takes_all(self) -> bool:
         """Whether these are all rows there are."""
+        ...
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Masses of the background rows, (m,), adding up to one."""
+        ...
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the background rows may be thought of as drawn from more."""
         ...
 
     @property
@@ -148,7 +180,7 @@ class ShortWalks(Protocol):
 
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool,
-        keep: bool = False,
+        keep: bool = False, beyond: bool = False,
     ) -> Walks:  # fmt: skip
         """Estimated payoffs at every prefix."""
         ...
@@ -161,6 +193,10 @@ class ShortWalks(Protocol):
 
     def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Players (p,) that change a prediction on some of the walks, and model rows."""
+        ...
+
+    def every_row(self, examples: np.ndarray, coalition: np.ndarray) -> tuple[np.ndarray, Beyond]:
+        """Payoffs (n, 1, L) of a coalition (p,) with all background rows, and what they would be beyond these."""
         ...
 
     def repeats(self) -> tuple[bool, int]:
@@ -195,6 +231,11 @@ class Game(Protocol):
     @property
     def short(self) -> ShortWalks | None:
         """Walks with few background rows, where the game has such."""
+        ...
+
+    @property
+    def own(self) -> np.ndarray | None:
+        """The background row that each example is, (N,), -1 for none; None where no example is one."""
         ...
 
     @property

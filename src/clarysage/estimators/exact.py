@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clarysage.coalitions import masks, shapley_values
+from clarysage.coalitions import masks, shapley_values, value_shares
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators.draws import ROWS_PER_CHUNK, by_quarters, scale
-from clarysage.protocols import Game
+from clarysage.inference.influences import Leaning
+from clarysage.inference.reach import Reach
+from clarysage.protocols import Beyond, Game
 
 EXAMPLES_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
 class Table:
-    """Mean payoffs of consecutive coalitions, (n, L)."""
+    """Mean payoffs of consecutive coalitions, (n, L), and what they add to values, taken apart.
+
+    Attributes
+    ----------
+    parts : (N, L, p) by examples of positive weight
+    leaning : by background rows; None where there is one alone, or the game does not know
+    """
 
     payoffs: np.ndarray
     clipped: int
+    parts: np.ndarray
+    leaning: Leaning | None
 
 
 @dataclass(frozen=True)
@@ -59,19 +69,33 @@ class Exact:
         return int(2**game.n_players)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
-        numbers = np.arange(first, first + draws)
-        payoffs, clipped = np.zeros((draws, game.ends[0].shape[1])), 0
+        p, losses = game.n_players, game.ends[0].shape[1]
         examples = np.flatnonzero(game.weights > 0)
-        for start in range(0, len(examples), EXAMPLES_AT_ONCE):
-            part = examples[start : start + EXAMPLES_AT_ONCE]
-            for place, coalition in enumerate(masks(numbers, game.n_players)):
-                shown = game.payoff(part, np.broadcast_to(coalition, (len(part), len(coalition))), rng)
-                payoffs[place] += game.weights[part] @ shown
-                clipped += int((shown <= game.floor).sum())
-        return Table(payoffs, clipped)
+        table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), losses, p)), _nothing(game))
+        for place, coalition in enumerate(masks(np.arange(first, first + draws), p)):
+            counts = value_shares(coalition)
+            for start in range(0, len(examples), EXAMPLES_AT_ONCE):
+                part = slice(start, start + EXAMPLES_AT_ONCE)
+                weights = game.weights[examples[part]]
+                shown, beyond = _shown(game, examples[part], coalition, rng)
+                table.payoffs[place] += weights @ shown
+                table.parts[part] += (weights[:, None] * shown)[:, :, None] * counts
+                table = replace(table, clipped=table.clipped + int((shown <= game.floor).sum()))
+                if table.leaning is not None and beyond is not None:
+                    _lean(table.leaning, weights, beyond, counts)
+        return table
 
     def merge(self, one: Table, other: Table) -> Table:
-        return Table(np.concatenate([one.payoffs, other.payoffs]), one.clipped + other.clipped)
+        both = None
+        if one.leaning is not None and other.leaning is not None:
+            both = one.leaning.plus(other.leaning)
+        payoffs = np.concatenate([one.payoffs, other.payoffs])
+        return Table(payoffs, one.clipped + other.clipped, one.parts + other.parts, both)
+
+    def reach(self, game: Game, state: Table) -> Reach:
+        """What the values rest on."""
+        none = np.zeros(state.parts.shape[1:])
+        return Reach(state.parts, none, none, len(state.parts) - 1.0, state.leaning)
 
     def read(self, game: Game, state: Table) -> Estimate:
         values = shapley_values(state.payoffs).T  # Eq. 6, (L, p)
@@ -82,3 +106,27 @@ class Exact:
             model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
             scale=scale(game),
         )  # fmt: skip
+
+
+def _shown(
+    game: Game, examples: np.ndarray, coalition: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, Beyond | None]:
+    """Payoffs (n, L) of a coalition, and what they would be beyond the background."""
+    if game.short is None or not game.short.is_sampled:
+        return game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng), None
+    payoffs, beyond = game.short.every_row(examples, coalition)
+    return payoffs[:, 0], beyond
+
+
+def _nothing(game: Game) -> Leaning | None:
+    if game.short is None or not game.short.is_sampled:
+        return None
+    shape = (game.ends[0].shape[1], game.n_players)
+    return Leaning(np.zeros((len(game.short.mass), *shape)), np.zeros(shape), np.zeros(shape))
+
+
+def _lean(leaning: Leaning, weights: np.ndarray, beyond: Beyond, counts: np.ndarray) -> None:
+    """Takes in what a coalition shows, in place."""
+    rows = np.tensordot(weights, beyond.influence[:, :, 0], axes=1) / beyond.rows.shape[1]  # (m, L)
+    leaning.rows[...] += rows[:, :, None] * counts
+    leaning.gain[...] += (weights @ beyond.gain[:, 0])[:, None] * counts

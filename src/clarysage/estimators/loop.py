@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason
+from clarysage.estimate import Estimate, StopReason, Target
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
+from clarysage.inference.reach import Sampled, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
@@ -98,9 +100,8 @@ def estimate(
         reason = StopReason.INTERRUPTED
     except Exception as error:
         if made >= FEWEST_FOR_AN_ERROR and not limits.is_finite:
-            error.estimate = replace(  # type: ignore[attr-defined]
-                estimator.read(game, state), stopped=StopReason.FAILED
-            )
+            found = _reaching(estimator, game, state)
+            error.estimate = replace(found, stopped=StopReason.FAILED)  # type: ignore[attr-defined]
         raise
     finally:
         observer.close()
@@ -111,7 +112,7 @@ def estimate(
             wanted="more time for exact enumeration",
             hint='method="paired walks"',
         )
-    return _finished(replace(estimator.read(game, state), stopped=reason), game)
+    return _finished(replace(_reaching(estimator, game, state), stopped=reason), game)
 
 
 class _DeadlineError(Exception):
@@ -183,6 +184,20 @@ def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
     if said is None or isinstance(said, StopReason):
         return said
     raise InputError("stop", got=f"{said!r} from a rule", wanted="a StopReason, True, False or None")
+
+
+def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
+    """The estimate, and what it says of the populations that examples and background were drawn from."""
+    found = estimator.read(game, state)
+    reach = estimator.reach(game, state) if hasattr(estimator, "reach") else None
+    if reach is None:
+        return found
+    there = game.weights > 0
+    mass = np.ones(1) if game.short is None else game.short.mass
+    sampled = Sampled(game.weights[there], mass, None if game.own is None else game.own[there])
+    about = targets(Estimated(found.values, found.covariance, found.dof), reach, sampled)
+    known = {name: Target(one.values, np.sqrt(one.variance), one.dof) for name, one in about.items()}
+    return replace(found, targets=known, tails=tails(reach, sampled))
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:

@@ -13,11 +13,13 @@ from clarysage.estimators.draws import ROWS_PER_CHUNK, scale
 from clarysage.estimators.pairs import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.plan import Plan, planned
 from clarysage.estimators.tour import Tour
+from clarysage.inference.influences import Influences, leaning
 from clarysage.inference.moments import Moments
+from clarysage.inference.reach import Reach
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.inference.sums import Estimated, added
-from clarysage.inference.visits import Visits, estimated_sum
-from clarysage.protocols import Game
+from clarysage.inference.visits import Visits, estimated_sum, parts_of
+from clarysage.protocols import Beyond, Game
 
 NUMBERS_REMEMBERED = 20_000_000  # cells of rows that went to the model
 VARYING = (
@@ -30,7 +32,8 @@ VARYING = (
 class Walked:
     """Visits to examples, comparisons of few background rows with all of them, clipped payoffs, model rows.
 
-    ``asked`` holds hybrid rows with the model's answers, where a plan keeps them.
+    ``asked`` holds hybrid rows with the model's answers, where a plan keeps them, ``influences`` those of background
+    rows, where it looks beyond them.
     """
 
     visits: Visits
@@ -39,6 +42,7 @@ class Walked:
     clipped: int
     rows: int
     asked: tuple[Asked, ...] = ()
+    influences: Influences | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,11 @@ class PairedWalks:
         plan = self.known()
         examples = plan.tour.examples(first, draws)
         orders = permutations(draws, game.n_players, rng)
-        pairs = walk_pairs(game, examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep)
+        is_even = plan.tour.is_even(first, draws)
+        pairs = walk_pairs(
+            game, examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep,
+            beyond=plan.reaches and bool(is_even.any()),
+        )  # fmt: skip
         values = game.weights[examples][:, None, None] * pairs.found
         visits = Visits.of(plan.tour.cell[examples], values, plan.tour.worth(first))
         count = plan.compared(first + draws) - plan.compared(first)
@@ -108,6 +116,20 @@ class PairedWalks:
             pairs.clipped,
             pairs.rows + rows,
             () if pairs.asked is None else (pairs.asked,),
+            None if pairs.beyond is None else self._influences(game, examples, is_even, pairs.beyond),
+        )
+
+    def _influences(self, game: Game, examples: np.ndarray, is_even: np.ndarray, beyond: Beyond) -> Influences:
+        assert game.short is not None
+        counted = np.tile(is_even, 2)
+        examples = np.tile(examples, 2)[counted]
+        weights = game.weights[examples][:, None, None]
+        return Influences.of(
+            self.tour.group(examples),
+            beyond.rows[counted],
+            weights[:, None] * beyond.influence[counted],
+            weights * beyond.gain[counted],
+            (len(self.tour.groups), len(game.short.mass)),
         )
 
     def merge(self, one: Walked, other: Walked) -> Walked:
@@ -124,6 +146,7 @@ class PairedWalks:
             one.clipped + other.clipped,
             one.rows + other.rows,
             _kept(one.asked, other.asked),
+            _both(one.influences, other.influences),
         )
 
     def estimated(self, state: Walked) -> Estimated:
@@ -155,6 +178,22 @@ class PairedWalks:
             remark="" if plan.skip else VARYING,
         )
 
+    def reach(self, game: Game, state: Walked) -> Reach:
+        """What the values rest on."""
+        tour, visits = self.tour, state.visits
+        visits = visits if len(visits.count) == len(tour.size) else visits.spread(len(tour.size))
+        there = game.weights > 0
+        weights = np.bincount(tour.cell[there], game.weights[there]) / tour.size
+        parts, between = parts_of(visits, tour.size, tour.stratum, weights)
+        rest = np.zeros_like(between)
+        if self.known().per_draw and state.comparisons is not None:
+            rest = Estimated.mean_of(state.comparisons).variance
+        found = None
+        if state.influences is not None:
+            found = leaning(state.influences, tour.groups)
+        seen = int(visits.count.sum()) if parts is None else len(parts)
+        return Reach(None if parts is None else parts[tour.cell[there]], between, rest, seen - 1.0, found)
+
     @property
     def tour(self) -> Tour:
         return self.known().tour
@@ -163,6 +202,12 @@ class PairedWalks:
         """The plan, made before the first draw."""
         assert self.plan is not None, "an estimator is prepared before it draws"
         return self.plan
+
+
+def _both(one: Influences | None, other: Influences | None) -> Influences | None:
+    if one is None or other is None:
+        return one or other
+    return one.merged(other)
 
 
 def _kept(one: tuple[Asked, ...], other: tuple[Asked, ...]) -> tuple[Asked, ...]:

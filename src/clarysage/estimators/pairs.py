@@ -7,33 +7,45 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.estimators.draws import contributions
-from clarysage.protocols import Game, Walks
+from clarysage.protocols import Beyond, Game, Walks
 
 Asked = tuple[np.ndarray, np.ndarray]  # rows that went to the model, and its answers
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """What pairs found for each player (n, L, p), payoffs that a loss had to bound, model rows; and those, if kept."""
+    """What pairs found for each player (n, L, p), payoffs that a loss had to bound, model rows; and those, if kept.
+
+    ``beyond`` is of walks one way and then of those back, 2 n in all, with players (L, p) for steps.
+    """
 
     found: np.ndarray
     clipped: int
     rows: int
     asked: Asked | None
+    beyond: Beyond | None
 
 
 def walk_pairs(
     game: Game, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-    skip: bool, keep: bool = False,
+    skip: bool, keep: bool = False, beyond: bool = False,
 ) -> Pairs:  # fmt: skip
     """Walks of examples (n,) along orders (n, p) and back, each with background rows of its own."""
     examples, both = np.tile(examples, 2), np.vstack([orders, orders[:, ::-1]])
     if game.short is None:
         walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game))
     else:
-        walks = game.short.walk(examples, both, active, rng, skip=skip, keep=keep)
+        walks = game.short.walk(examples, both, active, rng, skip=skip, keep=keep, beyond=beyond)
     one_way, back = np.split(contributions(walks.payoffs, both), 2)
-    return Pairs((one_way + back) / 2, int((walks.payoffs <= game.floor).sum()), walks.rows, walks.asked)
+    more = None if walks.beyond is None else _by_player(walks.beyond, both)
+    return Pairs((one_way + back) / 2, int((walks.payoffs <= game.floor).sum()), walks.rows, walks.asked, more)
+
+
+def _by_player(beyond: Beyond, orders: np.ndarray) -> Beyond:
+    """The same with differences at the entrance of players, (..., L, p), for steps."""
+    n, q = beyond.rows.shape
+    each = contributions(beyond.influence.reshape(n * q, *beyond.influence.shape[2:]), np.repeat(orders, q, axis=0))
+    return Beyond(contributions(beyond.gain, orders), beyond.rows, each.reshape(n, q, *each.shape[1:]))
 
 
 def rows_of_pair(game: Game) -> int:

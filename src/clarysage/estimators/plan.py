@@ -10,7 +10,7 @@ from clarysage.coalitions import permutations
 from clarysage.estimators.comparisons import Comparisons
 from clarysage.estimators.draws import draw_examples
 from clarysage.estimators.pairs import rows_of_pair, walk_pairs
-from clarysage.estimators.tour import Tour, care_needed
+from clarysage.estimators.tour import NUMBERS_KEPT, Tour, care_needed
 from clarysage.protocols import Game, ShortWalks
 
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
@@ -31,6 +31,7 @@ class Plan:
     per_draw : comparisons a draw; 0 where there is no bias to take off
     rows : model rows spent to find this out
     keep : whether to remember the hybrid rows that went to the model
+    reaches : whether to look beyond the given background
     """
 
     tour: Tour
@@ -38,6 +39,7 @@ class Plan:
     per_draw: float = 0.0
     rows: int = 0
     keep: bool = False
+    reaches: bool = False
 
     @property
     def active(self) -> np.ndarray:
@@ -63,7 +65,9 @@ def planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
     spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, short))
     active, more = _active(game, short, skip, spare, rng)
     comparisons = Comparisons(care if short.errs_with_loss else game.weights, active, skip)
-    plan = Plan(Tour.of(game, care, rng), comparisons, rows=spent + more)
+    tour = Tour.of(game, care, rng)
+    numbers = len(tour.groups) * len(short.mass) * p * game.ends[0].shape[1]
+    plan = Plan(tour, comparisons, rows=spent + more, reaches=short.is_sampled and numbers <= NUMBERS_KEPT)
     if short.is_unbiased:
         return plan
     share, more = _compared(game, comparisons, spare, rng)

@@ -88,6 +88,21 @@ class Tour:
         later = 2 * self.size**2 / (v * (v - 1.0 if first < len(self.order) else v))
         return np.stack([np.full(len(v), float(first < 2 * self.length)), later])
 
+    @cached_property
+    def groups(self) -> np.ndarray:
+        """How many examples there are at the top and in the rest, or in all where there is no top."""
+        at_top = int(self.size[self.stratum == TOP].sum())
+        return np.array([at_top, self.length - at_top] if 0 < at_top < self.length else [self.length])
+
+    def group(self, examples: np.ndarray) -> np.ndarray:
+        """The number of the group of examples (n,)."""
+        is_rest = self.stratum[self.cell[examples]] != TOP
+        return np.asarray(is_rest * (len(self.groups) - 1), dtype=np.intp)
+
+    def is_even(self, first: int, draws: int) -> np.ndarray:
+        """Which visits are those of passes, not the further ones to examples that need care: (n,)."""
+        return np.asarray((first + np.arange(draws)) % len(self.order) < 2 * self.length)
+
     def passes(self, draws: int) -> int:
         """How often so many visits come to every example: 0, 1, or 2 for more."""
         return 2 if draws >= 2 * self.length else int(draws >= self.draws_to_see_all)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
+from clarysage.games.own_rows import own_of, own_rows
 from clarysage.games.short_walks import ShortWalks
 from clarysage.games.surrogate import imitated
 from clarysage.losses import as_loss
@@ -103,6 +104,14 @@ class PredictivePower:
     def short(self) -> ShortWalks | None:
         """Walks with few background rows; None where the restricted model is no mean over rows."""
         return ShortWalks.of(self) if isinstance(self.restricted, HybridModel) else None
+
+    @cached_property
+    def own(self) -> np.ndarray | None:
+        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        f_S = self.restricted
+        if not isinstance(f_S, HybridModel) or len(f_S.mass) < 2:
+            return None
+        return own_rows(self.X, f_S.background) if f_S.source is None else own_of(f_S.source, len(self.X))
 
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray

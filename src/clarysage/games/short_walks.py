@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from clarysage.few import Few
+from clarysage.games.beyond import Seen, joined, seen_beyond
 from clarysage.losses.few_forms import few_form
 from clarysage.players import Players
-from clarysage.protocols import Compared, Loss, Walks
+from clarysage.protocols import Beyond, Compared, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.hybrid import HybridModel, mean_over
 from clarysage.removal.steps import Steps
@@ -19,6 +21,7 @@ from clarysage.removal.steps import Steps
 ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
 ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together
 CELLS_COMPARED = 4_000_000  # of hybrid rows, at once
+ROWS_SEEN = 8  # of a background of which the mean row was walked with, to see their part in it
 SPARING = 2  # few rows are drawn of a background more than this many times as large
 
 
@@ -32,9 +35,14 @@ class ShortWalks:
 
     whose mean over all m rows is that of z_k(S) for any beta fixed in advance. A holds the players that are known to
     matter: one that never changes a prediction then changes no estimate either, and is worth exactly nothing.
+
+    An example that is a background row itself, ``own`` (N,), is known to predict what it does: that row is not drawn
+    for it, but added by its mass. ``whole`` is the restricted model with all the rows that ``restricted`` may do
+    without.
     """
 
     restricted: HybridModel
+    whole: HybridModel
     losses: tuple[Loss, ...]
     targets: tuple[np.ndarray, ...]
     players: Players
@@ -43,14 +51,16 @@ class ShortWalks:
     ends: tuple[np.ndarray, np.ndarray]
     draws: BackgroundDraws
     kinds: np.ndarray
+    own: np.ndarray | None
 
     @classmethod
     def of(cls, game: Any) -> ShortWalks:
         """Short walks of a game; where losses differ in how rows are best drawn, they are drawn simply."""
-        f_S: HybridModel = game.restricted.condensed()
+        whole: HybridModel = game.restricted
+        f_S = whole.condensed()
         if game.like is not None:
             like: ShortWalks = game.like
-            return replace(like, restricted=f_S, outputs=game.outputs, ends=game.ends)
+            return replace(like, restricted=f_S, whole=f_S, outputs=game.outputs, ends=game.ends)
         forms, m = [few_form(loss) for loss in game.losses], len(f_S.mass)
         rows = max(form.rows for form in forms)
         found = [form.strata(loss, f_S.alone, target)
@@ -60,7 +70,9 @@ class ShortWalks:
         everything = m <= SPARING * rows
         ranked = None if strata is None or everything else strata.ranked
         draws = BackgroundDraws(m if everything else rows, f_S.mass, ranked)
-        return cls(f_S, game.losses, game.targets, game.players, game.X, game.outputs, game.ends, draws, kinds)
+        return cls(
+            f_S, whole, game.losses, game.targets, game.players, game.X, game.outputs, game.ends, draws, kinds, game.own
+        )
 
     @property
     def rows(self) -> int:
@@ -83,18 +95,30 @@ class ShortWalks:
         """Whether payoffs are off most where losses are large."""
         return all(few_form(loss).errs_with_loss for loss in self.losses)
 
+    @property
+    def mass(self) -> np.ndarray:
+        """Masses of the background rows, (m,), adding up to one."""
+        return self.whole.mass
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether there are several background rows, which may be thought of as drawn from more."""
+        return len(self.whole.mass) > 1
+
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-        skip: bool = True, keep: bool = False,
+        skip: bool = True, keep: bool = False, beyond: bool = False,
     ) -> Walks:  # fmt: skip
         """Payoffs (n, p + 1, L) and the model rows they cost."""
-        picks = self.draws.draw(self.kinds[examples], rng)
-        found = self._steps(examples, self.players.arrivals(orders), picks, skip, keep)
-        if self.draws.takes_all:
-            payoffs = self._exactly(examples, found.outputs)
-        else:
-            payoffs = self._estimated(examples, _arrived(orders, active), picks, found.outputs, active)
-        return Walks(self._with_ends(examples, payoffs), found.rows, found.asked)
+        own = self._own(examples)
+        picks = self.draws.draw(self.kinds[examples], rng, own)
+        arrivals = self.players.arrivals(orders)
+        found = self._steps(examples, arrivals, picks, skip, keep)
+        arrived = _arrived(orders, active)
+        seen = self._seen(examples, arrived, picks, found.outputs, active)
+        payoffs = self._payoffs(examples, seen.few, seen.z, picks, arrived)
+        more = self._beyond(examples, arrivals, arrived, picks, seen, rng) if beyond and self.is_sampled else None
+        return Walks(self._with_ends(examples, payoffs), found.rows, found.asked, more)
 
     def compared(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
@@ -115,14 +139,42 @@ class ShortWalks:
         n, m = len(examples), len(self.draws.mass)
         arrivals = np.where(coalitions[:, self.players.owner], 1, 2)  # S comes at once, and then the rest
         found = self._steps(examples, arrivals, np.broadcast_to(np.arange(m), (n, m)), skip)
-        picks = self.draws.partition(self.kinds[examples], rng)  # (n, g, q)
+        picks = self.draws.partition(self.kinds[examples], rng, self._own(examples))  # (n, g, q)
         groups = picks.shape[1]
         z = found.outputs[np.arange(n)[:, None, None], picks].reshape(n * groups, -1, *found.outputs.shape[2:])
         arrived = np.repeat((coalitions & active).sum(axis=1), groups)[:, None]
-        few = self._estimated(np.repeat(examples, groups), arrived, picks.reshape(n * groups, -1), z, active)
-        return Compared(
-            self._exactly(examples, found.outputs)[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows
+        each, drawn = np.repeat(examples, groups), picks.reshape(n * groups, -1)
+        few = self._payoffs(each, self._seen(each, arrived, drawn, z, active).few, z, drawn, arrived)
+        exact = self._payoffs(examples, self._known(examples, found.outputs).few)
+        return Compared(exact[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows)
+
+    def every_row(self, examples: np.ndarray, coalition: np.ndarray) -> tuple[np.ndarray, Beyond]:
+        """Payoffs (n, 1, L) of a coalition (p,) with all background rows, and what they would be beyond these."""
+        at_once = max(1, CELLS_COMPARED // self.whole.background.size)
+        parts = [
+            self._every_row(examples[start : start + at_once], coalition) for start in range(0, len(examples), at_once)
+        ]
+        payoffs, beyond = zip(*parts, strict=True)
+        return np.concatenate(payoffs), Beyond(
+            *(np.concatenate([getattr(one, name) for one in beyond]) for name in ("gain", "rows", "influence"))
         )
+
+    def _every_row(self, examples: np.ndarray, coalition: np.ndarray) -> tuple[np.ndarray, Beyond]:
+        n, m, own, draws = len(examples), len(self.whole.mass), self._own(examples), self._all_draws
+        picks = np.broadcast_to(np.arange(m), (n, m))
+        if not coalition.any():
+            return self.ends[0][examples][:, None], self._beyond_at_start(examples, picks, draws, own)
+        if coalition.all():
+            losses = len(self.losses)
+            nothing = Beyond(np.zeros((n, 1, losses)), picks, np.zeros((n, m, 1, losses)))
+            return self.ends[1][examples][:, None], nothing
+        arrivals = np.broadcast_to(np.where(coalition[self.players.owner], 1, 2), (n, self.X.shape[1]))
+        z = self.whole.steps(self.X[examples], self.outputs[examples], arrivals, picks, skip=False, keep=False).outputs
+        mean = mean_over(z[:, :, 0], self.whole.mass)
+        others = self._without_own(examples, mean[:, None])[:, 0]
+        seen = Seen(z, Few.exactly(mean), Few.exactly(others))
+        targets = [target[examples] for target in self.targets]
+        return self._payoffs(examples, seen.few), seen_beyond(seen, self.losses, targets, picks, draws, own)
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""
@@ -144,34 +196,130 @@ class ShortWalks:
     ) -> Steps:
         return self.restricted.steps(self.X[examples], self.outputs[examples], arrivals, picks, skip=skip, keep=keep)
 
-    def _exactly(self, examples: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Payoffs (n, steps, L) of predictions z (n, m, steps, k) for all rows."""
-        n, m, inner, k = z.shape
-        means = mean_over(np.moveaxis(z, 2, 1).reshape(n * inner, m, k), self.draws.mass)
-        return self._payoffs(examples, inner, [loss(means, target) for loss, target in self._by_step(examples, inner)])
+    def _own(self, examples: np.ndarray) -> np.ndarray | None:
+        """Background rows that examples are themselves, -1 for none; None where that is so for all."""
+        if self.own is None:
+            return None
+        own = self.own[examples]
+        return own if (own >= 0).any() else None
 
-    def _estimated(
+    def _seen(
         self, examples: np.ndarray, arrived: np.ndarray, picks: np.ndarray, z: np.ndarray, active: np.ndarray
-    ) -> np.ndarray:
-        """Payoffs (n, steps, L) of predictions z (n, q, steps, k) for the picked rows; arrived is |S n A|."""
-        inner, k = z.shape[2:]
+    ) -> Seen:
+        """What predictions z (n, q, steps, k) for the picked rows tell of their means; arrived is |S n A|."""
+        if self.draws.takes_all:
+            return self._known(examples, z)
+        own, k = self._own(examples), z.shape[3]
         beta = 1 - arrived / max(1, active.sum())
-        start = self.restricted.alone[picks]  # (n, q, k)
-        excess = start - mean_over(self.restricted.alone[None], self.draws.mass)
+        nothing = self._start(examples)
+        excess = self.restricted.alone[picks] - nothing[:, None, :]  # (n, q, k)
         a = z - beta[:, None, :, None] * excess[:, :, None, :]
-        few = Few(_mean(z).reshape(-1, k), _mean(a).reshape(-1, k), self.draws.variance_of_mean(a).reshape(-1, k))
+        variance = self.draws.variance_of_mean(a, own)
+        plain, mean = _mean(z), _mean(a)
+        others = Few(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
+        if own is None:
+            return Seen(z, others, others, a)
+        share, mine = self._mass(own)[:, None, None], self.outputs[examples][:, None, :]
+        plain, mean = (one + share * (mine - one) for one in (plain, mean))
+        variance = variance * (1 - share) ** 2
+        return Seen(z, Few(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k)), others, a)
+
+    def _known(self, examples: np.ndarray, z: np.ndarray) -> Seen:
+        """The same from predictions z (n, m, steps, k) for all rows."""
+        n, m, inner, k = z.shape
+        mean = mean_over(np.moveaxis(z, 2, 1).reshape(n * inner, m, k), self.draws.mass)
+        others = self._without_own(examples, mean.reshape(n, inner, k)).reshape(-1, k)
+        return Seen(z, Few.exactly(mean), Few.exactly(others))
+
+    def _without_own(self, examples: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Mean predictions (n, steps, k) over all rows but the one that an example is."""
+        own = self._own(examples)
+        if own is None:
+            return mean
+        share = self._mass(own)[:, None, None]
+        return np.asarray(mean + share / (1 - share) * (mean - self.outputs[examples][:, None, :]))
+
+    def _mass(self, own: np.ndarray) -> np.ndarray:
+        return np.asarray(np.where(own >= 0, self.whole.mass[own], 0.0))
+
+    def _start(self, examples: np.ndarray) -> np.ndarray:
+        """Mean predictions with nothing known, (n, k) or (1, k)."""
+        nothing = mean_over(self.restricted.alone[None], self.draws.mass)
+        if self._own(examples) is None:
+            return np.asarray(nothing)
+        return self._without_own(examples, np.broadcast_to(nothing, (len(examples), 1, nothing.shape[1])))[:, 0]
+
+    def _payoffs(
+        self, examples: np.ndarray, few: Few, z: np.ndarray | None = None, picks: np.ndarray | None = None,
+        arrived: np.ndarray | None = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Payoffs (n, steps, L); with predictions z, those of the start where nothing that matters has arrived."""
+        inner = len(few.mean) // len(examples)
         losses = [few_form(loss)(loss, few, target) for loss, target in self._by_step(examples, inner)]
-        payoffs = self._payoffs(examples, inner, losses)
-        is_start = (arrived == 0) & (z == start[:, :, None, :]).all(axis=(1, 3))  # nothing that matters has arrived
-        payoffs[is_start] = np.broadcast_to(self.ends[0][examples][:, None], payoffs.shape)[is_start]
+        payoffs = -np.stack(losses, axis=1).reshape(len(examples), inner, len(losses))
+        if z is not None and picks is not None and arrived is not None and not self.draws.takes_all:
+            is_start = self._is_start(z, picks, arrived)
+            payoffs[is_start] = np.broadcast_to(self.ends[0][examples][:, None], payoffs.shape)[is_start]
         return payoffs
+
+    def _is_start(self, z: np.ndarray, picks: np.ndarray, arrived: np.ndarray) -> np.ndarray:
+        """Whether nothing that matters has arrived, (n, steps)."""
+        start = self.restricted.alone[picks]
+        return np.asarray((arrived == 0) & (z == start[:, :, None, :]).all(axis=(1, 3)))
+
+    def _beyond(
+        self, examples: np.ndarray, arrivals: np.ndarray, arrived: np.ndarray, picks: np.ndarray, seen: Seen,
+        rng: np.random.Generator,
+    ) -> Beyond:  # fmt: skip
+        """Gains and influences at every prefix."""
+        own, draws, shown = self._own(examples), self.draws, seen
+        if self.whole is not self.restricted:  # whose rows have a say in the mean row that was walked with
+            draws = self._all_draws if len(self.whole.mass) <= ROWS_SEEN else self._few_draws
+            picks = draws.draw(self.kinds[examples], rng, own)
+            z = self.whole.steps(self.X[examples], self.outputs[examples], arrivals, picks, skip=True, keep=False)
+            shown = Seen(z.outputs, seen.few, seen.others)
+        inner = shown.z.shape[2]
+        targets = [target for _, target in self._by_step(examples, inner)]
+        along = seen_beyond(shown, self.losses, targets, picks, draws, own)
+        start = self._beyond_at_start(examples, picks, draws, own)
+        if not draws.takes_all:
+            is_start = (arrived == 0) & (shown.z == self.whole.alone[picks][:, :, None, :]).all(axis=(1, 3))
+            np.copyto(along.gain, start.gain, where=is_start[:, :, None])
+            np.copyto(along.influence, start.influence, where=is_start[:, None, :, None])
+        n, q, _, losses = along.influence.shape
+        end = Beyond(np.zeros((n, 1, losses)), picks, np.zeros((n, q, 1, losses)))
+        return joined([start, along, end])
+
+    def _beyond_at_start(
+        self, examples: np.ndarray, picks: np.ndarray, draws: BackgroundDraws, own: np.ndarray | None
+    ) -> Beyond:
+        n, k = len(examples), self.whole.alone.shape[1]
+        nothing = mean_over(self.whole.alone[None], self.whole.mass)
+        mean = np.broadcast_to(nothing, (n, k))
+        others = self._without_own(examples, mean[:, None])[:, 0]
+        off = (self.whole.alone - nothing) ** 2
+        variance = np.broadcast_to(self.whole.mass @ off, (n, k))
+        if own is not None:  # of the others, around their own mean
+            share = self._mass(own)[:, None]
+            variance = (variance - share * np.where(own[:, None] >= 0, off[own], 0.0)) / (1 - share)
+            variance = variance - (others - mean) ** 2
+        tied = np.asarray(draws.concentration(own)).reshape(-1, 1)
+        seen = Seen(self.whole.alone[picks][:, :, None, :], Few.exactly(mean), Few.exactly(others))
+        targets = [target[examples] for target in self.targets]
+        by_sampling = np.maximum(variance, 0.0) * (tied / (1 - tied))
+        return seen_beyond(seen, self.losses, targets, picks, draws, own, by_sampling[:, None])
+
+    @cached_property
+    def _few_draws(self) -> BackgroundDraws:
+        return BackgroundDraws(ROWS_SEEN, self.whole.mass)
+
+    @cached_property
+    def _all_draws(self) -> BackgroundDraws:
+        return BackgroundDraws(len(self.whole.mass), self.whole.mass)
 
     def _by_step(self, examples: np.ndarray, inner: int) -> Iterator[tuple[Loss, np.ndarray]]:
         return ((loss, target[np.repeat(examples, inner)])
                 for loss, target in zip(self.losses, self.targets, strict=True))  # fmt: skip
-
-    def _payoffs(self, examples: np.ndarray, inner: int, losses: Sequence[np.ndarray]) -> np.ndarray:
-        return -np.stack(losses, axis=1).reshape(len(examples), inner, len(losses))
 
     def _with_ends(self, examples: np.ndarray, payoffs: np.ndarray) -> np.ndarray:
         empty, full = (end[examples][:, None] for end in self.ends)

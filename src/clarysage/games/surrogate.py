@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from clarysage.errors import InputError
 from clarysage.games.short_walks import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
-from clarysage.protocols import Compared, Game, Walks
+from clarysage.protocols import Beyond, Compared, Game, Walks
 from clarysage.removal.hybrid import HybridModel
 from clarysage.tables import Schema
 
@@ -110,6 +110,11 @@ class Remainder:
         return empty - their_empty, full - their_full
 
     @property
+    def own(self) -> np.ndarray | None:
+        found: np.ndarray | None = self.one.own
+        return found
+
+    @property
     def floor(self) -> np.ndarray:
         return np.full_like(self.one.floor, -np.inf)
 
@@ -142,6 +147,14 @@ class RemainderWalks:
         return self.one.takes_all
 
     @property
+    def mass(self) -> np.ndarray:
+        return self.one.mass
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.one.is_sampled and self.other.is_sampled
+
+    @property
     def is_unbiased(self) -> bool:
         return self.one.is_unbiased
 
@@ -151,11 +164,16 @@ class RemainderWalks:
 
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-        skip: bool = True, keep: bool = False,
+        skip: bool = True, keep: bool = False, beyond: bool = False,
     ) -> Walks:  # fmt: skip
         first, second = _twice(rng)
-        found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep)
-        return replace(found, payoffs=found.payoffs - self.other.walk(examples, orders, active, second).payoffs)
+        found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep, beyond=beyond)
+        theirs = self.other.walk(examples, orders, active, second, beyond=beyond)
+        both = None
+        if found.beyond is not None and theirs.beyond is not None:
+            influence = found.beyond.influence - theirs.beyond.influence
+            both = Beyond(found.beyond.gain - theirs.beyond.gain, found.beyond.rows, influence)
+        return replace(found, payoffs=found.payoffs - theirs.payoffs, beyond=both)
 
     def compared(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,

@@ -103,6 +103,30 @@ def estimated_sum(visits: Visits, size: np.ndarray, stratum: np.ndarray) -> Esti
     return Estimated(values, variance if together is None else _with_diagonal(together, variance), dof)
 
 
+def parts_of(
+    visits: Visits, size: np.ndarray, stratum: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    r"""What cells contribute to the sum, (C, L, p), and the sum's variance over other examples like these, (L, p).
+
+    Where each cell is one example that was visited, the first says all and the second is zero. Else the first is None,
+    and the second is found from single visits, with e_v the finding and w_v the weight of the example of visit v,
+
+    .. math:: \sum_{pools} rac{N}{n} \sum_v (e_v - w_v \hat\phi)^2
+
+    which also holds what differs between visits to the same example, and is so rather too large.
+    """
+    if (size == 1).all() and (visits.count > 0).all():
+        return visits.mean, np.zeros(visits.mean.shape[1:])
+    values = estimated_sum(visits, size, stratum).values
+    between = np.zeros(values.shape)
+    for cells in _pools(visits.count, stratum):
+        n, mean = visits.count[cells], visits.mean[cells]
+        off = mean - weights[cells][:, None, None] * values
+        scatter = visits.squares[cells].sum(axis=0) + (off**2 * n[:, None, None]).sum(axis=0)
+        between += scatter * (size[cells].sum() / max(1, n.sum()))
+    return None, between
+
+
 def _pools(count: np.ndarray, stratum: np.ndarray) -> list[slice]:
     """All cells together at first; then those of each stratum if all were visited twice, else the top and the rest.
 

@@ -48,6 +48,20 @@ class FewForm(Protocol):
         """Estimated losses (n,)."""
         ...
 
+    @property
+    def knows_excess(self) -> bool:
+        """Whether it is known what a finite background adds to losses."""
+        ...
+
+    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """What losses (n,) of a mean over a sampled background, of the given variance (n, k), are too large by."""
+        ...
+
+    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The change of losses (n,) when mean predictions move ``towards`` (n, k), per share of the way, for small
+        shares such as ``step`` (n,)."""
+        ...
+
 
 @dataclass(frozen=True)
 class Plain:
@@ -65,7 +79,21 @@ class Plain:
         return None
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(few.mean if self.is_adjusted else few.plain, target))
+        return np.asarray(loss(self._mean(few), target))
+
+    @property
+    def knows_excess(self) -> bool:
+        return False
+
+    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return np.zeros(len(variance))
+
+    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+        mean = self._mean(few)
+        return np.asarray((loss(mean + step[:, None] * towards, target) - loss(mean, target)) / step)
+
+    def _mean(self, few: Few) -> np.ndarray:
+        return few.mean if self.is_adjusted else few.plain
 
 
 @dataclass(frozen=True)
@@ -86,8 +114,24 @@ class Square:
         return None
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
-        variance = few.variance[..., -1:] if self.of_two and target.shape[-1] == 2 else few.variance
-        return np.asarray(loss(few.mean, target) - variance.sum(axis=-1))
+        return np.asarray(loss(few.mean, target) - self._counted(few.variance, target).sum(axis=-1))
+
+    @property
+    def knows_excess(self) -> bool:
+        return True
+
+    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return np.asarray(self._counted(variance, target).sum(axis=-1))
+
+    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+        off = few.mean[..., -1:] - target[..., -1:] if self._is_one(target) else few.mean - target
+        return np.asarray(2 * (off * self._counted(towards, target)).sum(axis=-1))
+
+    def _counted(self, by_output: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return by_output[..., -1:] if self._is_one(target) else by_output
+
+    def _is_one(self, target: np.ndarray) -> bool:
+        return self.of_two and target.shape[-1] == 2
 
 
 @dataclass(frozen=True)
@@ -111,11 +155,27 @@ class Logarithm:
         return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), kinds)
 
     def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
-        plain, mean = (loss.probabilities(shown, target) for shown in (few.plain, few.mean))
-        variance = loss.variances(few.variance, target)  # of the same entries
-        A = np.maximum(np.maximum(mean, self.least * plain), loss.clip)
-        r = variance / A**2
+        A = self._mean(loss, few, target)
+        r = loss.variances(few.variance, target) / A**2
         return np.asarray(loss.expected(-np.log(A) - 0.5 * r / (1 + r), target))
+
+    @property
+    def knows_excess(self) -> bool:
+        return True
+
+    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        A = self._mean(loss, few, target)
+        less, more = (loss.variances(one, target) / A**2 for one in (few.variance, few.variance + variance))
+        return np.asarray(loss.expected(0.5 * (more / (1 + more) - less / (1 + less)), target))
+
+    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+        moved, mean = (loss.probabilities(shown, target) for shown in (few.mean + towards, few.mean))
+        return np.asarray(loss.expected((mean - moved) / self._mean(loss, few, target), target))
+
+    def _mean(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+        """A: (n,), or (n, k) for soft targets."""
+        plain, mean = (loss.probabilities(shown, target) for shown in (few.plain, few.mean))
+        return np.asarray(np.maximum(np.maximum(mean, self.least * plain), loss.clip))
 
 
 def few_form(loss: Loss) -> FewForm:

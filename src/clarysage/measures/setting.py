@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from clarysage.games import PredictivePower
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import as_removal, removal_name
+from clarysage.removal import Marginal, as_removal, removal_name
 from clarysage.tables import as_table, container_of, labels_of
 
 DEFAULT_BACKGROUND = 512
@@ -58,7 +58,7 @@ class Setting:
     ) -> Setting:
         f, entropy = as_predictor(model), entropy_of(rng)
         X = as_table(X, "X")
-        rows, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0))
+        rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0))
         names = _names(f, X, rows, feature_names)
         arranged = f.arrange(X)
         columns = tuple(names[place] for place in _places(X, arranged))
@@ -67,6 +67,7 @@ class Setting:
         place = {name: player for player, name in enumerate(players.names)}
         order = tuple(place[name] for name in named.names)
         q = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
+        q = replace(q, rows_of_X=source) if isinstance(q, Marginal) and source is not None else q
         members = None if groups is None else named.members(names)
         return cls(f, arranged, q, players, order, members, entropy, notes)
 
@@ -131,22 +132,22 @@ def _places(X: Any, arranged: Any) -> list[int]:
 
 def _background(
     given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator
-) -> tuple[Any, tuple[str, ...]]:
-    """The rows of which the removal is made, and what to say about them."""
+) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
+    """The rows of which the removal is made, their numbers where they are rows of X, and what to say about them."""
     if not isinstance(removal, str):
         if given is not None:
             raise InputError("background", got="a background beside a removal object", wanted="one of the two",
                              hint="removal=Marginal(background)")  # fmt: skip
-        return None, ()
+        return None, None, ()
     if given is not None:
         rows = as_table(given, "background")
-        return rows, _about_size(len(rows))
+        return rows, None, _about_size(len(rows))
     X, n = f.arrange(X), len(X)
     if removal_name(removal) == "baseline" or n <= DEFAULT_BACKGROUND:
-        return X, (f"Background: all rows of X, {n} in number, since none was given.",)
+        return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.",)
     chosen = np.sort(rng.choice(n, DEFAULT_BACKGROUND, replace=False))
     note = f"Background: {DEFAULT_BACKGROUND} of the {n:,} rows of X, drawn at random, since none was given."
-    return _rows(X, chosen), (note,)
+    return _rows(X, chosen), chosen, (note,)
 
 
 def _about_size(size: int) -> tuple[str, ...]:

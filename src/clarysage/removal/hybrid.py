@@ -35,6 +35,8 @@ class HybridModel:
     r"""The restricted model with withheld columns filled from fixed background rows b_k of mass w_k.
 
     .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
+
+    ``source`` (m,) is the example that each background row is, -1 for none, where that is known.
     """
 
     predictor: CodePredictor
@@ -43,6 +45,7 @@ class HybridModel:
     structure: LinearMap | None = None
     remarks: tuple[str, ...] = ()
     rows_of_checks: int = 0
+    source: np.ndarray | None = None
 
     @property
     def schema(self) -> Schema:
@@ -56,7 +59,7 @@ class HybridModel:
         """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
         if self.structure is None or self.structure.link != "identity":
             return self
-        return replace(self, background=self.mass[None] @ self.background, mass=np.ones(1))
+        return replace(self, background=self.mass[None] @ self.background, mass=np.ones(1), source=None)
 
     def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
         assert isinstance(self.predictor, BoundPredictor)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from clarysage.errors import InputError, ModelError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
@@ -25,6 +27,8 @@ class Marginal:
     background : table of rows with the columns of X
     weights : one weight a background row
     memory_limit : bytes that the rows given to the model at once may take
+    rows_of_X : for a background drawn from X, the number in X of each of its rows; such rows are otherwise known by
+        being equal to a row of X, if there is but one of the kind
 
     Examples
     --------
@@ -37,14 +41,27 @@ class Marginal:
     background: Any
     weights: Any = None
     memory_limit: float = 1e9
+    rows_of_X: Any = None
     name: str = "marginal"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
-        kept = mass > 0
-        return hybrid_model(bound, rows[kept], mass[kept], schema.encode(X, "X"))
+        kept, codes = mass > 0, schema.encode(X, "X")
+        f_S = hybrid_model(bound, rows[kept], mass[kept], codes)
+        source = self._source(len(rows), len(codes))
+        return f_S if source is None else replace(f_S, source=source[kept])
+
+    def _source(self, rows: int, examples: int) -> np.ndarray | None:
+        if self.rows_of_X is None:
+            return None
+        source = np.asarray(self.rows_of_X)
+        is_whole = source.ndim == 1 and len(source) == rows and source.dtype.kind in "iu"
+        if not is_whole or not ((source >= -1) & (source < examples)).all():
+            raise InputError("rows_of_X", got=f"{self.rows_of_X!r:.80}",
+                             wanted=f"the number of a row of X for each of {rows} background rows, -1 for none")  # fmt: skip
+        return source
 
 
 def bound_to(

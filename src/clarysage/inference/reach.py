@@ -1,0 +1,122 @@
+"""From this data and this background to the populations they were drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.inference.influences import Leaning
+from clarysage.inference.sums import Estimated
+
+LEAST = 0.25  # of the variance over examples, that over both must be, lest a chance covariance take all of it
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What values rest on, example by example and background row by background row.
+
+    Attributes
+    ----------
+    parts : (N, L, p) of the values that examples of positive weight contribute, each visited; None where some were not
+    between : (L, p) the variance over examples where there are no parts, else zero
+    rest : (L, p) variance of the values that parts do not show
+    dof : degrees of freedom of the variance over examples
+    leaning : on background rows; None where that is not known, or there is one row alone
+    """
+
+    parts: np.ndarray | None
+    between: np.ndarray
+    rest: np.ndarray
+    dof: float
+    leaning: Leaning | None = None
+
+    def plus(self, other: Reach, weights: tuple[float, float] = (1.0, 1.0)) -> Reach | None:
+        """Of the weighted sum of two sets of values of the same examples; None where that is not known."""
+        if self.parts is None or other.parts is None:
+            return None
+        one, two = weights
+        both = None
+        if self.leaning is not None and other.leaning is not None:
+            both = self.leaning.plus(other.leaning, weights)
+        return Reach(
+            one * self.parts + two * other.parts,
+            self.between,
+            one**2 * self.rest + two**2 * other.rest,
+            min(self.dof, other.dof),
+            both,
+        )
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """How the data were sampled.
+
+    Attributes
+    ----------
+    weights : (N,) of examples of positive weight, adding up to one
+    mass : (m,) of background rows, adding up to one
+    own : (N,) the background row that each of these examples is, -1 for none; None where none is one
+    """
+
+    weights: np.ndarray
+    mass: np.ndarray
+    own: np.ndarray | None = None
+
+
+def targets(found: Estimated, reach: Reach, sampled: Sampled) -> dict[str, Estimated]:
+    r"""Estimates about the population of rows, and about those of rows and background, with their variances (L, p).
+
+    With e_x the part of example x of weight w_x, and c_k = w_k (psi_k - mean) how values lean on background row k,
+
+    .. math:: V_R = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
+        V_B = \frac{m}{m - 1} \sum_k c_k^2 - noise, \qquad V_X = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
+
+    and V = V_R + V_B + V_X, at least the variance of the run and a quarter of V_R. Degrees of freedom are
+    Satterthwaite's. V_X is for examples that are background rows themselves.
+    """
+    rows = _over_rows(found, reach, sampled)
+    about = {"rows": rows}
+    if reach.leaning is not None:
+        about["population"] = _over_both(found, rows, reach, reach.leaning, sampled)
+    return about
+
+
+def _over_rows(found: Estimated, reach: Reach, sampled: Sampled) -> Estimated:
+    if reach.parts is None:
+        variance = found.variance + reach.between
+    else:
+        n = len(reach.parts)
+        variance = (_off(reach.parts, sampled) ** 2).sum(axis=0) * (n / max(1, n - 1)) + reach.rest
+        variance = np.maximum(variance, found.variance)
+    return Estimated(found.values, variance, np.full(variance.shape, max(1.0, reach.dof)))
+
+
+def _over_both(found: Estimated, rows: Estimated, reach: Reach, leaning: Leaning, sampled: Sampled) -> Estimated:
+    tied = float((sampled.mass**2).sum())  # 1 / m
+    c = leaning.rows - sampled.mass[:, None, None] * leaning.rows.sum(axis=0)
+    by_background = np.maximum(0.0, ((c**2).sum(axis=0) - leaning.noise) / (1 - tied))
+    together = np.zeros_like(by_background)
+    if sampled.own is not None and reach.parts is not None:
+        is_row = sampled.own >= 0
+        together = 2 * (_off(reach.parts, sampled)[is_row] * c[sampled.own[is_row]]).sum(axis=0)
+    variance = rows.variance + by_background + together
+    variance = np.maximum(variance, np.maximum(found.variance, LEAST * rows.variance))
+    beside = (variance - by_background) ** 2 / rows.dof + by_background**2 * tied / (1 - tied)
+    dof = np.divide(variance**2, beside, out=rows.dof.copy(), where=beside > 0)
+    return Estimated(found.values + leaning.gain, variance, np.maximum(dof, 1.0))
+
+
+def _off(parts: np.ndarray, sampled: Sampled) -> np.ndarray:
+    """Parts (N, L, p), less the share of the whole that examples of their weight have."""
+    return np.asarray(parts - sampled.weights[:, None, None] * parts.sum(axis=0))
+
+
+def tails(reach: Reach, sampled: Sampled) -> np.ndarray | None:
+    """The share of the variance over examples that the heaviest of a hundred of them carry, (L, p)."""
+    if reach.parts is None:
+        return None
+    squares = np.sort(_off(reach.parts, sampled) ** 2, axis=0)[::-1]
+    whole = squares.sum(axis=0)
+    few = squares[: max(1, len(squares) // 100)].sum(axis=0)
+    return np.asarray(np.divide(few, whole, out=np.zeros_like(whole), where=whole > 0))
