@@ -11,20 +11,15 @@ docs/calibration.json; with ``--methods``, lines of other methods stay as they a
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import platform
-import re
-import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kept import ROOT, digest, line, made, put
 
-import clarysage
 from clarysage.estimators import METHODS
 from clarysage.execution.observers import clock
 from clarysage.execution.parallel import as_executor
@@ -41,7 +36,6 @@ from clarysage.testing import (
     trial_of,
 )
 
-ROOT = Path(__file__).parent.parent
 PAGE, DATA = ROOT / "docs" / "calibration.md", ROOT / "docs" / "calibration.json"
 ENOUGH = 1000
 SAMPLING = [name for name in METHODS if name != "exact"]
@@ -163,50 +157,22 @@ def covered(part: dict[str, Any]) -> str:
     return f"{part['coverage']:.1%} ({min(part['coverage of features']):.1%})"
 
 
-def line(entries: Any) -> str:
-    return "| " + " | ".join(map(str, entries)) + " |"
-
-
 def write(found: list[dict[str, Any]], options: argparse.Namespace) -> None:
     """Keeps the numbers, and the table between the marks of the page; those of methods not tried stay as they are."""
     kept = json.loads(DATA.read_text()) if DATA.exists() else {"made": {}, "cells": []}
-    how = {
-        "command": " ".join(["python", "benchmarks/calibrate.py", *sys.argv[1:]]),
-        "commit": commit(),
-        "clarysage": clarysage.__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "seed": options.seed,
-    }
-    made = {method: how if method in options.methods else kept["made"].get(method) for method in SAMPLING}
-    made = {method: said for method, said in made.items() if said}
+    how = made("calibrate.py", options.seed)
+    by_method = {method: how if method in options.methods else kept["made"].get(method) for method in SAMPLING}
+    by_method = {method: said for method, said in by_method.items() if said}
     cells = [
         cell for method in SAMPLING for cell in (found if method in options.methods else kept["cells"])
         if cell["method"] == method
     ]  # fmt: skip
-    digest = hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
-    DATA.write_text(
-        json.dumps({"made": made, "sha256 of cells": digest, "bars": vars(Bars()), "cells": cells}, indent=1) + "\n"
-    )
-    said = [f"{method}: made by `{how['command']}` at commit {how['commit']}." for method, how in made.items()]
+    sha256 = digest(cells)
+    numbers = {"made": by_method, "sha256 of cells": sha256, "bars": vars(Bars()), "cells": cells}
+    DATA.write_text(json.dumps(numbers, indent=1) + "\n")
+    said = [f"{method}: made by `{how['command']}` at commit {how['commit']}." for method, how in by_method.items()]
     table = "\n".join([line(COLUMNS), line(["---"] * len(COLUMNS)), *map(row, cells)])
-    text = "\n\n".join(["  \n".join(said), f"sha256 of the numbers: {digest[:16]}.", table])
-    page = re.sub(
-        r"(<!-- table -->\n).*(<!-- end -->)",
-        lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}",
-        PAGE.read_text(),
-        flags=re.DOTALL,
-    )
-    PAGE.write_text(page)
-
-
-def commit() -> str:
-    """The commit that the numbers are of, and whether the sources had been changed since."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-
-    return git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "src", "benchmarks") else "")
+    put(PAGE, "\n\n".join(["  \n".join(said), f"sha256 of the numbers: {sha256[:16]}.", table]))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ _ROOMS = {
     "Estimate": "estimate",
     "StopReason": "estimate",
     "Converged": "inference.stopping",
+    "SignsKnown": "inference.decisions",
+    "TopKnown": "inference.decisions",
     "Budget": "inference.stopping",
     "Deadline": "inference.stopping",
     "ClarysageError": "errors",
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
     from clarysage.explanation import Explanation, load
     from clarysage.games import PredictivePower, TabularGame, sensitivity
+    from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
     from clarysage.measures.sage import sage
@@ -87,10 +90,12 @@ __all__ = [
     "PredictivePower",
     "Predictor",
     "ProductOfMarginals",
+    "SignsKnown",
     "SquaredError",
     "StopReason",
     "SurrogateWalks",
     "TabularGame",
+    "TopKnown",
     "ZeroOne",
     "as_predictor",
     "load",

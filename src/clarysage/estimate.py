@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm as normal
@@ -19,12 +20,19 @@ class StopReason(Enum):
         "Converged: the values cannot be told apart, and the largest standard error is below the tolerance times "
         "their size."
     )
+    SIGNS_KNOWN = "Decided: it is known which values are above zero and which below, but for negligible ones."
+    TOP_KNOWN = "Decided: it is known which values are the largest, but for negligible differences."
     NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
     BUDGET = "Stopped at the budget of model rows before convergence."
     DEADLINE = "Stopped at the deadline before convergence."
     INTERRUPTED = "Interrupted; this is the estimate so far."
     FAILED = "The model failed; this is the estimate up to then."
     RULE = "Stopped by the given rule."
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the run ended since what was asked for is known, not since it had to."""
+        return self.is_converged or self in (StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN)
 
     @property
     def is_converged(self) -> bool:
@@ -57,7 +65,12 @@ class Estimate:
     scale : (L,) size of the loss with no features, to tell what is negligible
     targets : what the values say of the population of "rows", and of the "population" of rows and background; at the
         end of a run, and where that is known
-    tails : (L, p) the share of the variance over examples that one in a hundred of them carry; where it is known
+    tails : (2, L, p) shares of the variance over examples, and of the values, that the heaviest one in a hundred of
+        them carry; where it is known
+    reach : what the values rest on, example by example and background row by background row; as the targets
+    is_settled : whether examples have been visited so often that errors are those within examples
+    looks, is_look : how many looks decisions have had at the run, and whether this is one; 1 where there is no rule
+        that decides
     """
 
     values: np.ndarray
@@ -74,6 +87,10 @@ class Estimate:
     remark: str = ""
     targets: dict[str, Target] = field(default_factory=dict)
     tails: np.ndarray | None = None
+    reach: Any = None
+    is_settled: bool = True
+    looks: int = 1
+    is_look: bool = False
 
     @property
     def std_error(self) -> np.ndarray:

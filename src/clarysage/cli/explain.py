@@ -71,6 +71,12 @@ def explain(
         help='Write the explanation as JSON; "-" prints it in place of the table.')] = None,
     plot: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False, help="Draw the values into a .png, .svg or .pdf file.")] = None,
+    about: Annotated[str | None, typer.Option(
+        metavar="NAME", show_default=False,
+        help='What intervals are about: "data" (the sampling of this run alone), "rows" (other rows of the same '
+        'population), "population" (other rows and another background). Default: the widest that is known.')] = None,
+    tests: Annotated[bool, typer.Option(
+        "--tests", help="Add p-values to the table: does a feature help, does it hurt?")] = False,
     allow_pickle: Annotated[bool, typer.Option(
         "--allow-pickle", help="Read a pickled model, which can run any code.")] = False,
     trust: Annotated[list[str] | None, typer.Option(
@@ -98,7 +104,7 @@ def explain(
         data=data, columns=Columns(target, sample_weight, tuple(drop or ())),
         background=background, background_rows=background_rows, groups=groups, seed=seed, settings=settings,
     )  # fmt: skip
-    say, delivery = speaker(quiet), Delivery(json_file, plot)
+    say, delivery = speaker(quiet), Delivery(json_file, plot, about, tests)
     with guarded(say, debug=debug):
         with clean_stdout():
             check_options(settings, has_target=target is not None)

@@ -25,6 +25,13 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
 
 
+def check_about(about: str) -> None:
+    """Raise for intervals about something else than there is."""
+    from clarysage.explanation import ABOUT
+
+    _check_names({"about": about}, {"about": [*ABOUT]})
+
+
 def spelled(name: str) -> str:
     """A name as the library's tables have it; users may type dashes or underscores for blanks.
 

@@ -36,12 +36,12 @@ def check_picture(option: str, path: Path) -> None:
         raise InputError(option, got=f"{path.name!r}", wanted=wanted, hint=str(path.with_suffix(".png")))
 
 
-def picture(explanation: Any, suffix: str) -> bytes:
+def picture(explanation: Any, suffix: str, about: str) -> bytes:
     """The plot of an explanation as the bytes of a file with this suffix."""
     import matplotlib
 
     matplotlib.use("Agg")  # no window, with or without a screen
-    figure = explanation.plot().figure
+    figure = explanation.plot(about=about).figure
     file = io.BytesIO()
     figure.savefig(file, format=suffix.lower().lstrip("."), dpi=PIXELS_PER_INCH, bbox_inches="tight")
     matplotlib.pyplot.close(figure)

@@ -16,7 +16,7 @@ from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
 from clarysage.inference.reach import Sampled, tails, targets
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
 from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
@@ -69,6 +69,7 @@ def estimate(
     state: Any = None
     made = number = 0
     spent = game.rows_spent
+    looks = Looks(any(getattr(rule, "spends", False) for rule in rules))
     begun = time.monotonic()
     reason: StopReason | None = None
     try:
@@ -87,7 +88,7 @@ def estimate(
             if limits.is_finite:
                 observer.count(made / limits.draws, time.monotonic() - begun)
                 continue
-            current = estimator.read(game, state)
+            current = looks.taken(estimator.read(game, state))
             spent = current.model_rows
             reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
             observer(replace(current, stopped=reason), time.monotonic() - begun)
@@ -100,7 +101,7 @@ def estimate(
         reason = StopReason.INTERRUPTED
     except Exception as error:
         if made >= FEWEST_FOR_AN_ERROR and not limits.is_finite:
-            found = _reaching(estimator, game, state)
+            found = looks.last(_reaching(estimator, game, state))
             error.estimate = replace(found, stopped=StopReason.FAILED)  # type: ignore[attr-defined]
         raise
     finally:
@@ -112,7 +113,31 @@ def estimate(
             wanted="more time for exact enumeration",
             hint='method="paired walks"',
         )
-    return _finished(replace(_reaching(estimator, game, state), stopped=reason), game)
+    return _finished(looks.last(replace(_reaching(estimator, game, state), stopped=reason)), game)
+
+
+@dataclass
+class Looks:
+    """Counts the looks that decisions have at a run: the first once errors are settled, others when draws have doubled.
+
+    When they come depends on how many draws there are, never on what these found.
+    """
+
+    are_counted: bool
+    number: int = 0
+    at: int = 0
+
+    def taken(self, current: Estimate) -> Estimate:
+        """The estimate, and whether it is a look."""
+        is_ready = current.draws >= 2 * self.at and not must_see_more(current)
+        if not self.are_counted or not is_ready or not (current.is_settled or current.unvisited):
+            return current
+        self.number, self.at = self.number + 1, current.draws
+        return replace(current, looks=self.number, is_look=True)
+
+    def last(self, result: Estimate) -> Estimate:
+        """The estimate that is handed out, a further look unless it was one."""
+        return replace(result, looks=max(1, self.number + (result.draws != self.at)) if self.are_counted else 1)
 
 
 class _DeadlineError(Exception):
@@ -197,12 +222,13 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
     sampled = Sampled(game.weights[there], mass, None if game.own is None else game.own[there])
     about = targets(Estimated(found.values, found.covariance, found.dof), reach, sampled)
     known = {name: Target(one.values, np.sqrt(one.variance), one.dof) for name, one in about.items()}
-    return replace(found, targets=known, tails=tails(reach, sampled))
+    return replace(found, targets=known, tails=tails(reach, sampled), reach=reach)
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:
     if result.stopped is StopReason.NO_EFFECT:
-        return replace(result, values=np.zeros_like(result.values), covariance=np.zeros_like(result.covariance))
+        zeros, none = np.zeros_like(result.values), np.zeros_like(result.covariance)
+        return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None)
     if result.stopped is not None and result.stopped.is_converged and result.unvisited:
         share = (
             f"It rests on {result.visited:.1%} of the examples: seeing all {len(game.weights):,} would take too long."

@@ -176,6 +176,7 @@ class PairedWalks:
             clipped=state.clipped,
             scale=scale(game),
             remark="" if plan.skip else VARYING,
+            is_settled=tour.passes(state.draws) == 2,
         )
 
     def reach(self, game: Game, state: Walked) -> Reach:

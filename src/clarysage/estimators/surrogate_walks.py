@@ -12,6 +12,7 @@ from clarysage.estimate import Estimate
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.tour import Tour, care_needed
+from clarysage.inference.reach import Reach, summed
 from clarysage.inference.sums import Estimated, added
 from clarysage.protocols import Game
 
@@ -32,6 +33,7 @@ class Stage:
     walks: PairedWalks
     game: Any
     surrogate: Estimated | None = None
+    reach: Reach | None = None
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,8 @@ class SurrogateWalks:
         return Staged(walked)
 
     def read(self, game: Game, state: Staged) -> Estimate:
-        counted = self._counted(state)
-        weights = np.array([state.walked[number].draws * 2.0**number for number in counted])
-        found = added([self._by_stage(number, state) for number in counted], list(weights / weights.sum()))
+        counted, weights = self._weighted(state)
+        found = added([self._by_stage(number, state) for number in counted], weights)
         is_seen = np.zeros(len(game.weights), dtype=bool)
         is_seen[self.stages[counted[-1]].walks.tour.order[: state.walked[counted[-1]].draws]] = True
         first = self.stages[0].walks.read(game, state.walked[0])
@@ -120,7 +121,24 @@ class SurrogateWalks:
             visited=float(game.weights[is_seen].sum()),
             unvisited=int(((game.weights > 0) & ~is_seen).sum()),
             draws_to_see_all=2 * first.draws_to_see_all,  # earlier stages take as many again
+            is_settled=self.stages[counted[-1]].walks.tour.passes(state.walked[counted[-1]].draws) == 2,
         )
+
+    def reach(self, game: Game, state: Staged) -> Reach | None:
+        """What the values rest on; None where no stage has seen all examples."""
+        counted, weights = self._weighted(state)
+        return summed([self._reach_by_stage(number, state) for number in counted], weights)
+
+    def _reach_by_stage(self, number: int, state: Staged) -> Reach | None:
+        stage = self.stages[number]
+        left = stage.walks.reach(stage.game, state.walked[number])
+        return left if stage.surrogate is None else summed([stage.reach, left], [1.0, 1.0])
+
+    def _weighted(self, state: Staged) -> tuple[list[int], list[float]]:
+        """Stages that are counted, and their weights."""
+        counted = self._counted(state)
+        weights = np.array([state.walked[number].draws * 2.0**number for number in counted])
+        return counted, list(weights / weights.sum())
 
     def _counted(self, state: Staged) -> list[int]:
         """Stages that are counted: those of two passes or more, else those of one, else all with a surrogate.
@@ -153,7 +171,7 @@ class SurrogateWalks:
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
         walks = PairedWalks(replace(plan, tour=tour, rows=0))
         surrogate = Estimated(found.values, found.covariance, found.dof)
-        return Stage(last.before + last.pairs, pairs, walks, left, surrogate)
+        return Stage(last.before + last.pairs, pairs, walks, left, surrogate, found.reach)
 
 
 def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:

@@ -11,14 +11,26 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, UnavailableError
-from clarysage.estimate import StopReason
+from clarysage.estimate import StopReason, Target
+from clarysage.inference.decisions import least_lead, level_of, signs
 from clarysage.inference.intervals import interval
+from clarysage.inference.significance import adjusted, p_values
 
-ABOUT = {
+ABOUT: dict[str, str] = {
     "data": "this data and this background (sampling error of the run alone)",
     "rows": "the population of rows, with the background as chosen",
     "population": "the population of rows and of background",
 }
+ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
+CONFIDENCE = 0.95  # of signs, and of which values are the largest
+
+
+class Top(list[str]):
+    """Names, and whether they are certainly those of the largest values."""
+
+    def __init__(self, names: Iterable[str], *, is_certain: bool) -> None:
+        super().__init__(names)
+        self.is_certain = is_certain
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +51,9 @@ class Explanation:
     notes : remarks on the run, such as the background that was chosen
     provenance : versions, seed, sizes and fingerprints of the data
     dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
+    targets : what the values say of the population of "rows", and of the "population" of rows and background, each with
+        values, std_error and dof (p,); those of the population are freed of the bias of a finite background
+    looks : how many looks rules that decide have had at the run, over which they share out their level
     """
 
     values: np.ndarray
@@ -59,56 +74,136 @@ class Explanation:
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     dof: np.ndarray | None = None
+    targets: dict[str, Target] = field(default_factory=dict)
+    looks: int = 1
 
     def __post_init__(self) -> None:
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
         for name in ("values", "std_error", "covariance", "dof"):
             array = getattr(self, name)
-            if array is not None:
-                array = np.array(array, dtype=np.float64)
-                array.setflags(write=False)
-                object.__setattr__(self, name, array)
+            object.__setattr__(self, name, None if array is None else _fixed(array))
+        fixed = {
+            name: Target(_fixed(one.values), _fixed(one.std_error), _fixed(one.dof))
+            for name, one in self.targets.items()
+        }
+        object.__setattr__(self, "targets", fixed)
 
     @property
     def converged(self) -> bool:
         return self.stopped.is_converged
 
+    @property
+    def shown(self) -> str:
+        """What intervals are about where nothing else is asked for: the widest of what is known."""
+        return next((about for about in ("population", "rows") if about in self.targets), "data")
+
+    def target(self, about: str | None = None) -> Target:
+        """Values, standard errors and degrees of freedom about the data, the rows or the population."""
+        about = self.shown if about is None else about
+        if about not in ABOUT:
+            raise InputError("about", got=f"{about!r}", wanted=f"one of {', '.join(map(repr, ABOUT))}")
+        if about == "data":
+            assert self.dof is not None
+            return self._rounded(Target(self.values, self.std_error, self.dof))
+        if about not in self.targets:
+            known = ", ".join(map(repr, ("data", *self.targets)))
+            raise UnavailableError(
+                "about", got=f"{about!r}", wanted=f"one of {known}, which are known here; the population takes "
+                "several background rows, and a method that follows examples and background rows",
+                hint='method="paired walks", or about="data"',
+            )  # fmt: skip
+        return self._rounded(self.targets[about])
+
+    def _rounded(self, found: Target) -> Target:
+        """The same, with values and errors that are rounding alone as the zeros they stand for."""
+        least = ROUNDING * max(abs(self.base), abs(self.total), float(np.abs(self.values).max()))
+        is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
+        return Target(np.where(is_nothing, 0.0, found.values), np.where(is_nothing, 0.0, found.std_error), found.dof)
+
     def interval(
-        self, level: float = 0.95, *, about: str = "data", joint: bool = False
+        self, level: float = 0.95, *, about: str | None = None, joint: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Low and high ends of an interval for each value.
 
-        ``about="data"`` speaks of this data and this background: how far the sampling of the run may be off. It says
-        nothing about other rows from the same population. ``joint=True`` makes all intervals hold at once.
+        Parameters
+        ----------
+        level : how often such intervals hold what they are about
+        about : "data", this data and this background: how far the sampling of the run may be off, and no more. "rows",
+            the population of rows that the examples were drawn from, with the background as chosen. "population", that
+            of rows and of background; around values that are freed of the bias of a finite background. Default: the
+            widest that is known, ``shown``
+        joint : make all intervals hold at once (Bonferroni)
         """
-        if about not in ABOUT:
-            raise InputError("about", got=f"{about!r}", wanted=f"one of {', '.join(map(repr, ABOUT))}")
-        if about != "data":
-            raise UnavailableError(
-                "about", got=f"{about!r}", wanted='"data": this estimate holds no variance over other rows yet',
-                hint='about="data", or the spread over bootstrap samples of X and y',
-            )  # fmt: skip
-        assert self.dof is not None
-        return interval(self.values, self.std_error, self.dof, level, joint=joint)
+        found = self.target(about)
+        return interval(found.values, found.std_error, found.dof, level, joint=joint)
+
+    def p_values(
+        self, alternative: str = "helps", *, about: str | None = None, adjust: str | None = None
+    ) -> np.ndarray:
+        """p-values of tests of each value, (p,): is it above zero ("helps"), or below ("hurts")?
+
+        Parameters
+        ----------
+        alternative : "helps" or "hurts"
+        about : what the test is about, as in :meth:`interval`
+        adjust : "holm" or "benjamini hochberg", since there are many features; None for each on its own
+        """
+        found = self.target(about)
+        return adjusted(p_values(found.values, found.std_error, found.dof, alternative), adjust)
+
+    @property
+    def signs(self) -> dict[str, str]:
+        """What each feature does to the model on this data: "helps", "hurts", "undecided", or "no effect" at all.
+
+        All of them are right at once with a probability of 95 %, however often :class:`~clarysage.SignsKnown` looked.
+        For other rows of the same population ask :meth:`p_values`.
+        """
+        data = self.target("data")
+        found = signs(data.values, data.std_error, data.dof, level_of(CONFIDENCE, self.looks))
+        return dict(zip(self.feature_names, found, strict=True))
 
     def power(self, features: Iterable[str | int]) -> float:
         """u(S) = phi_0 + the sum of the values of the given players: a proxy for the power of that subset."""
         return self.constant + float(self.values[self._places(features)].sum())
 
-    def top(self, k: int) -> list[str]:
-        """Names of the k players with the largest values, largest first."""
+    def top(self, k: int) -> Top:
+        """Names of the k players with the largest values, largest first.
+
+        A list, whose ``is_certain`` says whether these are the largest on this data with a probability of 95 %,
+        however often :class:`~clarysage.TopKnown` looked.
+        """
         if not isinstance(k, (int, np.integer)) or k < 0:
             raise InputError("k", got=f"{k!r}", wanted="a whole number of zero or more")
-        return [self.feature_names[i] for i in np.argsort(-self.values, kind="stable")[:k]]
+        assert self.dof is not None
+        covariance = self.std_error**2 if self.covariance is None else self.covariance
+        least, _ = least_lead(self.values, covariance, self.dof, int(k), level_of(CONFIDENCE, self.looks))
+        names = [self.feature_names[i] for i in np.argsort(-self.values, kind="stable")[:k]]
+        return Top(names, is_certain=least > 0)
 
-    def to_frame(self, level: float = 0.95) -> Any:
-        """A pandas DataFrame: feature, value, std_error, and the ends of its interval about the data."""
+    def to_frame(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Any:
+        """A pandas DataFrame: feature, value, std_error (about the data), and the ends low and high of its interval.
+
+        ``frame.attrs["about"]`` says what the interval is about; ``tests=True`` adds p-values for "helps" and "hurts"
+        about the same, and both adjusted by Holm's method.
+        """
         import pandas as pd
 
-        low, high = self.interval(level)
+        about = self.shown if about is None else about
+        low, high = self.interval(level, about=about)
         columns = {"value": self.values, "std_error": self.std_error, "low": low, "high": high}
-        return pd.DataFrame({"feature": self.feature_names, **columns})
+        for alternative in ("helps", "hurts") if tests else ():
+            columns[f"p_{alternative}"] = self.p_values(alternative, about=about)
+            columns[f"p_{alternative}_holm"] = self.p_values(alternative, about=about, adjust="holm")
+        frame = pd.DataFrame({"feature": self.feature_names, **columns})
+        frame.attrs["about"] = about
+        return frame
+
+    def table(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
+        """The printed table, with intervals about what is asked for; ``tests=True`` adds p-values (Holm)."""
+        from clarysage.explanation.text import as_text
+
+        return as_text(self, level, about=about, tests=tests)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
@@ -154,3 +249,10 @@ class Explanation:
         if len(set(places)) < len(places):
             raise InputError("features", got="a feature more than once", wanted="each at most once")
         return places
+
+
+def _fixed(array: Any) -> np.ndarray:
+    """Numbers that cannot be written to."""
+    found = np.array(array, dtype=np.float64)
+    found.setflags(write=False)
+    return found

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import FormatError, InputError
-from clarysage.estimate import StopReason
+from clarysage.estimate import StopReason, Target
 from clarysage.explanation.explanation import Explanation
 
 FORMAT = "clarysage explanation"
 VERSION = 1
+LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 0.0}
+TARGET = tuple(LOWEST)
 
 
 def encode(explanation: Explanation) -> dict[str, Any]:
@@ -35,6 +37,11 @@ def encode(explanation: Explanation) -> dict[str, Any]:
         "std_error": explanation.std_error.tolist(),
         "covariance": triangle,
         "dof": None if explanation.dof is None else explanation.dof.tolist(),
+        "targets": {
+            about: {name: getattr(found, name).tolist() for name in TARGET}
+            for about, found in explanation.targets.items()
+        },
+        "looks": explanation.looks,
         "constant": explanation.constant,
         "total": explanation.total,
         "base": explanation.base,
@@ -90,6 +97,8 @@ def decode(data: Any, name: str = "data") -> Explanation:
         std_error=_numbers(data, "std_error", name, p, low=0.0),
         covariance=_triangle(data, name, p),
         dof=_numbers(data, "dof", name, p, low=0.0) if "dof" in data else None,
+        targets=_targets(data, name, p),
+        looks=_count(data, "looks", name) if "looks" in data else 1,
         feature_names=tuple(names),
         constant=_number(data, "constant", name),
         total=_number(data, "total", name),
@@ -170,6 +179,22 @@ def _triangle(data: dict[str, Any], name: str, p: int) -> np.ndarray | None:
     for i, row in enumerate(rows):
         covariance[i, : i + 1] = covariance[: i + 1, i] = row
     return covariance
+
+
+def _targets(data: dict[str, Any], name: str, p: int) -> dict[str, Target]:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, dict) and set(value) <= {"rows", "population"} and all(map(_is_target, value.values()))
+
+    def _is_target(value: Any) -> bool:
+        return isinstance(value, dict) and set(value) == set(TARGET)
+
+    if "targets" not in data:  # of an earlier release
+        return {}
+    found = _checked(data, "targets", name, is_right, 'mappings "rows" and "population" of values, std_error and dof')
+    return {
+        about: Target(*(_numbers(one, key, f"{name}: targets: {about}", p, low) for key, low in LOWEST.items()))
+        for about, one in found.items()
+    }
 
 
 def _groups(data: dict[str, Any], name: str) -> dict[str, list[str]] | None:

@@ -13,24 +13,31 @@ BAR = 24
 LOSS_WORDS = {"zero one": "zero-one loss", "brier": "Brier score"}
 
 
-def as_text(explanation: Explanation, level: float = 0.95) -> str:
+def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
     """A table of the values, largest first, with intervals, small bars and what the run has to say."""
+    about = explanation.shown if about is None else about
     show = _number_format(explanation)
     names = [" ".join(name.split()) for name in explanation.feature_names]
     values = [show(value) for value in explanation.values]
-    ends = [f"[{show(low)}, {show(high)}]" for low, high in zip(*explanation.interval(level), strict=True)]
-    wide, right, far = (max(map(len, cells)) for cells in ([*names, "feature"], [*values, "value"], ends))
-    lines = [_headline(explanation), f"  {'feature':<{wide}}  {'value':>{right}}  {100 * level:g}% interval"]
+    ends = [f"[{show(low)}, {show(high)}]" for low, high in zip(*explanation.interval(level, about=about), strict=True)]
+    header = f"{100 * level:g}% interval"
+    wide, right, far = (max(map(len, cells)) for cells in ([*names, "feature"], [*values, "value"], [*ends, header]))
+    chances = _chances(explanation, about) if tests else {}
+    between = "".join(f"  {word:<8}" for word in chances)
+    lines = [_headline(explanation), f"  {'feature':<{wide}}  {'value':>{right}}  {header:<{far}}{between}".rstrip()]
     for i in np.argsort(-explanation.values, kind="stable"):
         bar = ("▇" if explanation.values[i] >= 0 else "▒") * round(BAR * _share(explanation, i))
-        lines.append(f"  {names[i]:<{wide}}  {values[i]:>{right}}  {ends[i]:<{far}}  {bar}".rstrip())
-    return "\n".join([*lines, *(f"  {line}" for line in _footer(explanation))])
+        between = "".join(f"  {cells[i]:<8}" for cells in chances.values())
+        lines.append(f"  {names[i]:<{wide}}  {values[i]:>{right}}  {ends[i]:<{far}}{between}  {bar}".rstrip())
+    said = [f"p: chance of such a value if it were zero, about {ABOUT[about]}; by Holm's method."] if tests else []
+    return "\n".join([*lines, *(f"  {line}" for line in [*_footer(explanation, about), *said])])
 
 
 def as_html(explanation: Explanation, level: float = 0.95) -> str:
     """The same table for notebooks; every name is escaped."""
     show = _number_format(explanation)
-    low, high = explanation.interval(level)
+    about = explanation.shown
+    low, high = explanation.interval(level, about=about)
     rows = []
     for i in np.argsort(-explanation.values, kind="stable"):
         colour = "#0072b2" if explanation.values[i] >= 0 else "#d55e00"
@@ -40,10 +47,10 @@ def as_html(explanation: Explanation, level: float = 0.95) -> str:
             f"<td style='text-align:right'>{show(explanation.values[i])}</td><td>[{show(low[i])}, {show(high[i])}]</td>"
             f"<td style='min-width:12em'>{bar}</td></tr>"
         )
-    footer = "".join(f"<li>{escape(line)}</li>" for line in _footer(explanation))
+    footer = "".join(f"<li>{escape(line)}</li>" for line in _footer(explanation, about))
     return (
         f"<div><table><caption style='text-align:left'>{escape(_headline(explanation))}</caption>"
-        f"<thead><tr><th>feature</th><th>value</th><th>{100 * level:g}% interval</th><th></th></tr></thead>"
+        f"<thead><tr><th>feature</th><th>value</th><th>{100 * level:g}% interval, {about}</th><th></th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table><ul>{footer}</ul></div>"
     )
 
@@ -65,7 +72,13 @@ def _headline(explanation: Explanation) -> str:
     return f"SAGE values: the {loss_words(explanation.loss)} that each feature saves the model"
 
 
-def _footer(explanation: Explanation) -> list[str]:
+def _chances(explanation: Explanation, about: str) -> dict[str, list[str]]:
+    """p-values as they are printed, by their headings."""
+    found = {word: explanation.p_values(word, about=about, adjust="holm") for word in ("helps", "hurts")}
+    return {f"p {word}": [f"{p:.3f}" if p >= 0.001 else "<0.001" for p in values] for word, values in found.items()}
+
+
+def _footer(explanation: Explanation, about: str) -> list[str]:
     show, total, alone = _number_format(explanation), explanation.total, explanation.base
     if explanation.measure == "shapley effects":
         whole = (
@@ -76,9 +89,19 @@ def _footer(explanation: Explanation) -> list[str]:
             f"All features together save {show(total)}: the mean {loss_words(explanation.loss)} is {show(alone)} "
             f"without features and {show(alone - total)} with them."
         )
-    sampled = "No sampling error." if explanation.draws == 0 else f"Intervals are about {ABOUT['data']}."
     cost = f"{explanation.stopped.value} {explanation.model_rows:,} model rows, method {explanation.method!r}."
-    return [whole, sampled, cost, *explanation.notes]
+    return [whole, about_words(explanation, about), cost, *explanation.notes]
+
+
+def about_words(explanation: Explanation, about: str) -> str:
+    """What intervals are about, and how far the run itself may be off."""
+    if explanation.draws == 0:
+        own = "No sampling error."
+        return own if about == "data" else f"Intervals are about {ABOUT[about]}. {own}"
+    if about == "data":
+        return f"Intervals are about {ABOUT['data']}."
+    error = _number_format(explanation)(float(explanation.std_error.max()))
+    return f"Intervals are about {ABOUT[about]}; the largest standard error of the run's own sampling is {error}."
 
 
 def _share(explanation: Explanation, place: int) -> float:

@@ -81,14 +81,12 @@ class Leaning:
     noise: np.ndarray
     gain: np.ndarray
 
-    def plus(self, other: Leaning, weights: tuple[float, float] = (1.0, 1.0)) -> Leaning:
-        """That of the weighted sum of two sets of values."""
-        one, two = weights
-        return Leaning(
-            one * self.rows + two * other.rows,
-            one**2 * self.noise + two**2 * other.noise,
-            one * self.gain + two * other.gain,
-        )
+    def plus(self, other: Leaning) -> Leaning:
+        """That of the sum of two sets of values."""
+        return Leaning(self.rows + other.rows, self.noise + other.noise, self.gain + other.gain)
+
+    def times(self, weight: float) -> Leaning:
+        return Leaning(weight * self.rows, weight**2 * self.noise, weight * self.gain)
 
 
 def leaning(found: Influences, sizes: np.ndarray) -> Leaning:

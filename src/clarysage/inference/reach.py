@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -31,21 +33,19 @@ class Reach:
     dof: float
     leaning: Leaning | None = None
 
-    def plus(self, other: Reach, weights: tuple[float, float] = (1.0, 1.0)) -> Reach | None:
-        """Of the weighted sum of two sets of values of the same examples; None where that is not known."""
-        if self.parts is None or other.parts is None:
-            return None
-        one, two = weights
-        both = None
-        if self.leaning is not None and other.leaning is not None:
-            both = self.leaning.plus(other.leaning, weights)
-        return Reach(
-            one * self.parts + two * other.parts,
-            self.between,
-            one**2 * self.rest + two**2 * other.rest,
-            min(self.dof, other.dof),
-            both,
-        )
+
+def summed(found: Sequence[Reach | None], weights: Sequence[float]) -> Reach | None:
+    """Of the weighted sum of sets of values of the same examples; None where that is not known."""
+    known = [one for one in found if one is not None]
+    if len(found) == 1 == weights[0] or len(known) < len(found):
+        return found[0] if len(found) == 1 else None
+    parts = [weight * one.parts for one, weight in zip(known, weights, strict=True) if one.parts is not None]
+    if len(parts) < len(known):
+        return None
+    rest = [weight**2 * one.rest for one, weight in zip(known, weights, strict=True)]
+    lean = [one.leaning.times(weight) for one, weight in zip(known, weights, strict=True) if one.leaning is not None]
+    whole = reduce(Leaning.plus, lean) if len(lean) == len(known) else None
+    return Reach(np.sum(parts, axis=0), known[0].between, np.sum(rest, axis=0), known[0].dof, whole)
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,13 @@ def _off(parts: np.ndarray, sampled: Sampled) -> np.ndarray:
 
 
 def tails(reach: Reach, sampled: Sampled) -> np.ndarray | None:
-    """The share of the variance over examples that the heaviest of a hundred of them carry, (L, p)."""
+    """Shares of the variance over examples, and of the values, that the heaviest one in a hundred carry, (2, L, p)."""
     if reach.parts is None:
         return None
-    squares = np.sort(_off(reach.parts, sampled) ** 2, axis=0)[::-1]
-    whole = squares.sum(axis=0)
-    few = squares[: max(1, len(squares) // 100)].sum(axis=0)
-    return np.asarray(np.divide(few, whole, out=np.zeros_like(whole), where=whole > 0))
+    squares = _off(reach.parts, sampled) ** 2
+    heaviest = np.argsort(-squares, axis=0, kind="stable")[: max(1, len(squares) // 100)]
+    shares = []
+    for numbers in (squares, reach.parts):
+        few, whole = np.take_along_axis(numbers, heaviest, axis=0).sum(axis=0), numbers.sum(axis=0)
+        shares.append(np.divide(few, whole, out=np.zeros_like(whole), where=whole != 0))
+    return np.stack(shares)

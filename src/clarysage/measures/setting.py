@@ -12,19 +12,21 @@ import numpy as np
 
 from clarysage import __version__
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate
+from clarysage.estimate import Estimate, Target
 from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
 from clarysage.games import PredictivePower
+from clarysage.losses.few_forms import few_form
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
-from clarysage.protocols import Loss, Removal
+from clarysage.protocols import Removal
 from clarysage.removal import Marginal, as_removal, removal_name
 from clarysage.tables import as_table, container_of, labels_of
 
 DEFAULT_BACKGROUND = 512
 LARGE_BACKGROUND = 4096
+HEAVY = 0.5  # of the variance, carried by one row in a hundred
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,28 @@ class Setting:
         place = {name: player for player, name in enumerate(players.names)}
         order = tuple(place[name] for name in named.names)
         q = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
-        q = replace(q, rows_of_X=source) if isinstance(q, Marginal) and source is not None else q
+        q = replace(q, examples=source) if isinstance(q, Marginal) and source is not None else q
         members = None if groups is None else named.members(names)
         return cls(f, arranged, q, players, order, members, entropy, notes)
+
+    def _tails(self, result: Estimate, place: int) -> list[str]:
+        """A warning where few examples carry most of what a value's interval rests on."""
+        if result.tails is None:
+            return []
+        shares, of_value = result.tails[:, place]
+        heavy = [i for i in self.order if shares[i] > HEAVY]
+        if not heavy:
+            return []
+        worst = max(heavy, key=lambda i: shares[i])
+        few = max(1, len(result.reach.parts) // 100)
+        rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few} in number, carry"
+        value = f", and {of_value[worst]:.0%} of its value" if 0 < of_value[worst] <= 1 else ""
+        others = f" ({len(heavy) - 1} more features have such tails)" if len(heavy) > 1 else ""
+        return [
+            f"{rows} {shares[worst]:.0%} of the variance of {self.players.names[worst]!r} over the rows"
+            f"{value}{others}: with tails so heavy, intervals about other rows may hold less often than they say. "
+            "More rows help."
+        ]
 
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = ()
@@ -84,6 +105,11 @@ class Setting:
                 values=result.values[place][order],
                 std_error=result.std_error[place][order],
                 dof=result.dof[place][order],
+                targets={
+                    about: Target(found.values[place][order], found.std_error[place][order], found.dof[place][order])
+                    for about, found in result.targets.items()
+                },
+                looks=result.looks,
                 covariance=result.covariance[place][np.ix_(order, order)] if full else None,
                 feature_names=tuple(self.players.names[i] for i in order),
                 total=float(whole[place]),
@@ -96,7 +122,12 @@ class Setting:
                 removal=str(getattr(self.removal, "name", type(self.removal).__name__)),
                 method=method,
                 groups=self.members,
-                notes=(*self.notes, *notes, *_remarks(result, v, loss, float(whole[place]))),
+                notes=(
+                    *self.notes,
+                    *notes,
+                    *_remarks(result, v, place, float(whole[place])),
+                    *self._tails(result, place),
+                ),
                 provenance=_provenance(self, v),
             )
             for place, loss in enumerate(v.losses)
@@ -166,8 +197,13 @@ def _rows(table: Any, places: np.ndarray) -> Any:
     return table.take(places) if kind == "pyarrow" else table[places]
 
 
-def _remarks(result: Estimate, v: PredictivePower, loss: Loss, whole: float) -> list[str]:
-    remarks = [result.remark] if result.remark else []
+def _remarks(result: Estimate, v: PredictivePower, place: int, whole: float) -> list[str]:
+    loss, remarks = v.losses[place], [result.remark] if result.remark else []
+    if "population" in result.targets and not few_form(loss).knows_excess:
+        remarks.append(
+            f"No correction for the finite background is known for the loss {loss.name!r}: what is said of the "
+            "population is off by what that adds, about one part in as many as there are background rows."
+        )
     if result.clipped and np.isfinite(loss.ceiling):
         remarks.append(
             f"{result.clipped:,} losses were bounded at {loss.ceiling:.4g}: the true class had a probability of zero."

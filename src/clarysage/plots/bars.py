@@ -25,6 +25,7 @@ def bars(
     orientation: Literal["horizontal", "vertical"] = "horizontal",
     level: float = 0.95,
     joint: bool = False,
+    about: str | None = None,
     title: str | None = None,
     color: Any = BLUE,
     negative_color: Any = VERMILLION,
@@ -38,10 +39,11 @@ def bars(
         axis of yours the names shrink to the room they have; make its figure with ``layout="constrained"``, so that
         names and the note below, which says what the intervals are about, are not cut off
     top : draw the ``top`` features with the largest absolute values, so that harmful ones are not left out, and the sum
-        of all others as one hatched bar at the end; its interval comes from the covariance of the values. Where none
-        was kept (very many features), the bar has no interval and the plot says so. Default: every feature
+        of all others as one hatched bar at the end; its interval comes from the covariance of the values about the
+        data. Where none was kept (very many features, or about the population), the bar has no interval and the plot
+        says so. Default: every feature
     orientation : "horizontal" (largest at the top) or "vertical" (largest at the left)
-    level, joint : of the intervals, as in :meth:`clarysage.Explanation.interval`
+    level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`
     title : text above the axis
     color, negative_color : matplotlib colours of bars above and below zero
 
@@ -51,8 +53,9 @@ def bars(
 
     Notes
     -----
-    A value is in units of the loss. The intervals cover the sampling error of the run alone: two bars whose intervals
-    are apart differ on this data, not surely on other data. Exact results have no intervals.
+    A value is in units of the loss. The note below the axis says what the intervals are about. Those about the data
+    cover the sampling error of the run alone: two bars whose intervals are apart differ on this data, not surely on
+    other data, and exact results have none.
 
     Examples
     --------
@@ -69,12 +72,13 @@ def bars(
     _check_orientation(orientation)
     _check_color("color", color)
     _check_color("negative_color", negative_color)
-    selection = select_and_sum(explanation, top, level, joint)
+    about = explanation.shown if about is None else about
+    selection = select_and_sum(explanation, top, level, joint, about)
     is_horizontal = orientation == "horizontal"
     ax, width = feature_axis(ax, selection.names, is_horizontal=is_horizontal)
     _draw(ax, selection, is_horizontal, color, negative_color)
     value_axis(ax, value_label(explanation), is_horizontal=is_horizontal)
-    note(ax, _sentences(explanation, selection, level, joint), width)
+    note(ax, _sentences(explanation, selection, level, joint, about), width)
     if title is not None:
         ax.set_title(title)
     return ax
@@ -98,9 +102,9 @@ def _draw(ax: Any, selection: Selection, is_horizontal: bool, color: Any, negati
         ax.errorbar(places, values, yerr=ends, **style)
 
 
-def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool) -> list[str]:
-    found = [*convergence_note(explanation), *interval_note(explanation, level, joint)]
-    if selection.others and explanation.draws > 0 and not selection.has_interval[-1]:
+def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:
+    found = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
+    if selection.others and selection.has_interval[0] and not selection.has_interval[-1]:
         found.append("The sum of the others has no interval: no covariance was kept.")
     return found
 

@@ -40,23 +40,23 @@ def largest(explanation: Explanation, top: int | None) -> np.ndarray:
     return np.asarray(kept[np.argsort(-values[kept], kind="stable")])
 
 
-def select(explanation: Explanation, top: int | None, level: float, joint: bool) -> Selection:
+def select(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:
     """The players of :func:`largest`, without the others."""
     kept = largest(explanation, top)
-    low, high = explanation.interval(level, joint=joint)
+    low, high = explanation.interval(level, about=about, joint=joint)
     names = tuple(explanation.feature_names[i] for i in kept)
-    known = np.full(len(kept), explanation.draws > 0)
+    known = np.full(len(kept), explanation.draws > 0 or about != "data")
     return Selection(names, explanation.values[kept], low[kept], high[kept], known)
 
 
-def select_and_sum(explanation: Explanation, top: int | None, level: float, joint: bool) -> Selection:
+def select_and_sum(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:
     """The players of :func:`largest`, and a last row for the sum of the others."""
-    first = select(explanation, top, level, joint)
+    first = select(explanation, top, level, joint, about)
     rest = np.setdiff1d(np.arange(len(explanation.values)), largest(explanation, top))
     if len(rest) == 0:
         return first
     value = float(explanation.values[rest].sum())
-    ends = _interval_of_sum(explanation, rest, level, joint)
+    ends = _interval_of_sum(explanation, rest, level, joint) if about == "data" else None
     low, high = (value, value) if ends is None else ends
     return Selection(
         names=(*first.names, f"{len(rest)} other{'s' if len(rest) > 1 else ''}"),

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 # sign -> word, marker, colour, and whether the marker is filled: no two differ by colour alone
 STYLES = {1: ("helps", ">", BLUE, True), -1: ("hurts", "<", VERMILLION, True), 0: ("undecided", "o", GREY, False)}
 LEGEND = 0.36  # inches kept free for the legend, below the last feature
-ROUNDING = 1e-12  # share of the loss below which an exact value is zero up to rounding
 
 
 def signs(
@@ -27,6 +26,7 @@ def signs(
     ax: Axes | None = None,
     level: float = 0.95,
     joint: bool = True,
+    about: str | None = None,
     top: int | None = None,
     title: str | None = None,
 ) -> Axes:
@@ -36,7 +36,8 @@ def signs(
     ----------
     explanation : what to draw
     ax : axis to draw on; default a new figure, sized by the number of features and the length of their names
-    level, joint : of the intervals; joint by default, so that all signs hold at once with this probability
+    level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`; joint by default, so that all
+        signs hold at once with this probability
     top : draw the ``top`` features with the largest absolute values only; the legend still counts all. Default: all
     title : text above the axis
 
@@ -46,8 +47,9 @@ def signs(
 
     Notes
     -----
-    A feature that hurts makes the predictions on this data worse than leaving it out would: noise the model was fitted
-    to, or a column that has gone wrong. In an exact result nothing is undecided; a value of zero has no effect.
+    A feature that hurts makes the predictions worse than leaving it out would: noise the model was fitted to, or a
+    column that has gone wrong. The note below says what the signs are about. About the data nothing is undecided in an
+    exact result; a value of zero has no effect.
 
     Examples
     --------
@@ -55,27 +57,26 @@ def signs(
     >>> matplotlib.use("Agg")
     >>> import clarysage as cs
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> ax = signs(cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], method="exact"))
+    >>> ax = signs(cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], method="exact"), about="data")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['helps: 1', 'hurts: 1', 'no effect: 0']
     """
     check(explanation, ax)
-    everything = _signs(explanation, select(explanation, None, level, joint))
-    selection = select(explanation, top, level, joint)
+    about = explanation.shown if about is None else about
+    everything = _signs(select(explanation, None, level, joint, about))
+    selection = select(explanation, top, level, joint, about)
     ax, width = feature_axis(ax, selection.names, spare=LEGEND)
-    _draw(ax, selection, _signs(explanation, selection), everything)
+    _draw(ax, selection, _signs(selection), everything)
     value_axis(ax, value_label(explanation))
-    note(ax, _sentences(explanation, selection, level, joint), width)
+    note(ax, _sentences(explanation, selection, level, joint, about), width)
     if title is not None:
         ax.set_title(title)
     return ax
 
 
-def _signs(explanation: Explanation, selection: Selection) -> np.ndarray:
-    """1, -1, or 0 where the interval contains zero, up to rounding."""
-    scale = max(abs(explanation.base), abs(explanation.total), float(np.abs(explanation.values).max()))
-    nothing = ROUNDING * scale
-    return np.where(selection.low > nothing, 1, np.where(selection.high < -nothing, -1, 0))
+def _signs(selection: Selection) -> np.ndarray:
+    """1, -1, or 0 where the interval contains zero."""
+    return np.where(selection.low > 0, 1, np.where(selection.high < 0, -1, 0))
 
 
 def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarray) -> None:
@@ -95,9 +96,9 @@ def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarr
     )  # fmt: skip
 
 
-def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool) -> list[str]:
-    found = [*convergence_note(explanation), *interval_note(explanation, level, joint)]
-    if explanation.draws > 0:
+def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:
+    found = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
+    if selection.has_interval.any():
         found.append("Undecided: the interval contains zero.")
     if len(selection.names) < len(explanation.values):
         found.append(f"{len(selection.names)} of {len(explanation.values)} features are drawn; the legend counts all.")

@@ -19,14 +19,14 @@ def value_label(explanation: Explanation) -> str:
     return f"{name} (in units of {explanation.loss})" if explanation.loss else name
 
 
-def interval_note(explanation: Explanation, level: float, joint: bool) -> list[str]:
+def interval_note(explanation: Explanation, level: float, joint: bool, about: str) -> list[str]:
     """What the intervals are about, or that there is nothing to be unsure of."""
-    if explanation.draws == 0:
+    if explanation.draws == 0 and about == "data":
         return ["No sampling error."]
     reach = "all holding at once" if joint else "each on its own"
-    return [f"{100 * level:.6g}% intervals, {reach}, about {ABOUT['data']}."]
+    return [f"{100 * level:.6g}% intervals, {reach}, about {ABOUT[about]}."]
 
 
 def convergence_note(explanation: Explanation) -> list[str]:
     """A warning, if the run ended before it converged."""
-    return [] if explanation.converged else [f"NOT CONVERGED: {explanation.stopped.value}"]
+    return [] if explanation.stopped.is_wanted else [f"NOT CONVERGED: {explanation.stopped.value}"]

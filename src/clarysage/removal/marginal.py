@@ -27,8 +27,8 @@ class Marginal:
     background : table of rows with the columns of X
     weights : one weight a background row
     memory_limit : bytes that the rows given to the model at once may take
-    rows_of_X : for a background drawn from X, the number in X of each of its rows; such rows are otherwise known by
-        being equal to a row of X, if there is but one of the kind
+    examples : for a background drawn from X, the number in X of each of its rows, -1 for a row from elsewhere; such
+        rows are otherwise known by being equal to a row of X, if there is but one of the kind
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Marginal:
     background: Any
     weights: Any = None
     memory_limit: float = 1e9
-    rows_of_X: Any = None
+    examples: Any = None
     name: str = "marginal"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
@@ -53,14 +53,16 @@ class Marginal:
         source = self._source(len(rows), len(codes))
         return f_S if source is None else replace(f_S, source=source[kept])
 
-    def _source(self, rows: int, examples: int) -> np.ndarray | None:
-        if self.rows_of_X is None:
+    def _source(self, rows: int, count: int) -> np.ndarray | None:
+        if self.examples is None:
             return None
-        source = np.asarray(self.rows_of_X)
+        source = np.asarray(self.examples)
         is_whole = source.ndim == 1 and len(source) == rows and source.dtype.kind in "iu"
-        if not is_whole or not ((source >= -1) & (source < examples)).all():
-            raise InputError("rows_of_X", got=f"{self.rows_of_X!r:.80}",
-                             wanted=f"the number of a row of X for each of {rows} background rows, -1 for none")  # fmt: skip
+        if not is_whole or not ((source >= -1) & (source < count)).all():
+            raise InputError(
+                "background examples", got=repr(self.examples)[:80],
+                wanted=f"the number of a row of X for each of {rows} background rows, -1 for none",
+            )  # fmt: skip
         return source
 
 

@@ -3,24 +3,37 @@
 from clarysage.testing.bars import AT_A_STOP, Bars, failures
 from clarysage.testing.calibration import Calibration
 from clarysage.testing.cells import calibrate, losses_of, tolerance_for_twice, trial_of
+from clarysage.testing.decision_runs import DecisionRuns, Hasty, decision_runs
 from clarysage.testing.faults import FAULTS, planted
+from clarysage.testing.population_runs import PopulationRuns, population_runs
+from clarysage.testing.populations import POPULATIONS, Population
 from clarysage.testing.problems import PROBLEMS, Problem, problem
 from clarysage.testing.runs import Runs, make_runs
+from clarysage.testing.tabulated import exact_values, tabulated
 
 __all__ = [
     "AT_A_STOP",
     "FAULTS",
+    "POPULATIONS",
     "PROBLEMS",
     "Bars",
     "Calibration",
+    "DecisionRuns",
+    "Hasty",
+    "Population",
+    "PopulationRuns",
     "Problem",
     "Runs",
     "calibrate",
+    "decision_runs",
+    "exact_values",
     "failures",
     "losses_of",
     "make_runs",
     "planted",
+    "population_runs",
     "problem",
+    "tabulated",
     "tolerance_for_twice",
     "trial_of",
 ]

@@ -37,7 +37,7 @@ class Population:
         X, y = self.draw(examples, rng)
         chosen = rng.choice(examples, background, replace=False) if overlap else None
         rows = self.draw(background, rng)[0] if chosen is None else X[chosen]
-        return PredictivePower.of(Marginal(rows, rows_of_X=chosen).restrict(self.model, X), self.loss, X, y)
+        return PredictivePower.of(Marginal(rows, examples=chosen).restrict(self.model, X), self.loss, X, y)
 
 
 CORRELATED = 0.4 ** np.abs(np.subtract.outer(np.arange(FEATURES), np.arange(FEATURES)))

@@ -1,0 +1,55 @@
+"""Tests of whether values are above or below zero, and what becomes of them when there are many."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import false_discovery_control
+from scipy.stats import t as student
+
+from clarysage.errors import InputError
+
+ALTERNATIVES = ("helps", "hurts")
+ADJUSTMENTS = ("holm", "benjamini hochberg")
+
+
+def p_values(values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, alternative: str = "helps") -> np.ndarray:
+    """One-sided p-values (p,) for "helps", a value above zero, or "hurts", one below; 1 for a value of exactly zero.
+
+    Examples
+    --------
+    >>> p_values(np.array([2.0, 0.0]), np.array([1.0, 0.0]), np.array([1e6, 10.0])).round(4)
+    array([0.0228, 1.    ])
+    """
+    if alternative not in ALTERNATIVES:
+        raise InputError("alternative", got=f"{alternative!r}", wanted=" or ".join(map(repr, ALTERNATIVES)))
+    above = values if alternative == "helps" else -values
+    known = np.where(above > 0, 0.0, 1.0)  # without error
+    t = np.divide(above, std_error, out=np.zeros_like(above), where=std_error > 0)
+    return np.asarray(np.where(std_error > 0, student.sf(t, dof), known))
+
+
+def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
+    """p-values made larger, since there are many.
+
+    Below 5 % by "holm": the chance of any false one among them is at most 5 %. By "benjamini hochberg": of those, about
+    5 % are false on average. None leaves them as they are.
+
+    Examples
+    --------
+    >>> adjusted(np.array([0.01, 0.04, 0.03]), "holm").tolist()
+    [0.03, 0.06, 0.06]
+    >>> adjusted(np.array([0.01, 0.04, 0.03]), "benjamini hochberg").tolist()
+    [0.03, 0.04, 0.04]
+    """
+    if adjust is None:
+        return p
+    name = str(adjust).lower().replace("_", " ").replace("-", " ").strip()
+    if name not in ADJUSTMENTS:
+        raise InputError("adjust", got=f"{adjust!r}", wanted=f"None, {' or '.join(map(repr, ADJUSTMENTS))}")
+    if name == "benjamini hochberg":
+        return np.asarray(false_discovery_control(p, method="bh"))
+    order = np.argsort(p, kind="stable")
+    stepwise = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    found = np.empty_like(p)
+    found[order] = np.minimum(stepwise, 1.0)
+    return found
