@@ -73,7 +73,8 @@ def test_a_level_that_is_no_probability_is_refused(explanation, level):
 
 @pytest.mark.parametrize("about", ["rows", "population"])
 def test_intervals_about_other_rows_are_refused_clearly(explanation, about):
-    with pytest.raises(UnavailableError, match="holds no variance over other rows"):
+    assert explanation.shown == "data"
+    with pytest.raises(UnavailableError, match="paired walks"):
         explanation.interval(about=about)
     with pytest.raises(cs.InputError, match="about: got 'world'"):
         explanation.interval(about="world")

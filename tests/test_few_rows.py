@@ -107,6 +107,25 @@ def test_draws_and_every_draw_of_a_partition_have_the_distribution_found_by_enum
         assert agree(pairs[:, 0], pairs[:, 1], DRAWN)
 
 
+@pytest.mark.parametrize("own", [0, 3, 5])
+@pytest.mark.parametrize("name", [name for name in DRAWS if name != "all rows"])
+def test_an_own_row_is_left_out_as_if_it_were_not_there(name, own, seed):
+    draws, kind = DRAWS[name], 1
+    others = np.delete(np.arange(len(draws.mass)), own)
+    ranked = None if draws.ranked is None else np.array([[0] * len(others), [*range(len(others))]])
+    without = BackgroundDraws(draws.rows, draws.mass[others] / draws.mass[others].sum(), ranked)
+    of, is_set = chances(without, kind), draws.ranked is None
+    rng, kinds = np.random.default_rng([seed, own]), np.full(2 * DRAWN, kind)
+    mine = np.where(np.arange(2 * DRAWN) % 2 == 0, own, -1)  # examples with and without, side by side
+    parts = draws.partition(kinds, rng, mine)
+    for found in (draws.draw(kinds, rng, mine), *np.moveaxis(parts, 1, 0)):
+        assert not (found[mine == own] == own).any()
+        pairs = np.array(list(frequencies(np.searchsorted(others, found[mine == own]), of, is_set).values()))
+        assert agree(pairs[:, 0], pairs[:, 1], DRAWN)
+        pairs = np.array(list(frequencies(found[mine == -1], chances(draws, kind), is_set).values()))
+        assert agree(pairs[:, 0], pairs[:, 1], DRAWN)
+
+
 def test_examples_of_several_kinds_are_drawn_for_by_their_own_order(seed):
     draws, kinds = DRAWS["stratified weighted"], np.arange(2 * DRAWN) % 2
     found = draws.draw(kinds, np.random.default_rng(seed))

@@ -168,6 +168,6 @@ def test_merged_moments_are_those_of_all_draws_together(seed):
 
 def test_an_exact_explanation_has_intervals_without_width():
     explanation = cs.sage(lambda Z: Z[:, 0], np.eye(3), [1.0, 0.0, 0.0], method="exact", loss="squared error")
-    low, high = explanation.interval()
+    low, high = explanation.interval(about="data")
     assert np.array_equal(low, high)
     assert np.array_equal(low, explanation.values)

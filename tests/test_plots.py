@@ -436,6 +436,7 @@ def test_shape_that_does_not_match_the_values_is_refused(shape: Any) -> None:
     ],
 )
 def test_bad_argument_is_named_and_leaves_no_figure(plot: Any, argument: str, value: Any) -> None:
+    pyplot.close("all")
     with pytest.raises(InputError) as caught:
         plot(explain(), **{argument: value})
     assert caught.value.argument == argument

@@ -39,7 +39,9 @@ def models(data):
 
 
 def bits(explanation: cs.Explanation) -> list[bytes]:
-    return [explanation.values.tobytes(), explanation.std_error.tobytes(), explanation.covariance.tobytes()]
+    targets = [getattr(target, name) for target in explanation.targets.values() for name in ("values", "std_error")]
+    found = [explanation.values, explanation.std_error, explanation.covariance, *targets]
+    return [array.tobytes() for array in found]
 
 
 @pytest.mark.parametrize("method", ["permutation", "kernel"])

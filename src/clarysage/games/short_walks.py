@@ -103,7 +103,7 @@ class ShortWalks:
     @property
     def is_sampled(self) -> bool:
         """Whether there are several background rows, which may be thought of as drawn from more."""
-        return len(self.whole.mass) > 1
+        return self.whole.is_sampled and len(self.whole.mass) > 1
 
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,

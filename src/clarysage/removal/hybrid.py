@@ -36,7 +36,8 @@ class HybridModel:
 
     .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
 
-    ``source`` (m,) is the example that each background row is, -1 for none, where that is known.
+    ``source`` (m,) is the example that each background row is, -1 for none, where that is known; ``is_sampled`` says
+    whether the rows may be thought of as drawn independently from a population.
     """
 
     predictor: CodePredictor
@@ -46,6 +47,7 @@ class HybridModel:
     remarks: tuple[str, ...] = ()
     rows_of_checks: int = 0
     source: np.ndarray | None = None
+    is_sampled: bool = True
 
     @property
     def schema(self) -> Schema:

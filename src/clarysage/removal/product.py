@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ class ProductOfMarginals:
         apart = np.empty_like(rows)
         for j in range(rows.shape[1]):
             apart[:, j] = rows[_shuffled(mass, rng), j]
-        return hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
+        f_S = hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
+        return replace(f_S, is_sampled=False)  # rows share individuals
 
 
 def _generator(rng: Any) -> np.random.Generator:

@@ -1,0 +1,372 @@
+"""Beyond the given rows and background: gains, influences, variances and intervals about the population."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import clarysage as cs
+from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
+from clarysage.games import PredictivePower
+from clarysage.games.own_rows import own_rows
+from clarysage.inference import reach as reaching
+from clarysage.inference.significance import adjusted
+from clarysage.removal import Baseline, Marginal, ProductOfMarginals
+from clarysage.testing import population_runs
+from clarysage.testing.runs import AfterDraws
+from oracle import shapley
+
+LOSSES = ["squared error", "cross entropy", "brier", "absolute error"]
+
+
+def f(rows):
+    return 1 / (1 + np.exp(-(rows[:, 0] + 0.7 * rows[:, 1] * rows[:, 2])))
+
+
+def probabilities(rows):
+    return np.column_stack([1 - f(rows), f(rows)])
+
+
+def small(loss="squared error", n=7, m=5, overlap=0, weights=None, mass=None, seed=0, columns=3, model=None):
+    """A game of n examples and m background rows, of which the first ``overlap`` are the first examples."""
+    rng = np.random.default_rng([seed, 7])
+    X, B = rng.normal(size=(n, columns)), rng.normal(size=(m, columns))
+    B[:overlap] = X[:overlap]
+    y = (rng.random(n) < 0.5).astype(float)
+    chosen = probabilities if loss in ("cross entropy", "brier") else f
+    return PredictivePower.of(Marginal(B, weights=mass).restrict(model or chosen, X), loss, X, y, sample_weight=weights)
+
+
+def every_loss_without_bias(game, y):
+    """E[(y - f_S)^2] over pairs of distinct background rows, an example's own left out; one value a coalition."""
+    X, B, p = game.X, game.restricted.background, game.n_players
+    own = np.full(len(X), -1) if game.own is None else game.own
+    found = {}
+    for size in range(p + 1):
+        for subset in combinations(range(p), size):
+            risk = 0.0
+            for x, response, mine, weight in zip(X, y, own, game.weights, strict=True):
+                rows = np.delete(B, mine, axis=0) if mine >= 0 else B.copy()
+                rows[:, list(subset)] = x[list(subset)]
+                off = response - f(rows)
+                pairs = [off[k] * off[j] for k in range(len(off)) for j in range(len(off)) if k != j]
+                risk += weight * np.mean(pairs)
+            found[frozenset(subset)] = -risk
+    return found
+
+
+@pytest.mark.parametrize("overlap", [0, 3])
+def test_values_of_an_endless_background_are_those_of_distinct_pairs_of_rows(overlap):
+    game = small(overlap=overlap)
+    found = estimate(game, Exact()).targets["population"]
+    wanted = shapley(every_loss_without_bias(game, game.targets[0][:, 0]), game.n_players)
+    np.testing.assert_allclose(found.values[0], wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mass", [None, [1.0, 2.0, 0.5, 3.0, 1.5]])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_influences_are_derivatives_in_the_weights_of_background_rows(loss, mass):
+    game = small(loss, mass=mass)
+    leaning = estimate(game, Exact()).reach.leaning
+    step = 1e-6 if loss == "absolute error" else 1e-4
+    share = game.restricted.mass
+    for row in range(5):
+        ends = []
+        for side in (1, -1):
+            moved = (1 - side * step) * share + side * step * np.eye(5)[row]
+            ends.append(estimate(small(loss, mass=moved), Exact()).values[0])
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(leaning.rows[row, 0], share[row] * slope, rtol=2e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 8.0)])
+def test_variances_are_those_of_parts_over_examples_and_of_influences_over_rows(weights):
+    game = small(weights=weights)
+    found = estimate(game, Exact())
+    alone = [estimate(replace(game, weights=np.eye(7)[i]), Exact()).values[0] for i in range(7)]
+    w = game.weights[:, None]
+    off = w * (np.array(alone) - found.values[0])
+    np.testing.assert_allclose(found.targets["rows"].std_error[0] ** 2, 7 / 6 * (off**2).sum(axis=0), rtol=1e-9)
+    c = found.reach.leaning.rows[:, 0]
+    by_background = 5 / 4 * ((c - c.mean(axis=0)) ** 2).sum(axis=0)
+    total = found.targets["population"].std_error[0] ** 2
+    np.testing.assert_allclose(total, 7 / 6 * (off**2).sum(axis=0) + by_background, rtol=1e-9)
+
+
+def test_examples_that_are_background_rows_add_a_covariance():
+    game = small(overlap=4)
+    found = estimate(game, Exact())
+    parts, c = found.reach.parts[:, 0], found.reach.leaning.rows[:, 0]
+    off, c = parts - parts.mean(axis=0), c - c.mean(axis=0)
+    rows, whole = (found.targets[about].std_error[0] ** 2 for about in ("rows", "population"))
+    wanted = rows + 5 / 4 * (c**2).sum(axis=0) + 2 * (off[:4] * c[:4]).sum(axis=0)
+    np.testing.assert_allclose(whole, np.maximum(wanted, rows / 4), rtol=1e-9)
+
+
+def estimates(game, runs, seed, estimator=None, passes=2):
+    rules = [AfterDraws(passes * len(game.X))]
+    return [estimate(game, estimator or PairedWalks(), stop=rules, seed=1000 * seed + k) for k in range(runs)]
+
+
+def z_of_mean(found, truth):
+    found = np.array(found)
+    error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+    return np.abs(found.mean(axis=0) - truth) / np.maximum(error, 1e-12)
+
+
+@pytest.mark.parametrize("overlap", [0, 12])
+@pytest.mark.parametrize("mass", [None, 1.0 + np.arange(60) % 3])
+def test_walks_find_on_average_what_enumeration_does_about_the_population(overlap, mass, seed):
+    game = small(n=20, m=60, overlap=overlap, mass=mass)
+    exact = estimate(game, Exact())
+    runs = estimates(game, 300, seed)
+    wanted = exact.targets["population"].values[0]
+    assert z_of_mean([run.targets["population"].values[0] for run in runs], wanted).max() < 6
+    truth = centred(exact, game)
+    found = np.array([centred(run, game) for run in runs])
+    room = 3 / 60 * np.abs(truth).max(axis=0)  # of first order in 1 / m
+    assert np.all(np.abs(found.mean(axis=0) - truth) < 6 * found.std(axis=0) / np.sqrt(300) + room)
+    squares = np.array([(c**2).sum(axis=0) - run.reach.leaning.noise for c, run in zip(found, runs, strict=True)])
+    error, wanted = squares.std(axis=0) / np.sqrt(300), (truth**2).sum(axis=0)
+    assert np.all(np.abs(squares.mean(axis=0) - wanted) < 6 * error + 6 / 60 * wanted)
+
+
+def centred(found, game):
+    rows = found.reach.leaning.rows
+    return rows - game.restricted.mass[:, None, None] * rows.sum(axis=0)
+
+
+def test_noise_of_influences_is_not_small(seed):
+    game = small(n=20, m=30)
+    truth = (estimate(game, Exact()).reach.leaning.rows ** 2).sum(axis=0)
+    raw = [(run.reach.leaning.rows**2).sum(axis=0) for run in estimates(game, 50, seed)]
+    assert (np.mean(raw, axis=0) > 2 * truth).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_walks_agree_with_enumeration_about_the_data_where_examples_are_background_rows(loss, seed):
+    game = small(loss, n=20, m=30, overlap=15)
+    truth = estimate(game, Exact()).values[0]
+    assert z_of_mean([run.values[0] for run in estimates(game, 200, seed)], truth).max() < 6
+
+
+def test_a_linear_model_known_by_its_coefficients_reaches_as_far_as_any_other(seed):
+    rng = np.random.default_rng(seed)
+    X, B = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
+    y = X @ [1.0, 0.5, 0.0] + rng.normal(size=40)
+    model = LinearRegression().fit(X, y)
+    native, black = (Marginal(B).restrict(one, X) for one in (model, model.predict))
+    assert native.structure is not None
+    one, other = (PredictivePower.of(f_S, "squared error", X, y) for f_S in (native, black))
+    exact = [estimate(game, Exact()).targets["population"] for game in (one, other)]
+    np.testing.assert_allclose(exact[0].values, exact[1].values, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(exact[0].std_error, exact[1].std_error, rtol=1e-8, atol=1e-10)
+    runs = [run.targets["population"].values[0] for run in estimates(one, 200, seed)]
+    assert z_of_mean(runs, exact[1].values[0]).max() < 6
+
+
+def test_surrogate_walks_reach_as_far(seed):
+    game = small(n=30, m=40)
+    exact = estimate(game, Exact()).targets["population"]
+    runs = [estimate(game, SurrogateWalks(), stop=[AfterDraws(200)], seed=20 * seed + k) for k in range(8)]
+    errors = np.array([run.targets["population"].std_error[0] for run in runs])
+    assert np.all(np.abs(np.sqrt((errors**2).mean(axis=0)) / exact.std_error[0] - 1) < 0.5)
+    off = np.array([run.targets["population"].values[0] for run in runs]) - exact.values[0]
+    assert np.all(np.abs(off) < 6 * np.array([run.std_error[0] for run in runs]) + 1e-9)
+
+
+def test_what_a_model_ignores_is_worth_nothing_in_any_population(seed):
+    game = small(n=20, m=30, columns=5)  # of which the model reads three
+    for found in (estimate(game, Exact()), *estimates(game, 3, seed)):
+        for target in found.targets.values():
+            assert np.all(np.abs(target.values[0, 3:]) < 1e-15)
+            assert np.all(target.std_error[0, 3:] < 1e-15)
+    for walked in estimates(game, 3, seed):
+        assert np.all(walked.targets["population"].values[0, 3:] == 0)
+        assert np.all(walked.targets["population"].std_error[0, 3:] == 0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(150, 4))
+    return X, X @ [2.0, 1.0, 0.0, 0.0] + rng.normal(size=150)
+
+
+def model(rows):
+    return rows @ np.array([2.0, 1.0, -0.5, 0.0])
+
+
+def test_the_default_shown_is_the_widest_that_is_known(data):
+    X, y = data
+    shared = {"loss": "squared error", "rng": 0}
+    sampled = cs.sage(model, X, y, method="paired walks", **shared)
+    assert sampled.shown == "population"
+    assert cs.sage(model, X, y, removal="baseline", method="paired walks", **shared).shown == "rows"
+    assert cs.sage(model, X, y, method="exact", background=X[:20], **shared).shown == "population"
+    assert cs.sage(model, X, y, method="permutation", tolerance=0.2, **shared).shown == "data"
+    product = cs.sage(model, X, y, removal=ProductOfMarginals(X), method="paired walks", tolerance=0.2, **shared)
+    assert product.shown == "rows"
+    widths = [np.ptp(sampled.interval(about=about), axis=0)[:3] for about in ("data", "rows", "population")]
+    assert np.all(widths[0] < widths[1])
+    for about in ("data", "rows", "population"):
+        assert f"Intervals are about {cs.explanation.ABOUT[about]}" in sampled.table(about=about)
+    assert "the population of rows and of background" in str(sampled)
+    assert "population" in sampled._repr_html_()
+    assert sampled.to_frame().attrs["about"] == "population"
+
+
+def test_tests_are_in_the_table_on_request(data):
+    X, y = data
+    found = cs.sage(model, X, y, method="paired walks", rng=0)
+    frame = found.to_frame(tests=True)
+    assert frame["p_helps_holm"][0] < 0.001
+    assert frame["p_hurts"][2] < 0.05
+    assert frame["p_helps"][3] == frame["p_hurts"][3] == 1.0
+    assert "p helps" in found.table(tests=True)
+    assert "p helps" not in str(found)
+    np.testing.assert_allclose(found.p_values("helps") + found.p_values("hurts"), [1, 1, 1, 2])
+    with pytest.raises(cs.InputError, match="alternative: got 'is'"):
+        found.p_values("is")
+    with pytest.raises(cs.InputError, match="adjust: got 'tukey'"):
+        found.p_values(adjust="tukey")
+
+
+def test_adjusted_p_values_are_those_written_by_hand():
+    p = np.array([0.012, 0.001, 0.2, 0.03, 0.5])
+    ranked = np.sort(p)
+    holm = [max((5 - j) * ranked[j] for j in range(place + 1)) for place in range(5)]
+    hochberg = [min(5 / (j + 1) * ranked[j] for j in range(place, 5)) for place in range(5)]
+    rank = np.argsort(np.argsort(p))
+    np.testing.assert_allclose(adjusted(p, "holm"), np.minimum(holm, 1)[rank])
+    np.testing.assert_allclose(adjusted(p, "benjamini-hochberg"), np.minimum(hochberg, 1)[rank])
+    assert adjusted(p, None) is p
+
+
+def test_targets_survive_the_file_and_older_files_are_read(data, tmp_path):
+    X, y = data
+    found = cs.sage(model, X, y, method="paired walks", rng=0)
+    found.save(tmp_path / "found.json")
+    again = cs.load(tmp_path / "found.json")
+    for about in ("rows", "population"):
+        assert np.array_equal(found.interval(about=about), again.interval(about=about))
+    older = found.to_dict()
+    del older["targets"], older["looks"]
+    assert cs.explanation.json_file.decode(older).shown == "data"
+    with pytest.raises(cs.errors.FormatError, match="targets"):
+        cs.explanation.json_file.decode({**found.to_dict(), "targets": {"world": {}}})
+
+
+def test_a_row_that_carries_a_feature_is_warned_of(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 3))
+    X[7, 1] = 300.0
+    found = cs.sage(lambda Z: Z @ [1.0, 1.0, 0.0], X, X.sum(axis=1), background=rng.normal(size=(50, 3)), rng=seed)
+    note = next(note for note in found.notes if "of the variance" in note)
+    assert "'x1'" in note
+    assert "4 in number" in note
+    calm = cs.sage(lambda Z: Z @ [1.0, 1.0, 0.0], X[8:], X[8:].sum(axis=1), background=X[:7], rng=seed)
+    assert not any("of the variance" in note for note in calm.notes)
+
+
+def test_a_loss_without_a_correction_says_so(data):
+    X, y = data
+    with_it, without = (cs.sage(model, X, y, loss=loss, method="paired walks", rng=0)
+                        for loss in ("squared error", "absolute error"))  # fmt: skip
+    assert not any("No correction" in note for note in with_it.notes)
+    assert any("No correction for the finite background" in note for note in without.notes)
+
+
+def test_own_rows_are_those_that_are_there_once_or_the_whole_table():
+    X = np.array([[1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [np.nan, 0.0]])
+    assert own_rows(X, X.copy()).tolist() == [0, 1, 2, 3]
+    assert own_rows(X, X[[3, 1, 0]]).tolist() == [2, -1, -1, 0]
+    assert own_rows(X, X + 1) is None
+
+
+def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they_are_alike():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(700, 3)).astype(float)
+    setting = cs.measures.setting.Setting.of(
+        lambda Z: Z[:, 0], X, background=None, removal="marginal", groups=None, feature_names=None, rng=0
+    )
+    f_S = setting.removal.restrict(setting.f, setting.X)
+    game = PredictivePower.of(f_S, "squared error", X, X[:, 0])
+    assert (game.own >= 0).sum() == 512
+    assert np.array_equal(X[game.own >= 0], f_S.background[game.own[game.own >= 0]])
+    with pytest.raises(cs.InputError, match="background examples"):
+        Marginal(X[:4], examples=[1, 2, 3, 9000]).restrict(lambda Z: Z[:, 0], X)
+
+
+@pytest.mark.parametrize("removal", [Marginal(np.zeros((1, 3))), Baseline(np.zeros(3))])
+def test_one_background_row_is_no_sample(removal):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    game = PredictivePower.of(removal.restrict(f, X), "squared error", X, X[:, 0])
+    for method in (PairedWalks(), Exact()):
+        assert set(estimate(game, method).targets) == {"rows"}
+    assert estimate(game, Permutation()).targets == {}
+
+
+def test_examples_left_out_for_their_number_make_intervals_about_rows_wider(seed):
+    game = small(n=3000, m=20)
+    few, all_of_them = (estimate(game, PairedWalks(), stop=[AfterDraws(n)], seed=seed) for n in (400, 6000))
+    assert few.unvisited > 0
+    assert few.reach.parts is None
+    ratio = few.targets["rows"].std_error / all_of_them.targets["rows"].std_error
+    assert np.all(ratio > 1.2)
+
+
+# how often intervals hold
+
+
+def allowed(share, runs, times=4.5):
+    return times * np.sqrt(share * (1 - share) / runs)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "background", "overlap"),
+    [("offset", 100, 64, False), ("offset", 100, 64, True), ("logistic", 100, 64, False), ("boosting", 60, 40, False)],
+)
+def test_intervals_about_the_population_hold_it(name, rows, background, overlap, seed):
+    runs = 150
+    found = population_runs(name, rows, background, runs=runs, overlap=overlap, seed=seed)
+    room = 2 * allowed(0.95, runs * 7) + 0.01  # features are not independent; 1 % for so few rows
+    assert 0.95 - room < found.coverage < 0.95 + room + 0.015
+    assert found.worst > 0.93 - allowed(0.93, runs)
+    assert found.held_by_data.mean() < 0.85
+    assert found.any_false_by_holm < 0.05 + allowed(0.05, runs)
+    assert 0.85 < found.ratio < 1.25
+
+
+FAULTS = {
+    "the background is taken for the whole of it": lambda one: replace(
+        one, leaning=replace(one.leaning, rows=0 * one.leaning.rows)
+    ),
+    "noise of influences is not taken off": lambda one: replace(
+        one, leaning=replace(one.leaning, noise=0 * one.leaning.noise)
+    ),
+    "parts are half of what they are": lambda one: replace(one, parts=one.parts / 2),
+}
+
+
+WHERE = {"background": "offset", "noise": "redundant", "parts": "linear"}
+
+
+@pytest.mark.parametrize("fault", list(FAULTS))
+def test_planted_faults_make_intervals_fail(fault, seed, monkeypatch):
+    sound = reaching.targets
+
+    def faulty(found, reach, sampled):
+        return sound(found, FAULTS[fault](reach), sampled)
+
+    monkeypatch.setattr("clarysage.estimators.loop.targets", faulty)
+    name = next(name for word, name in WHERE.items() if word in fault)
+    found = population_runs(name, 400, 64, runs=60, seed=seed)
+    if "noise" in fault:
+        assert found.ratio > 1.3
+    else:
+        assert found.coverage < 0.86
