@@ -30,6 +30,7 @@ bench-walks: $(VENV)/.installed-bench
 
 calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write
+	$(BIN)/python benchmarks/populations.py --write
 
 clean:
 	rm -rf $(VENV) clarysage-demo

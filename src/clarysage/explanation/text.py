@@ -29,7 +29,11 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
         bar = ("▇" if explanation.values[i] >= 0 else "▒") * round(BAR * _share(explanation, i))
         between = "".join(f"  {cells[i]:<8}" for cells in chances.values())
         lines.append(f"  {names[i]:<{wide}}  {values[i]:>{right}}  {ends[i]:<{far}}{between}  {bar}".rstrip())
-    said = [f"p: chance of such a value if it were zero, about {ABOUT[about]}; by Holm's method."] if tests else []
+    said = (
+        [f"p: how likely a value so far from zero would be if it were zero, about {ABOUT[about]} (Holm)."]
+        if tests
+        else []
+    )
     return "\n".join([*lines, *(f"  {line}" for line in [*_footer(explanation, about), *said])])
 
 
