@@ -41,11 +41,12 @@ class StopReason(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """Values (L, p) of a population that the data stand for, their standard errors and degrees of freedom."""
+    """Values (L, p) of a population that the data stand for, their standard errors, degrees of freedom and skewness."""
 
     values: np.ndarray
     std_error: np.ndarray
     dof: np.ndarray
+    skew: np.ndarray
 
 
 @dataclass(frozen=True)

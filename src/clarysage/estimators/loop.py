@@ -15,7 +15,7 @@ from clarysage.estimate import Estimate, StopReason, Target
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
-from clarysage.inference.reach import Sampled, tails, targets
+from clarysage.inference.reach import Sampled, skewness, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
 from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
@@ -221,7 +221,10 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
     mass = np.ones(1) if game.short is None else game.short.mass
     sampled = Sampled(game.weights[there], mass, None if game.own is None else game.own[there])
     about = targets(Estimated(found.values, found.covariance, found.dof), reach, sampled)
-    known = {name: Target(one.values, np.sqrt(one.variance), one.dof) for name, one in about.items()}
+    known = {
+        name: Target(one.values, np.sqrt(one.variance), one.dof, skewness(reach, sampled, one.variance))
+        for name, one in about.items()
+    }
     return replace(found, targets=known, tails=tails(reach, sampled), reach=reach)
 
 

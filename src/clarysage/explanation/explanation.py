@@ -52,7 +52,7 @@ class Explanation:
     provenance : versions, seed, sizes and fingerprints of the data
     dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
     targets : what the values say of the population of "rows", and of the "population" of rows and background, each with
-        values, std_error and dof (p,); those of the population are freed of the bias of a finite background
+        values, std_error, dof and skew (p,); those of the population are freed of the bias of a finite background
     looks : how many looks rules that decide have had at the run, over which they share out their level
     """
 
@@ -84,7 +84,7 @@ class Explanation:
             array = getattr(self, name)
             object.__setattr__(self, name, None if array is None else _fixed(array))
         fixed = {
-            name: Target(_fixed(one.values), _fixed(one.std_error), _fixed(one.dof))
+            name: Target(_fixed(one.values), _fixed(one.std_error), _fixed(one.dof), _fixed(one.skew))
             for name, one in self.targets.items()
         }
         object.__setattr__(self, "targets", fixed)
@@ -105,7 +105,7 @@ class Explanation:
             raise InputError("about", got=f"{about!r}", wanted=f"one of {', '.join(map(repr, ABOUT))}")
         if about == "data":
             assert self.dof is not None
-            return self._rounded(Target(self.values, self.std_error, self.dof))
+            return self._rounded(Target(self.values, self.std_error, self.dof, np.zeros(len(self.values))))
         if about not in self.targets:
             known = ", ".join(map(repr, ("data", *self.targets)))
             raise UnavailableError(
@@ -119,7 +119,8 @@ class Explanation:
         """The same, with values and errors that are rounding alone as the zeros they stand for."""
         least = ROUNDING * max(abs(self.base), abs(self.total), float(np.abs(self.values).max()))
         is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
-        return Target(np.where(is_nothing, 0.0, found.values), np.where(is_nothing, 0.0, found.std_error), found.dof)
+        values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
+        return Target(values, error, found.dof, found.skew)
 
     def interval(
         self, level: float = 0.95, *, about: str | None = None, joint: bool = False
@@ -136,7 +137,7 @@ class Explanation:
         joint : make all intervals hold at once (Bonferroni)
         """
         found = self.target(about)
-        return interval(found.values, found.std_error, found.dof, level, joint=joint)
+        return interval(found.values, found.std_error, found.dof, level, joint=joint, skew=found.skew)
 
     def p_values(
         self, alternative: str = "helps", *, about: str | None = None, adjust: str | None = None
@@ -150,7 +151,7 @@ class Explanation:
         adjust : "holm" or "benjamini hochberg", since there are many features; None for each on its own
         """
         found = self.target(about)
-        return adjusted(p_values(found.values, found.std_error, found.dof, alternative), adjust)
+        return adjusted(p_values(found.values, found.std_error, found.dof, alternative, skew=found.skew), adjust)
 
     @property
     def signs(self) -> dict[str, str]:

@@ -17,7 +17,7 @@ from clarysage.explanation.explanation import Explanation
 
 FORMAT = "clarysage explanation"
 VERSION = 1
-LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 0.0}
+LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 0.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
 
 
@@ -190,7 +190,9 @@ def _targets(data: dict[str, Any], name: str, p: int) -> dict[str, Target]:
 
     if "targets" not in data:  # of an earlier release
         return {}
-    found = _checked(data, "targets", name, is_right, 'mappings "rows" and "population" of values, std_error and dof')
+    found = _checked(
+        data, "targets", name, is_right, 'mappings "rows" and "population" of values, std_error, dof and skew'
+    )
     return {
         about: Target(*(_numbers(one, key, f"{name}: targets: {about}", p, low) for key, low in LOWEST.items()))
         for about, one in found.items()

@@ -9,11 +9,24 @@ from clarysage.errors import InputError
 
 
 def interval(
-    values: np.ndarray, std_error: np.ndarray, dof: np.ndarray | float, level: float = 0.95, *, joint: bool = False
+    values: np.ndarray,
+    std_error: np.ndarray,
+    dof: np.ndarray | float,
+    level: float = 0.95,
+    *,
+    joint: bool = False,
+    skew: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Low and high ends of Student intervals for values whose variances have ``dof`` degrees of freedom.
+    r"""Low and high ends of Student intervals for values whose variances have ``dof`` degrees of freedom.
 
-    ``joint=True`` makes all of them hold at once with the given probability (Bonferroni).
+    ``joint=True`` makes all of them hold at once with the given probability (Bonferroni). Where estimates are skewed,
+    by the given third standardised moments, the end on the side of the longer tail moves out (Cornish and Fisher): with
+    t Student's quantile, to
+
+    .. math:: t + |\gamma| (2 t^2 + 1) / 6
+
+    standard errors. A sample that has missed some of the long tail has too small a mean, and too small an error
+    besides. The other end, which would move in, stays.
 
     Examples
     --------
@@ -24,5 +37,10 @@ def interval(
     if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
         raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
     outside = (1 - level) / (len(values) if joint else 1)
-    reach = student.ppf(1 - outside / 2, dof) * std_error
-    return values - reach, values + reach
+    t = student.ppf(1 - outside / 2, dof)
+    return values - reached(t, -np.asarray(skew)) * std_error, values + reached(t, skew) * std_error
+
+
+def reached(t: np.ndarray, skew: np.ndarray | float) -> np.ndarray:
+    """How many standard errors an end is away, on the side that skewness points to."""
+    return np.asarray(t + np.maximum(skew, 0.0) * (2 * t**2 + 1) / 6)

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from clarysage.inference.influences import Leaning
-from clarysage.inference.sums import Estimated
+from clarysage.inference.sums import Estimated, degrees, doubt_in
 
 LEAST = 0.25  # of the variance over examples, that over both must be, lest a chance covariance take all of it
 
@@ -72,8 +72,9 @@ def targets(found: Estimated, reach: Reach, sampled: Sampled) -> dict[str, Estim
     .. math:: V_R = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
         V_B = \frac{m}{m - 1} \sum_k c_k^2 - noise, \qquad V_X = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
 
-    and V = V_R + V_B + V_X, at least the variance of the run and a quarter of V_R. Degrees of freedom are
-    Satterthwaite's. V_X is for examples that are background rows themselves.
+    and V = V_R + V_B + V_X, at least the variance of the run and a quarter of V_R. V_X is for examples that are
+    background rows themselves. Degrees of freedom are Satterthwaite's; those of V_R are fewer than N - 1 where few
+    examples make up much of it (:func:`~clarysage.inference.sums.degrees`).
     """
     rows = _over_rows(found, reach, sampled)
     about = {"rows": rows}
@@ -83,13 +84,13 @@ def targets(found: Estimated, reach: Reach, sampled: Sampled) -> dict[str, Estim
 
 
 def _over_rows(found: Estimated, reach: Reach, sampled: Sampled) -> Estimated:
+    dof = np.full(found.values.shape, max(1.0, reach.dof))
     if reach.parts is None:
-        variance = found.variance + reach.between
-    else:
-        n = len(reach.parts)
-        variance = (_off(reach.parts, sampled) ** 2).sum(axis=0) * (n / max(1, n - 1)) + reach.rest
-        variance = np.maximum(variance, found.variance)
-    return Estimated(found.values, variance, np.full(variance.shape, max(1.0, reach.dof)))
+        return Estimated(found.values, found.variance + reach.between, dof)
+    n, squares = len(reach.parts), _off(reach.parts, sampled) ** 2
+    variance = squares.sum(axis=0) * (n / max(1, n - 1)) + reach.rest
+    heavy = degrees(squares.sum(axis=0), doubt_in(squares, 1.0).sum(axis=0), unknown=dof)
+    return Estimated(found.values, np.maximum(variance, found.variance), np.minimum(dof, heavy))
 
 
 def _over_both(found: Estimated, rows: Estimated, reach: Reach, leaning: Leaning, sampled: Sampled) -> Estimated:
@@ -105,6 +106,15 @@ def _over_both(found: Estimated, rows: Estimated, reach: Reach, leaning: Leaning
     beside = (variance - by_background) ** 2 / rows.dof + by_background**2 * tied / (1 - tied)
     dof = np.divide(variance**2, beside, out=rows.dof.copy(), where=beside > 0)
     return Estimated(found.values + leaning.gain, variance, np.maximum(dof, 1.0))
+
+
+def skewness(reach: Reach, sampled: Sampled, variance: np.ndarray) -> np.ndarray:
+    """Third standardised moments (L, p) of values of the given variance, by what examples contribute to them."""
+    if reach.parts is None:
+        return np.zeros_like(variance)
+    cubes = (_off(reach.parts, sampled) ** 3).sum(axis=0)
+    found = np.divide(cubes, variance**1.5, out=np.zeros_like(cubes), where=variance > 0)
+    return np.asarray(np.clip(found, -1.0, 1.0))
 
 
 def _off(parts: np.ndarray, sampled: Sampled) -> np.ndarray:

@@ -106,7 +106,9 @@ class Setting:
                 std_error=result.std_error[place][order],
                 dof=result.dof[place][order],
                 targets={
-                    about: Target(found.values[place][order], found.std_error[place][order], found.dof[place][order])
+                    about: Target(
+                        *(getattr(found, part)[place][order] for part in ("values", "std_error", "dof", "skew"))
+                    )
                     for about, found in result.targets.items()
                 },
                 looks=result.looks,

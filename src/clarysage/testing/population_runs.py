@@ -108,7 +108,7 @@ def population_runs(
     found = list((executor or ALONE).map(work, list(range(runs))))
     truth = POPULATIONS[name]().truth
     about = [one.targets["population"] for one in found]
-    helps = [p_values(*_first(one)) for one in about]
+    helps = [p_values(*_first(one), skew=one.skew[0]) for one in about]
     return PopulationRuns(
         truth=truth,
         values=np.array([one.values[0] for one in about]),
@@ -116,7 +116,7 @@ def population_runs(
         std_error=np.array([one.std_error[0] for one in about]),
         held=np.array([_holds(one, truth) for one in about]),
         held_by_rows=np.array([_holds(one.targets["rows"], truth) for one in found]),
-        held_by_data=np.array([_holds(Target(one.values, one.std_error, one.dof), truth) for one in found]),
+        held_by_data=np.array([_holds(_of_run(one), truth) for one in found]),
         held_together=np.array([_holds(one, truth, joint=True).all() for one in about]),
         helps=np.array([p < CHANCE for p in helps]),
         helps_by_holm=np.array([adjusted(p, "holm") < CHANCE for p in helps]),
@@ -140,11 +140,16 @@ class FreshRun:
         return estimate(game, PairedWalks(), stop=rules, seed=int(rng.integers(2**32)), executor=ALONE)
 
 
+def _of_run(found: Estimate) -> Target:
+    """What the run says of the data, as if it were said of the population."""
+    return Target(found.values, found.std_error, found.dof, np.zeros_like(found.values))
+
+
 def _first(found: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return found.values[0], found.std_error[0], found.dof[0]
 
 
 def _holds(found: Target, truth: np.ndarray, joint: bool = False) -> np.ndarray:
-    low, high = interval(*_first(found), LEVEL, joint=joint)
+    low, high = interval(*_first(found), LEVEL, joint=joint, skew=found.skew[0])
     slack = ROUNDING * size_of(truth)  # of the truth itself
     return np.asarray((low - slack <= truth) & (truth <= high + slack))

@@ -19,6 +19,7 @@ from clarysage.removal import Marginal
 
 FEATURES = 8
 LEVELS, SPAN = 5, 1.5  # of each feature of the model of trees, from one end to the other of zero
+FAR_OUT = 8.0  # times as far as others, rare rows are
 NODES = 48  # of a quadrature
 
 
@@ -46,8 +47,9 @@ LEARNED = np.array([1.0, 1.1, 0.7, 0.6, 0.2, 0.0, -0.25, 0.0])  # by the model, 
 
 
 @cache
-def linear(offset: float = 0.0, dof: float = np.inf) -> Population:
-    """A linear model, off by a constant where ``offset`` says so, of rows with tails like Student's t.
+def linear(name: str = "linear", *, offset: float = 0.0, dof: float = np.inf, rare: float = 0.0) -> Population:
+    """A linear model, off by a constant where ``offset`` says so, of rows with tails like Student's t, or of which the
+    share ``rare`` is eight times as far out.
 
     The sixth feature is used, and worth nothing; the seventh harms; the last is ignored.
     """
@@ -60,10 +62,11 @@ def linear(offset: float = 0.0, dof: float = np.inf) -> Population:
         X = rng.normal(size=(n, FEATURES)) @ root.T
         if np.isfinite(dof):
             X *= np.sqrt(scale * dof / rng.chisquare(dof, size=(n, 1)))
+        X *= np.where(rng.random((n, 1)) < rare, FAR_OUT, 1.0) if rare else 1.0
         return X, X @ SLOPES + rng.normal(size=n)
 
-    name = "heavy tails" if np.isfinite(dof) else "offset" if offset else "linear"
-    return Population(name, draw, Linear(learned, offset), "squared error", _of_linear(learned, CORRELATED, SLOPES))
+    truth = _of_linear(learned, CORRELATED, SLOPES) * (1 - rare + rare * FAR_OUT**2)
+    return Population(name, draw, Linear(learned, offset), "squared error", truth)
 
 
 @cache
@@ -128,11 +131,12 @@ def boosting() -> Population:
 
 POPULATIONS: dict[str, Callable[[], Population]] = {
     "linear": linear,
-    "offset": lambda: linear(offset=1.5),
+    "offset": lambda: linear("offset", offset=1.5),
     "boosting": boosting,
     "logistic": logistic,
     "redundant": redundant,
-    "heavy tails": lambda: linear(dof=5.0),
+    "heavy tails": lambda: linear("heavy tails", dof=5.0),
+    "rare rows": lambda: linear("rare rows", rare=0.01),
 }
 
 
