@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
+
+from clarysage.removal.row_marks import bits, marks
 
 
 def own_of(source: np.ndarray, examples: int) -> np.ndarray | None:
@@ -32,13 +36,14 @@ def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
     """
     if X.shape == background.shape and np.array_equal(X, background, equal_nan=True):
         return np.arange(len(X))
-    both = np.ascontiguousarray(np.vstack([X, background]) + 0.0)  # by which -0.0 is 0.0
-    rows = both.view(np.dtype((np.void, both.dtype.itemsize * both.shape[1]))).ravel()
-    number = np.unique(rows, return_inverse=True)[1].ravel()
-    mine, theirs = number[: len(X)], number[len(X) :]
-    kinds = int(number.max()) + 1
-    is_single = (np.bincount(mine, minlength=kinds) == 1) & (np.bincount(theirs, minlength=kinds) == 1)
-    place = np.full(kinds, -1)
-    place[theirs] = np.arange(len(background))
-    found = np.where(is_single[mine], place[mine], -1)
+    mine, theirs = marks(X), marks(background)
+    alike = np.flatnonzero(np.isin(mine, theirs))
+    places = {mark: place for place, mark in enumerate(theirs.tolist())}
+    often = Counter(mine[alike].tolist()), Counter(theirs.tolist())
+    found = np.full(len(X), -1)
+    for example in alike.tolist():
+        mark = int(mine[example])
+        is_single = often[0][mark] == often[1][mark] == 1
+        if is_single and np.array_equal(bits(X[example]), bits(background[places[mark]])):
+            found[example] = places[mark]
     return found if (found >= 0).any() else None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clarysage.removal.row_marks import bits, marks
+
 CELLS_AT_ONCE = 65_536  # of hybrid rows, so that what is copied stays near at hand
 WORTH_A_SEARCH = 0.9  # repeated rows are looked for where at most this share of the rows of walks was left to evaluate
 
@@ -39,7 +41,7 @@ class Itinerary:
     def changes(self, is_used: np.ndarray) -> np.ndarray:
         """How many changes there were up to steps 1 to p, columns that are not used aside: (n, q, p)."""
         n, q = self.b.shape[:2]
-        differ = (_bits(self.x)[:, None, :] != _bits(self.b)) & is_used
+        differ = (bits(self.x)[:, None, :] != bits(self.b)) & is_used
         marks = np.zeros((n, q, self.steps + 1), dtype=np.int32)
         when = np.where(differ, self.arrivals[:, None, :], 0)
         marks[np.arange(n)[:, None, None], np.arange(q)[None, :, None], when] = 1
@@ -104,20 +106,13 @@ def _slices(count: int, size: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, count, size))
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
-    """Numbers as their bits, by which missing is equal to missing, and 0.0 differs from -0.0."""
-    return np.ascontiguousarray(values).view(np.int64)
-
-
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Distinct rows and the place of each row among them; the rows themselves where that would not save any.
 
     Rows are told apart by a random sum of their bits, and those of equal sums are then compared whole.
     """
-    mixed = _bits(rows) * np.random.default_rng(0).integers(1, 2**62, size=rows.shape[1], dtype=np.int64)
-    mixed = (mixed ^ (mixed >> 29)).sum(axis=1)
-    _, first, back = np.unique(mixed, return_index=True, return_inverse=True)
-    if len(first) == len(rows) or not np.array_equal(_bits(rows[first][back]), _bits(rows)):
+    _, first, back = np.unique(marks(rows), return_index=True, return_inverse=True)
+    if len(first) == len(rows) or not np.array_equal(bits(rows[first][back]), bits(rows)):
         return rows, None
     return rows[first], back
 
