@@ -327,6 +327,23 @@ def test_one_background_row_is_no_sample(removal):
     assert estimate(game, Permutation()).targets == {}
 
 
+@pytest.mark.parametrize("method", [PairedWalks(), Exact()])
+@pytest.mark.parametrize(("n", "m", "overlap"), [(1, 5, 0), (2, 2, 2), (2, 2, 1), (3, 2, 0), (2, 3, 2), (5, 40, 5)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_small_tables_have_finite_numbers_or_none(n, m, overlap, loss, method):
+    found = estimate(small(loss, n=n, m=m, overlap=overlap), method, stop=[AfterDraws(20)])
+    assert set(found.targets) == (set() if n == 1 else {"rows", "population"})
+    for target in found.targets.values():
+        for numbers in (target.values, target.std_error, target.dof, target.skew):
+            assert np.isfinite(numbers).all()
+        assert (target.dof >= 1).all()
+
+
+def test_a_background_row_that_weighs_everything_is_no_sample():
+    game = small(n=6, m=3, mass=[1.0, 1e-18, 1e-18])
+    assert set(estimate(game, Exact()).targets) == {"rows"}
+
+
 def test_examples_left_out_for_their_number_make_intervals_about_rows_wider(seed):
     game = small(n=3000, m=20)
     few, all_of_them = (estimate(game, PairedWalks(), stop=[AfterDraws(n)], seed=seed) for n in (400, 6000))

@@ -259,7 +259,11 @@ class Game(Protocol):
 
 
 class Estimator(Protocol[State]):
-    """A summary of a game made of draws. States merge associatively; chunk i always has random stream i."""
+    """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
+
+    An estimator may also have ``reach(game, state)``, what its values rest on, example by example and background row by
+    background row (:class:`~clarysage.inference.reach.Reach`): the loop then tells what they say of populations.
+    """
 
     @property
     def name(self) -> str: ...

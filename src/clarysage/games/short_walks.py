@@ -14,7 +14,7 @@ from clarysage.games.beyond import Seen, joined, seen_beyond
 from clarysage.losses.few_forms import few_form
 from clarysage.players import Players
 from clarysage.protocols import Beyond, Compared, Loss, Walks
-from clarysage.removal.background_draws import BackgroundDraws
+from clarysage.removal.background_draws import BackgroundDraws, by_sampling
 from clarysage.removal.hybrid import HybridModel, mean_over
 from clarysage.removal.steps import Steps
 
@@ -303,11 +303,10 @@ class ShortWalks:
             share = self._mass(own)[:, None]
             variance = (variance - share * np.where(own[:, None] >= 0, off[own], 0.0)) / (1 - share)
             variance = variance - (others - mean) ** 2
-        tied = np.asarray(draws.concentration(own)).reshape(-1, 1)
         seen = Seen(self.whole.alone[picks][:, :, None, :], Few.exactly(mean), Few.exactly(others))
         targets = [target[examples] for target in self.targets]
-        by_sampling = np.maximum(variance, 0.0) * (tied / (1 - tied))
-        return seen_beyond(seen, self.losses, targets, picks, draws, own, by_sampling[:, None])
+        share = by_sampling(np.asarray(draws.concentration(own)).reshape(-1, 1))
+        return seen_beyond(seen, self.losses, targets, picks, draws, own, (np.maximum(variance, 0.0) * share)[:, None])
 
     @cached_property
     def _few_draws(self) -> BackgroundDraws:

@@ -11,6 +11,7 @@ import numpy as np
 from clarysage.inference.influences import Leaning
 from clarysage.inference.sums import Estimated, degrees, doubt_in
 
+ONE_ROW = 1 - 1e-9  # the sum of squared masses of a background of which one row has it all
 LEAST = 0.25  # of the variance over examples, that over both must be, lest a chance covariance take all of it
 
 
@@ -35,13 +36,13 @@ class Reach:
 
 
 def summed(found: Sequence[Reach | None], weights: Sequence[float]) -> Reach | None:
-    """Of the weighted sum of sets of values of the same examples; None where that is not known."""
-    known = [one for one in found if one is not None]
-    if len(found) == 1 == weights[0] or len(known) < len(found):
-        return found[0] if len(found) == 1 else None
-    parts = [weight * one.parts for one, weight in zip(known, weights, strict=True) if one.parts is not None]
-    if len(parts) < len(known):
+    """Of the weighted sum of sets of values of the same examples; None where that is not known. One has weight 1."""
+    if len(found) == 1:
+        return found[0]
+    known = [one for one in found if one is not None and one.parts is not None]
+    if len(known) < len(found):
         return None
+    parts = [weight * one.parts for one, weight in zip(known, weights, strict=True) if one.parts is not None]
     rest = [weight**2 * one.rest for one, weight in zip(known, weights, strict=True)]
     lean = [one.leaning.times(weight) for one, weight in zip(known, weights, strict=True) if one.leaning is not None]
     whole = reduce(Leaning.plus, lean) if len(lean) == len(known) else None
@@ -76,9 +77,11 @@ def targets(found: Estimated, reach: Reach, sampled: Sampled) -> dict[str, Estim
     background rows themselves. Degrees of freedom are Satterthwaite's; those of V_R are fewer than N - 1 where few
     examples make up much of it (:func:`~clarysage.inference.sums.degrees`).
     """
+    if len(sampled.weights) < 2:  # of which nothing can be learned about others
+        return {}
     rows = _over_rows(found, reach, sampled)
     about = {"rows": rows}
-    if reach.leaning is not None:
+    if reach.leaning is not None and (sampled.mass**2).sum() < ONE_ROW:
         about["population"] = _over_both(found, rows, reach, reach.leaning, sampled)
     return about
 

@@ -98,11 +98,11 @@ class BackgroundDraws:
         shape = (-1, *[1] * (drawn.ndim - 2))
         share = np.asarray(self.concentration(own)).reshape(shape)
         if self.takes_all:
-            return np.asarray(self._variance(drawn, own) * (share / (1 - share)))
+            return np.asarray(self._variance(drawn, own) * by_sampling(share))
         centred = drawn - drawn[:, :1]
         if self.ranked is not None:
             return np.asarray((centred.var(axis=1) + self.variance_of_mean(drawn, own)) * share)
-        return np.asarray(centred.var(axis=1, ddof=1) * (share if self.is_even else share / (1 - share)))
+        return np.asarray(centred.var(axis=1, ddof=1) * (share if self.is_even else by_sampling(share)))
 
     def _variance(self, values: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Variance of values (n, m, ...) of all rows, by mass, without the own one."""
@@ -137,6 +137,15 @@ class BackgroundDraws:
             mine = None if own is None else own[is_kind]
             found[is_kind] = _along(self.mass[order], order, points[is_kind], mine)
         return found
+
+
+def by_sampling(concentration: np.ndarray) -> np.ndarray:
+    """The variance of a mean over independent rows, as a share of their variance by mass: 1 / (m - 1) for equal masses.
+
+    Zero for one row alone, of whose variance nothing is known.
+    """
+    left = 1 - np.asarray(concentration)
+    return np.asarray(np.divide(concentration, left, out=np.zeros_like(left), where=left > 0))
 
 
 def _along(mass: np.ndarray, order: np.ndarray, points: np.ndarray, own: np.ndarray | None) -> np.ndarray:
