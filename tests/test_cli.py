@@ -800,3 +800,29 @@ def test_demo_prints_a_converged_table_and_writes_its_files(folder: Path) -> Non
 
 def test_demo_that_cannot_write_is_one_line(folder: Path) -> None:
     assert "--output: got test.csv" in error_of("demo", "--output", "test.csv")
+
+
+@pytest.mark.parametrize("about", ["data", "rows", "population"])
+def test_the_table_is_about_what_is_asked_for_and_has_tests_on_request(folder: Path, about: str) -> None:
+    done = run("explain", "plain:heat", *DATA, "--about", about, "--tests", "--method", "paired walks")
+    assert done.exit_code == 0
+    assert f"Intervals are about {cs.explanation.ABOUT[about]}" in done.stdout
+    assert "p helps" in done.stdout
+
+
+def test_the_default_table_is_about_the_population(folder: Path) -> None:
+    done = run("explain", "plain:heat", *DATA, "--method", "paired walks")
+    assert f"Intervals are about {cs.explanation.ABOUT['population']}" in done.stdout
+    assert "p helps" not in done.stdout
+
+
+def test_what_is_not_known_is_said_and_the_rest_is_shown(folder: Path) -> None:
+    done = run("explain", "plain:heat", *DATA, "--about", "population", "--removal", "baseline")
+    assert "--about population: not known" in done.stderr
+    assert f"Intervals are about {cs.explanation.ABOUT['rows']}" in done.stdout
+
+
+def test_intervals_about_something_else_are_refused_before_the_work(folder: Path) -> None:
+    done = run("explain", "plain:heat", *DATA, "--about", "world")
+    assert done.exit_code == 2
+    assert "--about: got 'world'" in done.stderr

@@ -443,6 +443,9 @@ def test_the_bits_depend_neither_on_the_number_of_jobs_nor_on_how_chunks_are_gro
         assert shared.values.tobytes() == alone.values.tobytes()
         assert shared.covariance.tobytes() == alone.covariance.tobytes()
         assert shared.model_rows == alone.model_rows
+        for about, target in alone.targets.items():
+            assert shared.targets[about].values.tobytes() == target.values.tobytes()
+            assert shared.targets[about].std_error.tobytes() == target.std_error.tobytes()
 
 
 def test_an_explanation_has_the_same_bits_for_any_number_of_jobs(seed):

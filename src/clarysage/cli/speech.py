@@ -23,7 +23,7 @@ CALLED = {
     "X": "DATA", "y": "--target", "X or background": "DATA or --background",
     "X and background": "DATA and --background", "model": "MODEL", "rng": "--seed",
     **{name: f"--{name.replace('_', '-')}" for name in
-       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
+       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline", "about",
         "n_jobs", "output")},
 }  # fmt: skip
 
