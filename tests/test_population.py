@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +21,11 @@ from clarysage.inference import reach as reaching
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
-from clarysage.testing import population_runs
+from clarysage.testing import POPULATIONS, population_runs
 from clarysage.testing.runs import AfterDraws
 from oracle import shapley
 
+ROOT = Path(__file__).parent.parent
 LOSSES = ["squared error", "cross entropy", "brier", "absolute error"]
 
 
@@ -403,3 +408,31 @@ def test_planted_faults_make_intervals_fail(fault, seed, monkeypatch):
         assert found.ratio > 1.3
     else:
         assert found.coverage < 0.86
+
+
+def kept():
+    return json.loads((ROOT / "docs" / "populations.json").read_text())  # made by make calibrate
+
+
+def test_the_table_that_is_kept_has_every_population_and_no_failure():
+    numbers = kept()
+    cells = {(cell["population"], cell["rows"], cell["background"], cell["drawn from the rows"])
+             for cell in numbers["populations"]}  # fmt: skip
+    sizes = [(n, m) for n in (100, 400, 2000) for m in (64, 256)]
+    assert cells == {
+        (name, n, m, overlap) for name in POPULATIONS for n, m in sizes for overlap in (False, True)[: 1 + (m < n)]
+    }
+    every = [*numbers["populations"], *numbers["decisions"]]
+    assert [cell for cell in every if cell["missed"]] == []
+    assert min(cell["runs"] for cell in every) >= 500
+
+
+def test_the_table_that_is_kept_says_how_it_was_made():
+    numbers, page = kept(), (ROOT / "docs" / "populations.md").read_text()
+    cells = json.dumps([numbers["populations"], numbers["decisions"]], sort_keys=True)
+    digest = hashlib.sha256(cells.encode()).hexdigest()
+    assert numbers["sha256"] == digest
+    assert digest[:16] in page
+    assert re.fullmatch(r"[0-9a-f]{40}", numbers["made"]["commit"])
+    assert numbers["made"]["command"] in page
+    assert numbers["made"]["commit"] in page

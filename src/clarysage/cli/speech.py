@@ -23,8 +23,8 @@ CALLED = {
     "X": "DATA", "y": "--target", "X or background": "DATA or --background",
     "X and background": "DATA and --background", "model": "MODEL", "rng": "--seed",
     **{name: f"--{name.replace('_', '-')}" for name in
-       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline", "about",
-        "n_jobs", "output")},
+       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
+        "n_jobs", "output", "about")},
 }  # fmt: skip
 
 # advice for Python -> the same for the command line
