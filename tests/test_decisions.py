@@ -37,6 +37,7 @@ class Watch:
     """A rule that never stops, and remembers what it saw."""
 
     seen: list = field(default_factory=list)
+    confidence = 0.95
     spends = True
 
     def __call__(self, estimate):

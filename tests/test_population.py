@@ -294,6 +294,44 @@ def test_a_row_that_carries_a_feature_is_warned_of(seed):
     assert not any("of the variance" in note for note in calm.notes)
 
 
+def test_the_sampling_of_a_gain_is_part_of_the_error(seed):
+    """Of a linear model the run knows values nearly exactly; what an endless background adds it has to sample."""
+    rng = np.random.default_rng(seed)
+    slopes = np.array([1.0, 0.8, 0.6, *([0.01] * 7)])
+    X, B = rng.normal(size=(200, 10)), rng.normal(size=(60, 10))
+    y = X @ slopes + rng.normal(size=200)
+    model = LinearRegression().fit(X, y)
+    model.coef_, model.intercept_ = slopes, 0.0
+    game = PredictivePower.of(Marginal(B).restrict(model, X), "squared error", X, y)
+    black = PredictivePower.of(Marginal(B).restrict(model.predict, X), "squared error", X, y)
+    found = [run.reach.leaning for run in estimates(game, 60, seed, passes=1)]
+    gains = np.array([one.gain[0] for one in found])
+    reported = np.mean([one.gain_variance[0] for one in found], axis=0)
+    observed = gains.var(axis=0, ddof=1)
+    assert np.all(observed < 2.5 * reported)
+    walked = np.array([run.reach.leaning.gain[0] for run in estimates(black, 20, seed)])
+    error = np.sqrt(observed / 60 + walked.var(axis=0, ddof=1) / 20)
+    assert np.all(np.abs(gains.mean(axis=0) - walked.mean(axis=0)) < 6 * error + 1e-12)
+
+
+def test_a_value_outside_its_interval_is_drawn_and_said(seed):
+    rng = np.random.default_rng(seed)
+    X, B = rng.normal(size=(2000, 3)), rng.normal(size=(9, 3))
+    found = cs.sage(lambda Z: 9 * Z[:, 0] + Z[:, 1], X, X[:, 0], background=B, loss="squared error", rng=seed)
+    far = replace(found, values=found.values + 100.0)
+    assert "outside" in str(far)
+    assert "outside" not in far.table(about="data")
+    assert len(far.plot().collections) > 0
+
+
+def test_surrogate_walks_of_a_linear_model_know_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, 0.5, 0.0] + rng.normal(size=60)
+    found = cs.sage(LinearRegression().fit(X, y), X, y, method="surrogate walks", tolerance=0.1, rng=seed)
+    assert found.shown == "rows"
+
+
 def test_a_loss_without_a_correction_says_so(data):
     X, y = data
     with_it, without = (cs.sage(model, X, y, loss=loss, method="paired walks", rng=0)
@@ -307,6 +345,8 @@ def test_own_rows_are_those_that_are_there_once_or_the_whole_table():
     assert own_rows(X, X.copy()).tolist() == [0, 1, 2, 3]
     assert own_rows(X, X[[3, 1, 0]]).tolist() == [2, -1, -1, 0]
     assert own_rows(X, X + 1) is None
+    other = np.vstack([X[:1], np.arange(20.0).reshape(-1, 2)])
+    assert own_rows(np.vstack([X, 9 + X, 20 + X]), other) is None  # by chance, as it seems
 
 
 def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they_are_alike():
@@ -319,8 +359,9 @@ def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they
     game = PredictivePower.of(f_S, "squared error", X, X[:, 0])
     assert (game.own >= 0).sum() == 512
     assert np.array_equal(X[game.own >= 0], f_S.background[game.own[game.own >= 0]])
-    with pytest.raises(cs.InputError, match="background examples"):
-        Marginal(X[:4], examples=[1, 2, 3, 9000]).restrict(lambda Z: Z[:, 0], X)
+    for wrong in ([1, 2, 3, 9000], [1, 2, 2, 3], [0, 1], [0.5, 1, 2, 3]):
+        with pytest.raises(cs.InputError, match="background examples"):
+            Marginal(X[:4], examples=wrong).restrict(lambda Z: Z[:, 0], X)
 
 
 @pytest.mark.parametrize("removal", [Marginal(np.zeros((1, 3))), Baseline(np.zeros(3))])

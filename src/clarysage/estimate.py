@@ -72,6 +72,7 @@ class Estimate:
     is_settled : whether examples have been visited so often that errors are those within examples
     looks, is_look : how many looks decisions have had at the run, and whether this is one; 1 where there is no rule
         that decides
+    confidence : of decisions, the least that a rule was asked for
     """
 
     values: np.ndarray
@@ -92,6 +93,7 @@ class Estimate:
     is_settled: bool = True
     looks: int = 1
     is_look: bool = False
+    confidence: float = 0.95
 
     @property
     def std_error(self) -> np.ndarray:

@@ -140,6 +140,18 @@ class Compared:
     rows: int
 
 
+@dataclass(frozen=True)
+class EveryRow:
+    """Payoffs (n, L) of a coalition with all background rows, and weighted sums over examples of what is beyond them.
+
+    ``gain`` (L,) would make them those of an endless background; ``rows`` (m, L) are influences times masses.
+    """
+
+    payoffs: np.ndarray
+    gain: np.ndarray
+    rows: np.ndarray
+
+
 class ShortWalks(Protocol):
     """Walks of a game with few of the background rows behind its payoffs.
 
@@ -195,8 +207,8 @@ class ShortWalks(Protocol):
         """Players (p,) that change a prediction on some of the walks, and model rows."""
         ...
 
-    def every_row(self, examples: np.ndarray, coalition: np.ndarray) -> tuple[np.ndarray, Beyond]:
-        """Payoffs (n, 1, L) of a coalition (p,) with all background rows, and what they would be beyond these."""
+    def every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
+        """Payoffs of a coalition (p,) with all background rows, and what they would be beyond these."""
         ...
 
     def repeats(self) -> tuple[bool, int]:

@@ -12,7 +12,7 @@ from clarysage.estimate import Estimate
 from clarysage.estimators.draws import ROWS_PER_CHUNK, by_quarters, scale
 from clarysage.inference.influences import Leaning
 from clarysage.inference.reach import Reach
-from clarysage.protocols import Beyond, Game
+from clarysage.protocols import EveryRow, Game
 
 EXAMPLES_AT_ONCE = 8192
 
@@ -77,12 +77,13 @@ class Exact:
             for start in range(0, len(examples), EXAMPLES_AT_ONCE):
                 part = slice(start, start + EXAMPLES_AT_ONCE)
                 weights = game.weights[examples[part]]
-                shown, beyond = _shown(game, examples[part], coalition, rng)
-                table.payoffs[place] += weights @ shown
-                table.parts[part] += (weights[:, None] * shown)[:, :, None] * counts
-                table = replace(table, clipped=table.clipped + int((shown <= game.floor).sum()))
-                if table.leaning is not None and beyond is not None:
-                    _lean(table.leaning, weights, beyond, counts)
+                shown = _shown(game, examples[part], weights, coalition, rng)
+                table.payoffs[place] += weights @ shown.payoffs
+                table.parts[part] += (weights[:, None] * shown.payoffs)[:, :, None] * counts
+                table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
+                if table.leaning is not None:
+                    table.leaning.rows[...] += shown.rows[:, :, None] * counts
+                    table.leaning.gain[...] += shown.gain[:, None] * counts
         return table
 
     def merge(self, one: Table, other: Table) -> Table:
@@ -109,24 +110,17 @@ class Exact:
 
 
 def _shown(
-    game: Game, examples: np.ndarray, coalition: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, Beyond | None]:
-    """Payoffs (n, L) of a coalition, and what they would be beyond the background."""
-    if game.short is None or not game.short.is_sampled:
-        return game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng), None
-    payoffs, beyond = game.short.every_row(examples, coalition)
-    return payoffs[:, 0], beyond
+    game: Game, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray, rng: np.random.Generator
+) -> EveryRow:
+    """Payoffs of a coalition, and what they would be beyond the background; nothing where that is not known."""
+    if game.short is not None and game.short.is_sampled:
+        return game.short.every_row(examples, weights, coalition)
+    payoffs = game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng)
+    return EveryRow(payoffs, np.zeros(1), np.zeros((1, 1)))
 
 
 def _nothing(game: Game) -> Leaning | None:
     if game.short is None or not game.short.is_sampled:
         return None
     shape = (game.ends[0].shape[1], game.n_players)
-    return Leaning(np.zeros((len(game.short.mass), *shape)), np.zeros(shape), np.zeros(shape))
-
-
-def _lean(leaning: Leaning, weights: np.ndarray, beyond: Beyond, counts: np.ndarray) -> None:
-    """Takes in what a coalition shows, in place."""
-    rows = np.tensordot(weights, beyond.influence[:, :, 0], axes=1) / beyond.rows.shape[1]  # (m, L)
-    leaning.rows[...] += rows[:, :, None] * counts
-    leaning.gain[...] += (weights @ beyond.gain[:, 0])[:, None] * counts
+    return Leaning(np.zeros((len(game.short.mass), *shape)), *(np.zeros(shape) for _ in range(3)))

@@ -69,7 +69,7 @@ def estimate(
     state: Any = None
     made = number = 0
     spent = game.rows_spent
-    looks = Looks(any(getattr(rule, "spends", False) for rule in rules))
+    looks = Looks([getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)])
     begun = time.monotonic()
     reason: StopReason | None = None
     try:
@@ -123,21 +123,24 @@ class Looks:
     When they come depends on how many draws there are, never on what these found.
     """
 
-    are_counted: bool
+    confidences: list[float]
     number: int = 0
     at: int = 0
 
     def taken(self, current: Estimate) -> Estimate:
         """The estimate, and whether it is a look."""
         is_ready = current.draws >= 2 * self.at and not must_see_more(current)
-        if not self.are_counted or not is_ready or not (current.is_settled or current.unvisited):
+        if not self.confidences or not is_ready or not (current.is_settled or current.unvisited):
             return current
         self.number, self.at = self.number + 1, current.draws
         return replace(current, looks=self.number, is_look=True)
 
     def last(self, result: Estimate) -> Estimate:
         """The estimate that is handed out, a further look unless it was one."""
-        return replace(result, looks=max(1, self.number + (result.draws != self.at)) if self.are_counted else 1)
+        if not self.confidences:
+            return result
+        looks = max(1, self.number + (result.draws != self.at))
+        return replace(result, looks=looks, confidence=min(self.confidences))
 
 
 class _DeadlineError(Exception):

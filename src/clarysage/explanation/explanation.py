@@ -22,7 +22,6 @@ ABOUT: dict[str, str] = {
     "population": "the population of rows and of background",
 }
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
-CONFIDENCE = 0.95  # of signs, and of which values are the largest
 
 
 class Top(list[str]):
@@ -53,7 +52,8 @@ class Explanation:
     dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
     targets : what the values say of the population of "rows", and of the "population" of rows and background, each with
         values, std_error, dof and skew (p,); those of the population are freed of the bias of a finite background
-    looks : how many looks rules that decide have had at the run, over which they share out their level
+    looks, confidence : how many looks rules that decide have had at the run, over which they share out their level, and
+        the least that one was asked for; of signs, and of which values are the largest
     """
 
     values: np.ndarray
@@ -76,6 +76,7 @@ class Explanation:
     dof: np.ndarray | None = None
     targets: dict[str, Target] = field(default_factory=dict)
     looks: int = 1
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         if self.dof is None:
@@ -109,9 +110,9 @@ class Explanation:
         if about not in self.targets:
             known = ", ".join(map(repr, ("data", *self.targets)))
             raise UnavailableError(
-                "about", got=f"{about!r}", wanted=f"one of {known}, which are known here; the population takes "
-                "several background rows, and a method that follows examples and background rows",
-                hint='method="paired walks", or about="data"',
+                "about", got=f"{about!r}", wanted=f"one of {known}, which are known here; rows take several examples, "
+                "the population several background rows drawn from it, and both a method that follows them",
+                hint=f'about="{self.shown}", or method="paired walks" where another was used',
             )  # fmt: skip
         return self._rounded(self.targets[about])
 
@@ -157,11 +158,12 @@ class Explanation:
     def signs(self) -> dict[str, str]:
         """What each feature does to the model on this data: "helps", "hurts", "undecided", or "no effect" at all.
 
-        All of them are right at once with a probability of 95 %, however often :class:`~clarysage.SignsKnown` looked.
+        All of them are right at once with a probability of ``confidence``, 95 % if not asked otherwise, however often
+        :class:`~clarysage.SignsKnown` looked.
         For other rows of the same population ask :meth:`p_values`.
         """
         data = self.target("data")
-        found = signs(data.values, data.std_error, data.dof, level_of(CONFIDENCE, self.looks))
+        found = signs(data.values, data.std_error, data.dof, level_of(self.confidence, self.looks))
         return dict(zip(self.feature_names, found, strict=True))
 
     def power(self, features: Iterable[str | int]) -> float:
@@ -171,14 +173,14 @@ class Explanation:
     def top(self, k: int) -> Top:
         """Names of the k players with the largest values, largest first.
 
-        A list, whose ``is_certain`` says whether these are the largest on this data with a probability of 95 %,
-        however often :class:`~clarysage.TopKnown` looked.
+        A list, whose ``is_certain`` says whether these are the largest on this data with a probability of
+        ``confidence``, 95 % if not asked otherwise, however often :class:`~clarysage.TopKnown` looked.
         """
         if not isinstance(k, (int, np.integer)) or k < 0:
             raise InputError("k", got=f"{k!r}", wanted="a whole number of zero or more")
         assert self.dof is not None
         covariance = self.std_error**2 if self.covariance is None else self.covariance
-        least, _ = least_lead(self.values, covariance, self.dof, int(k), level_of(CONFIDENCE, self.looks))
+        least, _ = least_lead(self.values, covariance, self.dof, int(k), level_of(self.confidence, self.looks))
         names = [self.feature_names[i] for i in np.argsort(-self.values, kind="stable")[:k]]
         return Top(names, is_certain=least > 0)
 

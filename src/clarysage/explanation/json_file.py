@@ -17,7 +17,7 @@ from clarysage.explanation.explanation import Explanation
 
 FORMAT = "clarysage explanation"
 VERSION = 1
-LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 0.0, "skew": -math.inf}
+LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 1.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
 
 
@@ -42,6 +42,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
             for about, found in explanation.targets.items()
         },
         "looks": explanation.looks,
+        "confidence": explanation.confidence,
         "constant": explanation.constant,
         "total": explanation.total,
         "base": explanation.base,
@@ -92,13 +93,15 @@ def decode(data: Any, name: str = "data") -> Explanation:
     _demand(p > 0 and len(set(names)) == p, name, "feature_names", data, "distinct names")
     stopped = data.get("stopped")
     _demand(stopped in StopReason.__members__, name, "stopped", data, "a known reason")
+    looks, confidence = _decisions(data, name)
     explanation = Explanation(
         values=_numbers(data, "values", name, p),
         std_error=_numbers(data, "std_error", name, p, low=0.0),
         covariance=_triangle(data, name, p),
         dof=_numbers(data, "dof", name, p, low=0.0) if "dof" in data else None,
         targets=_targets(data, name, p),
-        looks=_count(data, "looks", name) if "looks" in data else 1,
+        looks=looks,
+        confidence=confidence,
         feature_names=tuple(names),
         constant=_number(data, "constant", name),
         total=_number(data, "total", name),
@@ -197,6 +200,17 @@ def _targets(data: dict[str, Any], name: str, p: int) -> dict[str, Target]:
         about: Target(*(_numbers(one, key, f"{name}: targets: {about}", p, low) for key, low in LOWEST.items()))
         for about, one in found.items()
     }
+
+
+def _decisions(data: dict[str, Any], name: str) -> tuple[int, float]:
+    if "looks" not in data:  # of an earlier release
+        return 1, 0.95
+
+    def is_share(value: Any) -> bool:
+        return _is_number(value) and 0 < value < 1
+
+    looks = _checked(data, "looks", name, lambda value: type(value) is int and value >= 1, "a whole number from one on")
+    return int(looks), float(_checked(data, "confidence", name, is_share, "a number between 0 and 1"))
 
 
 def _groups(data: dict[str, Any], name: str) -> dict[str, list[str]] | None:

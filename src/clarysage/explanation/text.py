@@ -105,7 +105,18 @@ def about_words(explanation: Explanation, about: str) -> str:
     if about == "data":
         return f"Intervals are about {ABOUT['data']}."
     error = _number_format(explanation)(float(explanation.std_error.max()))
-    return f"Intervals are about {ABOUT[about]}; the largest standard error of the run's own sampling is {error}."
+    said = f"Intervals are about {ABOUT[about]}; the largest standard error of the run's own sampling is {error}."
+    return f"{said} {outside}" if (outside := _outside(explanation, about)) else said
+
+
+def _outside(explanation: Explanation, about: str) -> str:
+    """A word on values that their own intervals do not hold, since those are around others."""
+    low, high = explanation.interval(about=about)
+    strays = int(((explanation.values < low) | (explanation.values > high)).sum())
+    if not strays:
+        return ""
+    which = "One value lies" if strays == 1 else f"{strays} values lie"
+    return f"{which} outside: a finite background moves them, and more background rows would bring them closer."
 
 
 def _share(explanation: Explanation, place: int) -> float:

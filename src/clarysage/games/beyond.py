@@ -37,7 +37,7 @@ def seen_beyond(
     picks: np.ndarray,
     draws: BackgroundDraws,
     own: np.ndarray | None,
-    variance: np.ndarray | None = None,
+    variance: np.ndarray,
 ) -> Beyond:
     r"""Gains and influences at the steps seen; targets are one a walk and step.
 
@@ -46,11 +46,9 @@ def seen_beyond(
     .. math:: E[\ell(\bar f_M)] \approx \ell(E f) + \tfrac12 \ell'' Var(f) / M
 
     which is exact for squares; an influence is the derivative of the payoff in the weight of a row. ``variance``
-    (n, s, k) is that of means by the sampling of the background, where it is known.
+    (n, s, k) is that of means by the sampling of the background.
     """
     n, q, steps, k = seen.z.shape
-    if variance is None:
-        variance = draws.variance_by_sampling(seen.z, own)
     step = np.broadcast_to(np.asarray(draws.concentration(own)).reshape(-1, 1, 1), (n, q, steps)).ravel()
     towards, around = _directions(seen, is_simple=draws.ranked is None)
     gains, influences = [], []
@@ -67,7 +65,8 @@ def seen_beyond(
     influence = np.stack(influences, axis=3)
     if draws.takes_all:
         is_own = np.zeros((n, q), dtype=bool) if own is None else picks == own[:, None]
-        influence *= np.where(is_own, 0.0, draws.mass * q)[:, :, None, None]  # as if drawn by mass
+        of_others = 1 - np.where(is_own, draws.mass, 0.0).sum(axis=1, keepdims=True)
+        influence *= (np.where(is_own, 0.0, draws.mass * q) / of_others)[:, :, None, None]  # as if drawn by mass
     return Beyond(np.stack(gains, axis=2), picks, influence)
 
 

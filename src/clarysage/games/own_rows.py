@@ -10,7 +10,7 @@ from clarysage.removal.row_marks import bits, marks
 
 
 def own_of(source: np.ndarray, examples: int) -> np.ndarray | None:
-    """The same from the examples that background rows are, (m,), -1 for none.
+    """The background row that each example is, (N,), from the examples that background rows are, (m,); -1 for none.
 
     Examples
     --------
@@ -25,8 +25,9 @@ def own_of(source: np.ndarray, examples: int) -> np.ndarray | None:
 def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
     """The number of the background row that each example is, (N,), -1 for none; None where no example is one.
 
-    Rows of codes are the same where the two tables are, or where a row occurs once in each of them: among rows that
-    occur more often equal ones may well be of different individuals.
+    Rows of codes are the same where the two tables are; or where a row occurs once in each of them, if that is so for
+    at least half of the smaller table. Else, and among rows that occur more often, equal ones may well be of different
+    individuals.
 
     Examples
     --------
@@ -46,4 +47,4 @@ def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
         is_single = often[0][mark] == often[1][mark] == 1
         if is_single and np.array_equal(bits(X[example]), bits(background[places[mark]])):
             found[example] = places[mark]
-    return found if (found >= 0).any() else None
+    return found if (found >= 0).sum() >= min(len(X), len(background)) / 2 else None

@@ -21,6 +21,8 @@ from clarysage.protocols import Game, Loss, RestrictedModel
 from clarysage.removal.hybrid import HybridModel
 from clarysage.tables import read_target, read_weights
 
+NEARLY_ALL = 1 - 1e-9  # of the mass of the background, in one row
+
 
 @dataclass(frozen=True)
 class SameWidth:
@@ -111,7 +113,8 @@ class PredictivePower:
         f_S = self.restricted
         if not isinstance(f_S, HybridModel) or len(f_S.mass) < 2:
             return None
-        return own_rows(self.X, f_S.background) if f_S.source is None else own_of(f_S.source, len(self.X))
+        own = own_rows(self.X, f_S.background) if f_S.source is None else own_of(f_S.source, len(self.X))
+        return None if own is None or f_S.mass.max() > NEARLY_ALL else own
 
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray

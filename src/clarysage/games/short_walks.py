@@ -13,7 +13,7 @@ from clarysage.few import Few
 from clarysage.games.beyond import Seen, joined, seen_beyond
 from clarysage.losses.few_forms import few_form
 from clarysage.players import Players
-from clarysage.protocols import Beyond, Compared, Loss, Walks
+from clarysage.protocols import Beyond, Compared, EveryRow, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
 from clarysage.removal.hybrid import HybridModel, mean_over
 from clarysage.removal.steps import Steps
@@ -60,7 +60,8 @@ class ShortWalks:
         f_S = whole.condensed()
         if game.like is not None:
             like: ShortWalks = game.like
-            return replace(like, restricted=f_S, whole=f_S, outputs=game.outputs, ends=game.ends)
+            own = like.own if like.whole is like.restricted else None  # of rows that the mean row stands for
+            return replace(like, restricted=f_S, whole=f_S, outputs=game.outputs, ends=game.ends, own=own)
         forms, m = [few_form(loss) for loss in game.losses], len(f_S.mass)
         rows = max(form.rows for form in forms)
         found = [form.strata(loss, f_S.alone, target)
@@ -117,7 +118,9 @@ class ShortWalks:
         arrived = _arrived(orders, active)
         seen = self._seen(examples, arrived, picks, found.outputs, active)
         payoffs = self._payoffs(examples, seen.few, seen.z, picks, arrived)
-        more = self._beyond(examples, arrivals, arrived, picks, seen, rng) if beyond and self.is_sampled else None
+        more = None
+        if beyond and self.is_sampled:
+            more = self._beyond(examples, arrivals, arrived, max(1, active.sum()), picks, seen, rng)
         return Walks(self._with_ends(examples, payoffs), found.rows, found.asked, more)
 
     def compared(
@@ -148,33 +151,31 @@ class ShortWalks:
         exact = self._payoffs(examples, self._known(examples, found.outputs).few)
         return Compared(exact[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows)
 
-    def every_row(self, examples: np.ndarray, coalition: np.ndarray) -> tuple[np.ndarray, Beyond]:
-        """Payoffs (n, 1, L) of a coalition (p,) with all background rows, and what they would be beyond these."""
+    def every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
+        """Payoffs of a coalition (p,) with all background rows, and what they would be beyond these."""
         at_once = max(1, CELLS_COMPARED // self.whole.background.size)
-        parts = [
-            self._every_row(examples[start : start + at_once], coalition) for start in range(0, len(examples), at_once)
-        ]
-        payoffs, beyond = zip(*parts, strict=True)
-        return np.concatenate(payoffs), Beyond(
-            *(np.concatenate([getattr(one, name) for one in beyond]) for name in ("gain", "rows", "influence"))
-        )
+        parts = [slice(start, start + at_once) for start in range(0, len(examples), at_once)]
+        found = [self._every_row(examples[part], weights[part], coalition) for part in parts]
+        gain, rows = (np.sum([getattr(one, name) for one in found], axis=0) for name in ("gain", "rows"))
+        return EveryRow(np.concatenate([one.payoffs for one in found]), gain, rows)
 
-    def _every_row(self, examples: np.ndarray, coalition: np.ndarray) -> tuple[np.ndarray, Beyond]:
+    def _every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
         n, m, own, draws = len(examples), len(self.whole.mass), self._own(examples), self._all_draws
-        picks = np.broadcast_to(np.arange(m), (n, m))
-        if not coalition.any():
-            return self.ends[0][examples][:, None], self._beyond_at_start(examples, picks, draws, own)
         if coalition.all():
             losses = len(self.losses)
-            nothing = Beyond(np.zeros((n, 1, losses)), picks, np.zeros((n, m, 1, losses)))
-            return self.ends[1][examples][:, None], nothing
-        arrivals = np.broadcast_to(np.where(coalition[self.players.owner], 1, 2), (n, self.X.shape[1]))
-        z = self.whole.steps(self.X[examples], self.outputs[examples], arrivals, picks, skip=False, keep=False).outputs
+            return EveryRow(self.ends[1][examples], np.zeros(losses), np.zeros((m, losses)))
+        picks = np.broadcast_to(np.arange(m), (n, m))
+        if not coalition.any():
+            return _added(self.ends[0][examples], weights, self._beyond_at_start(examples, picks, draws, own))
+        kept = np.broadcast_to(coalition[self.players.owner], (n, self.X.shape[1]))
+        z = self.whole.each(self.X[examples], kept)[:, :, None, :]
         mean = mean_over(z[:, :, 0], self.whole.mass)
         others = self._without_own(examples, mean[:, None])[:, 0]
         seen = Seen(z, Few.exactly(mean), Few.exactly(others))
         targets = [target[examples] for target in self.targets]
-        return self._payoffs(examples, seen.few), seen_beyond(seen, self.losses, targets, picks, draws, own)
+        variance = draws.variance_by_sampling(z, own)
+        beyond = seen_beyond(seen, self.losses, targets, picks, draws, own, variance)
+        return _added(self._payoffs(examples, seen.few)[:, 0], weights, beyond)
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""
@@ -258,32 +259,30 @@ class ShortWalks:
         losses = [few_form(loss)(loss, few, target) for loss, target in self._by_step(examples, inner)]
         payoffs = -np.stack(losses, axis=1).reshape(len(examples), inner, len(losses))
         if z is not None and picks is not None and arrived is not None and not self.draws.takes_all:
-            is_start = self._is_start(z, picks, arrived)
+            is_start = _is_start(z, self.restricted.alone[picks][:, :, None, :], arrived)
             payoffs[is_start] = np.broadcast_to(self.ends[0][examples][:, None], payoffs.shape)[is_start]
         return payoffs
 
-    def _is_start(self, z: np.ndarray, picks: np.ndarray, arrived: np.ndarray) -> np.ndarray:
-        """Whether nothing that matters has arrived, (n, steps)."""
-        start = self.restricted.alone[picks]
-        return np.asarray((arrived == 0) & (z == start[:, :, None, :]).all(axis=(1, 3)))
-
     def _beyond(
-        self, examples: np.ndarray, arrivals: np.ndarray, arrived: np.ndarray, picks: np.ndarray, seen: Seen,
+        self, examples: np.ndarray, arrivals: np.ndarray, arrived: np.ndarray, most: int, picks: np.ndarray, seen: Seen,
         rng: np.random.Generator,
     ) -> Beyond:  # fmt: skip
-        """Gains and influences at every prefix."""
+        """Gains and influences at every prefix; variances of predictions are adjusted by their known start too."""
         own, draws, shown = self._own(examples), self.draws, seen
         if self.whole is not self.restricted:  # whose rows have a say in the mean row that was walked with
             draws = self._all_draws if len(self.whole.mass) <= ROWS_SEEN else self._few_draws
             picks = draws.draw(self.kinds[examples], rng, own)
             z = self.whole.steps(self.X[examples], self.outputs[examples], arrivals, picks, skip=True, keep=False)
             shown = Seen(z.outputs, seen.few, seen.others)
-        inner = shown.z.shape[2]
-        targets = [target for _, target in self._by_step(examples, inner)]
-        along = seen_beyond(shown, self.losses, targets, picks, draws, own)
+        alone = self.whole.alone[picks][:, :, None, :]
+        known = self._variance_at_start(examples, own)[:, None]
+        off = draws.variance_by_sampling(alone, own) - known  # (n, 1, k)
+        variance = draws.variance_by_sampling(shown.z, own) - (1 - arrived / most)[:, :, None] * off
+        targets = [target for _, target in self._by_step(examples, shown.z.shape[2])]
+        along = seen_beyond(shown, self.losses, targets, picks, draws, own, variance)
         start = self._beyond_at_start(examples, picks, draws, own)
         if not draws.takes_all:
-            is_start = (arrived == 0) & (shown.z == self.whole.alone[picks][:, :, None, :]).all(axis=(1, 3))
+            is_start = _is_start(shown.z, alone, arrived)
             np.copyto(along.gain, start.gain, where=is_start[:, :, None])
             np.copyto(along.influence, start.influence, where=is_start[:, None, :, None])
         n, q, _, losses = along.influence.shape
@@ -293,20 +292,27 @@ class ShortWalks:
     def _beyond_at_start(
         self, examples: np.ndarray, picks: np.ndarray, draws: BackgroundDraws, own: np.ndarray | None
     ) -> Beyond:
-        n, k = len(examples), self.whole.alone.shape[1]
-        nothing = mean_over(self.whole.alone[None], self.whole.mass)
-        mean = np.broadcast_to(nothing, (n, k))
+        mean = np.broadcast_to(
+            mean_over(self.whole.alone[None], self.whole.mass), (len(examples), self.outputs.shape[1])
+        )
         others = self._without_own(examples, mean[:, None])[:, 0]
-        off = (self.whole.alone - nothing) ** 2
-        variance = np.broadcast_to(self.whole.mass @ off, (n, k))
+        seen = Seen(self.whole.alone[picks][:, :, None, :], Few.exactly(mean), Few.exactly(others))
+        targets = [target[examples] for target in self.targets]
+        variance = self._variance_at_start(examples, own)[:, None]
+        return seen_beyond(seen, self.losses, targets, picks, draws, own, variance)
+
+    def _variance_at_start(self, examples: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """That of the mean prediction with nothing known, by the sampling of the background, (n, k)."""
+        mean = mean_over(self.whole.alone[None], self.whole.mass)
+        off = (self.whole.alone - mean) ** 2
+        variance = np.broadcast_to(self.whole.mass @ off, (len(examples), off.shape[1]))
         if own is not None:  # of the others, around their own mean
             share = self._mass(own)[:, None]
             variance = (variance - share * np.where(own[:, None] >= 0, off[own], 0.0)) / (1 - share)
-            variance = variance - (others - mean) ** 2
-        seen = Seen(self.whole.alone[picks][:, :, None, :], Few.exactly(mean), Few.exactly(others))
-        targets = [target[examples] for target in self.targets]
-        share = by_sampling(np.asarray(draws.concentration(own)).reshape(-1, 1))
-        return seen_beyond(seen, self.losses, targets, picks, draws, own, (np.maximum(variance, 0.0) * share)[:, None])
+            others = self._without_own(examples, np.broadcast_to(mean, variance.shape)[:, None])[:, 0]
+            variance = np.maximum(variance - (others - mean) ** 2, 0.0)
+        share = by_sampling(np.asarray(self._all_draws.concentration(own)).reshape(-1, 1))
+        return np.asarray(variance * share)
 
     @cached_property
     def _few_draws(self) -> BackgroundDraws:
@@ -323,6 +329,17 @@ class ShortWalks:
     def _with_ends(self, examples: np.ndarray, payoffs: np.ndarray) -> np.ndarray:
         empty, full = (end[examples][:, None] for end in self.ends)
         return np.concatenate([empty, payoffs, full], axis=1)
+
+
+def _added(payoffs: np.ndarray, weights: np.ndarray, beyond: Beyond) -> EveryRow:
+    """Payoffs (n, L), and of what is beyond them the weighted sum over examples."""
+    rows = np.einsum("n,nml->ml", weights, beyond.influence[:, :, 0]) / beyond.rows.shape[1]
+    return EveryRow(payoffs, weights @ beyond.gain[:, 0], rows)
+
+
+def _is_start(z: np.ndarray, alone: np.ndarray, arrived: np.ndarray) -> np.ndarray:
+    """Whether nothing that matters has arrived, (n, steps), and predictions are those of background rows alone."""
+    return np.asarray((arrived == 0) & (z == alone).all(axis=(1, 3)))
 
 
 def _arrived(orders: np.ndarray, active: np.ndarray) -> np.ndarray:

@@ -74,7 +74,7 @@ def imitated(
     known = [(game.X, game.outputs), (f_S.background, f_S.alone), *asked]
     rows, outputs = (np.vstack(part) for part in zip(*known, strict=True))
     g = Surrogate.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
-    g_S = HybridModel(g, f_S.background, f_S.mass)
+    g_S = HybridModel(g, f_S.background, f_S.mass, is_sampled=f_S.is_sampled)
     shown = g(game.X)
     nothing = np.broadcast_to(g_S.empty(), shown.shape)
     ends = tuple(

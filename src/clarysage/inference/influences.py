@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ class Influences:
     place : (t,) group times background rows, plus the number of the row
     total, squares : (t, L, p)
     walks : (G,) walks in each group
-    gain : (G, L, p) sums of what an endless background would add
+    gain, gain_squares : (G, L, p) sums of what an endless background would add, and of the squares
     places : groups times background rows
     drawn : background rows of a walk
     """
@@ -26,6 +26,7 @@ class Influences:
     squares: np.ndarray
     walks: np.ndarray
     gain: np.ndarray
+    gain_squares: np.ndarray
     places: int
     drawn: int
 
@@ -42,12 +43,12 @@ class Influences:
         order = np.argsort(place, kind="stable")
         found, starts = np.unique(place[order], return_index=True)
         values = influence.reshape(-1, *influence.shape[2:])[order]
-        gains = np.zeros((groups, *gain.shape[1:]))
+        gains, gain_squares = (np.zeros((groups, *gain.shape[1:])) for _ in range(2))
         np.add.at(gains, group, gain)
-        if not len(order):
-            return cls(found, values, values, np.zeros(groups, dtype=np.int64), gains, groups * m, rows.shape[1])
+        np.add.at(gain_squares, group, gain**2)
         total, squares = (np.add.reduceat(one, starts, axis=0) for one in (values, values**2))
-        return cls(found, total, squares, np.bincount(group, minlength=groups), gains, groups * m, rows.shape[1])
+        walks = np.bincount(group, minlength=groups)
+        return cls(found, total, squares, walks, gains, gain_squares, groups * m, rows.shape[1])
 
     def spread(self) -> Influences:
         """The same with every place in it."""
@@ -55,15 +56,19 @@ class Influences:
             return self
         total, squares = (np.zeros((self.places, *self.total.shape[1:])) for _ in range(2))
         total[self.place], squares[self.place] = self.total, self.squares
-        return Influences(np.arange(self.places), total, squares, self.walks, self.gain, self.places, self.drawn)
+        return replace(self, place=np.arange(self.places), total=total, squares=squares)
 
     def merged(self, other: Influences) -> Influences:
         """Both together; ``self`` may be changed, once it has a place for each row."""
         whole = self.spread()
         whole.total[other.place] += other.total
         whole.squares[other.place] += other.squares
-        walks, gain = self.walks + other.walks, self.gain + other.gain
-        return Influences(whole.place, whole.total, whole.squares, walks, gain, self.places, self.drawn)
+        return replace(
+            whole,
+            walks=self.walks + other.walks,
+            gain=self.gain + other.gain,
+            gain_squares=self.gain_squares + other.gain_squares,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,19 +79,26 @@ class Leaning:
     ----------
     rows : (m, L, p) change of the values when all weight moves to a row, times its mass
     noise : (L, p) what sampling adds to the sum of squares of these
-    gain : (L, p) to be added to the values
+    gain, gain_variance : (L, p) to be added to the values, and the variance that the sampling of it adds
     """
 
     rows: np.ndarray
     noise: np.ndarray
     gain: np.ndarray
+    gain_variance: np.ndarray
 
     def plus(self, other: Leaning) -> Leaning:
         """That of the sum of two sets of values."""
-        return Leaning(self.rows + other.rows, self.noise + other.noise, self.gain + other.gain)
+        return Leaning(
+            self.rows + other.rows,
+            self.noise + other.noise,
+            self.gain + other.gain,
+            self.gain_variance + other.gain_variance,
+        )
 
     def times(self, weight: float) -> Leaning:
-        return Leaning(weight * self.rows, weight**2 * self.noise, weight * self.gain)
+        """That of the values, times a number."""
+        return Leaning(weight * self.rows, weight**2 * self.noise, weight * self.gain, weight**2 * self.gain_variance)
 
 
 def leaning(found: Influences, sizes: np.ndarray) -> Leaning:
@@ -106,4 +118,6 @@ def leaning(found: Influences, sizes: np.ndarray) -> Leaning:
     beside = factor**2 * walks / np.maximum(walks - 1, 1)
     noise = np.einsum("g,gmlp->lp", beside, squares) - np.einsum("g,gmlp->lp", beside / walks, total**2)
     gain = np.tensordot(sizes / walks, found.gain, axes=1)
-    return Leaning(np.tensordot(factor, total, axes=1), noise, gain)
+    scatter = found.gain_squares - found.gain**2 / walks[:, None, None]
+    gain_variance = np.tensordot(sizes**2 / (walks * np.maximum(walks - 1, 1)), scatter, axes=1)
+    return Leaning(np.tensordot(factor, total, axes=1), noise, gain, gain_variance)

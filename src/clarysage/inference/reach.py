@@ -104,8 +104,8 @@ def _over_both(found: Estimated, rows: Estimated, reach: Reach, leaning: Leaning
     if sampled.own is not None and reach.parts is not None:
         is_row = sampled.own >= 0
         together = 2 * (_off(reach.parts, sampled)[is_row] * c[sampled.own[is_row]]).sum(axis=0)
-    variance = rows.variance + by_background + together
-    variance = np.maximum(variance, np.maximum(found.variance, LEAST * rows.variance))
+    variance = np.maximum(rows.variance + by_background + together, np.maximum(found.variance, LEAST * rows.variance))
+    variance = variance + np.maximum(leaning.gain_variance, 0.0)
     beside = (variance - by_background) ** 2 / rows.dof + by_background**2 * tied / (1 - tied)
     dof = np.divide(variance**2, beside, out=rows.dof.copy(), where=beside > 0)
     return Estimated(found.values + leaning.gain, variance, np.maximum(dof, 1.0))

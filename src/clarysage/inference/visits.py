@@ -111,7 +111,7 @@ def parts_of(
     Where each cell is one example that was visited, the first says all and the second is zero. Else the first is None,
     and the second is found from single visits, with e_v the finding and w_v the weight of the example of visit v,
 
-    .. math:: \sum_{pools} rac{N}{n} \sum_v (e_v - w_v \hat\phi)^2
+    .. math:: \sum_{pools} \frac{N}{n} \sum_v (e_v - w_v \hat\phi)^2
 
     which also holds what differs between visits to the same example, and is so rather too large.
     """

@@ -165,7 +165,8 @@ class Logarithm:
 
     def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         A = self._mean(loss, few, target)
-        less, more = (loss.variances(one, target) / A**2 for one in (few.variance, few.variance + variance))
+        less, more = (loss.variances(np.maximum(one, 0.0), target) / A**2
+                      for one in (few.variance, few.variance + variance))  # fmt: skip
         return np.asarray(loss.expected(0.5 * (more / (1 + more) - less / (1 + less)), target))
 
     def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -141,7 +141,7 @@ def _rules(tolerance: Any, budget: Any, deadline: Any, stop: Any) -> list[Any]:
     rules += [] if deadline is None else [Deadline(deadline)]
     given = stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]
     for rule in given:
-        if not callable(rule) and not isinstance(rule, Deadline):
+        if isinstance(rule, type) or not (callable(rule) or isinstance(rule, Deadline)):
             raise InputError("stop", got=f"{rule!r}", wanted="a rule called with the Estimate, such as Converged(0.01)")
     rules += given
     if not rules:

@@ -85,7 +85,8 @@ class Setting:
         few = max(1, len(result.reach.parts) // 100)
         rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few} in number, carry"
         value = f", and {of_value[worst]:.0%} of its value" if 0 < of_value[worst] <= 1 else ""
-        others = f" ({len(heavy) - 1} more features have such tails)" if len(heavy) > 1 else ""
+        more = len(heavy) - 1
+        others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
         return [
             f"{rows} {shares[worst]:.0%} of the variance of {self.players.names[worst]!r} over the rows"
             f"{value}{others}: with tails so heavy, intervals about other rows may hold less often than they say. "
@@ -112,6 +113,7 @@ class Setting:
                     for about, found in result.targets.items()
                 },
                 looks=result.looks,
+                confidence=result.confidence,
                 covariance=result.covariance[place][np.ix_(order, order)] if full else None,
                 feature_names=tuple(self.players.names[i] for i in order),
                 total=float(whole[place]),

@@ -93,13 +93,13 @@ def _draw(ax: Any, selection: Selection, is_horizontal: bool, color: Any, negati
     known = selection.has_interval
     if not known.any():
         return
-    values, places = selection.values[known], places[known]
-    ends = np.stack([values - selection.low[known], selection.high[known] - values])  # (2, k): below, above
+    places, middle = places[known], (selection.low + selection.high)[known] / 2
+    reach = (selection.high - selection.low)[known] / 2  # around the middle: a value may lie outside its interval
     style = {"fmt": "none", "ecolor": "black", "elinewidth": 1.2, "capsize": 2.5, "gid": "intervals"}
     if is_horizontal:
-        ax.errorbar(values, places, xerr=ends, **style)
+        ax.errorbar(middle, places, xerr=reach, **style)
     else:
-        ax.errorbar(places, values, yerr=ends, **style)
+        ax.errorbar(places, middle, yerr=reach, **style)
 
 
 def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:

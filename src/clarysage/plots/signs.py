@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # sign -> word, marker, colour, and whether the marker is filled: no two differ by colour alone
-STYLES = {1: ("helps", ">", BLUE, True), -1: ("hurts", "<", VERMILLION, True), 0: ("undecided", "o", GREY, False)}
+STYLES = {
+    1: ("helps", ">", BLUE, True),
+    -1: ("hurts", "<", VERMILLION, True),
+    0: ("undecided", "o", GREY, False),
+    2: ("no effect", "s", GREY, True),
+}
 LEGEND = 0.36  # inches kept free for the legend, below the last feature
 
 
@@ -75,15 +80,17 @@ def signs(
 
 
 def _signs(selection: Selection) -> np.ndarray:
-    """1, -1, or 0 where the interval contains zero."""
-    return np.where(selection.low > 0, 1, np.where(selection.high < 0, -1, 0))
+    """1, -1, 0 where the interval contains zero, or 2 where it is zero."""
+    is_nothing = (selection.low == 0) & (selection.high == 0)
+    return np.where(selection.low > 0, 1, np.where(selection.high < 0, -1, np.where(is_nothing, 2, 0)))
 
 
 def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarray) -> None:
     places, is_exact = np.arange(len(selection.values)), not selection.has_interval.any()
     for sign, (word, marker, colour, is_filled) in STYLES.items():
         own = drawn == sign
-        word = "no effect" if is_exact and sign == 0 else word
+        if (is_exact and sign == 0) or (not is_exact and sign == 2 and not (everything == 2).any()):
+            continue
         if not is_exact:
             ax.hlines(places[own], selection.low[own], selection.high[own], color=colour, linewidth=1.6, gid=word)
         ax.plot(

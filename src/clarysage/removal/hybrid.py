@@ -118,13 +118,20 @@ class HybridModel:
             parts.append(self.predict(shown, kept.reshape(shown.shape), rng))
         return np.concatenate(parts).reshape(len(x), len(inner), -1)
 
+    def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
+        if self.structure is not None:
+            return self.structure.each(x, self.background, kept)
+        m, d = self.background.shape
+        rows = np.where(kept[:, None, :], x[:, None, :], self.background).reshape(-1, d)  # (n m, d)
+        size = self.predictor.rows_per_call
+        outputs = [self.predictor(rows[start : start + size]) for start in range(0, len(rows), size)]
+        return np.concatenate(outputs).reshape(len(x), m, -1)
+
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         if self.structure is not None:
             return self.structure.predict(x, self.background, self.mass, kept)
-        m, d = self.background.shape
-        rows = np.where(kept[:, None, :], x[:, None, :], self.background)  # (n, m, d)
-        outputs = self.predictor(rows.reshape(-1, d)).reshape(len(x), m, -1)
-        return mean_over(outputs, self.mass)
+        return mean_over(self.each(x, kept), self.mass)
 
     def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """One f_S(x) over a background larger than a call of the model."""

@@ -58,10 +58,11 @@ class Marginal:
             return None
         source = np.asarray(self.examples)
         is_whole = source.ndim == 1 and len(source) == rows and source.dtype.kind in "iu"
-        if not is_whole or not ((source >= -1) & (source < count)).all():
+        is_right = is_whole and ((source >= -1) & (source < count)).all()
+        if not is_right or (np.unique(source[source >= 0], return_counts=True)[1] > 1).any():
             raise InputError(
                 "background examples", got=repr(self.examples)[:80],
-                wanted=f"the number of a row of X for each of {rows} background rows, -1 for none",
+                wanted=f"the number of a row of X for each of {rows} background rows, each at most once, -1 for none",
             )  # fmt: skip
         return source
 

@@ -78,9 +78,16 @@ class LinearMap:
         """Mean predictions with only the kept columns known: (n, d), (m, d), (m,), (n, d) -> (n, k)."""
         if self.link == "identity":
             background, mass = mass[None] @ background, np.ones(1)
+        return self._means(self._margins(x, background, kept), mass)
+
+    def each(self, x: np.ndarray, background: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Predictions with each background row: (n, d), (m, d), (n, d) -> (n, m, k)."""
+        return self.linked(self._margins(x, background, kept).transpose(0, 2, 1))
+
+    def _margins(self, x: np.ndarray, background: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """(n, k, m)."""
         withheld = np.einsum("nd,dk,bd->nkb", ~kept, self.weights, background, optimize=True)
-        known = (x * kept) @ self.weights + self.intercept  # (n, k)
-        return self._means(known[:, :, None] + withheld, mass)
+        return np.asarray(((x * kept) @ self.weights + self.intercept)[:, :, None] + withheld)
 
     def _means(self, margins: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Mean predictions of margins (p, k, m) over background rows of the given mass: (p, k)."""
