@@ -80,7 +80,7 @@ def main() -> int:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--populations", type=lambda text: text.split(","), default=list(POPULATIONS))
     parser.add_argument("--sizes", type=sizes, default=SIZES, help="such as 100x64,400x256: examples x background rows")
     parser.add_argument("--seed", type=int, default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from clarysage.errors import InputError
@@ -21,9 +22,9 @@ def interval(
 
     ``joint=True`` makes all of them hold at once with the given probability (Bonferroni). Where estimates are skewed,
     by the given third standardised moments, the end on the side of the longer tail moves out (Cornish and Fisher): with
-    t Student's quantile, to
+    t Student's quantile and z the normal one, to
 
-    .. math:: t + |\gamma| (2 t^2 + 1) / 6
+    .. math:: t + |\gamma| (2 z^2 + 1) / 6
 
     standard errors. A sample that has missed some of the long tail has too small a mean, and too small an error
     besides. The other end, which would move in, stays.
@@ -37,10 +38,11 @@ def interval(
     if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
         raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
     outside = (1 - level) / (len(values) if joint else 1)
-    t = student.ppf(1 - outside / 2, dof)
-    return values - reached(t, -np.asarray(skew)) * std_error, values + reached(t, skew) * std_error
+    below, above = (reached(outside / 2, dof, side * np.asarray(skew)) * std_error for side in (-1, 1))
+    return values - below, values + above
 
 
-def reached(t: np.ndarray, skew: np.ndarray | float) -> np.ndarray:
-    """How many standard errors an end is away, on the side that skewness points to."""
-    return np.asarray(t + np.maximum(skew, 0.0) * (2 * t**2 + 1) / 6)
+def reached(chance: np.ndarray | float, dof: np.ndarray | float, skew: np.ndarray) -> np.ndarray:
+    """How many standard errors an end is away that is missed with the given chance, where skewness points to it."""
+    z = normal.isf(chance)
+    return np.asarray(student.isf(chance, dof) + np.maximum(skew, 0.0) * (2 * z**2 + 1) / 6)

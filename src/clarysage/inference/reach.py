@@ -12,6 +12,7 @@ from clarysage.inference.influences import Leaning
 from clarysage.inference.sums import Estimated, degrees, doubt_in
 
 ONE_ROW = 1 - 1e-9  # the sum of squared masses of a background of which one row has it all
+FEWEST = 4.0  # degrees of freedom, however much hangs on one example: there is no more to be said of it
 LEAST = 0.25  # of the variance over examples, that over both must be, lest a chance covariance take all of it
 
 
@@ -93,7 +94,7 @@ def _over_rows(found: Estimated, reach: Reach, sampled: Sampled) -> Estimated:
     n, squares = len(reach.parts), _off(reach.parts, sampled) ** 2
     variance = squares.sum(axis=0) * (n / max(1, n - 1)) + reach.rest
     heavy = degrees(squares.sum(axis=0), doubt_in(squares, 1.0).sum(axis=0), unknown=dof)
-    return Estimated(found.values, np.maximum(variance, found.variance), np.minimum(dof, heavy))
+    return Estimated(found.values, np.maximum(variance, found.variance), np.minimum(dof, np.maximum(heavy, FEWEST)))
 
 
 def _over_both(found: Estimated, rows: Estimated, reach: Reach, leaning: Leaning, sampled: Sampled) -> Estimated:

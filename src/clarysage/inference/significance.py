@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.stats import false_discovery_control
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 from clarysage.errors import InputError
+from clarysage.inference.intervals import reached
 
 ALTERNATIVES = ("helps", "hurts")
+FARTHEST, HALVINGS = 37.0, 60  # a normal quantile whose chance is still a number, and steps to any below it
 ADJUSTMENTS = ("holm", "benjamini hochberg")
 
 
@@ -34,14 +37,18 @@ def p_values(
     above, towards = (values, -np.asarray(skew)) if alternative == "helps" else (-values, np.asarray(skew))
     known = np.where(above > 0, 0.0, 1.0)  # without error
     away = np.divide(above, std_error, out=np.zeros_like(above), where=std_error > 0)
-    return np.asarray(np.where(std_error > 0, student.sf(_quantile(away, np.maximum(towards, 0.0)), dof), known))
+    return np.asarray(np.where(std_error > 0, _missed(away, dof, np.maximum(towards, 0.0)), known))
 
 
-def _quantile(away: np.ndarray, skew: np.ndarray) -> np.ndarray:
-    """Student's quantile t of an end so many standard errors away: the root of skew (2 t^2 + 1) / 6 + t = away."""
-    beyond = away - skew / 6
-    slope = np.sqrt(np.maximum(1 + 4 / 3 * skew * np.maximum(beyond, 0.0), 1.0))
-    return np.asarray(np.where(beyond > 0, 2 * beyond / (1 + slope), beyond))
+def _missed(away: np.ndarray, dof: np.ndarray, skew: np.ndarray) -> np.ndarray:
+    """The chance that an end so many standard errors away is missed: what ``reached`` makes of it, turned around."""
+    low, high = np.zeros_like(away), np.full_like(away, FARTHEST)  # as normal quantiles
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_short = reached(normal.sf(middle), dof, skew) < away
+        low, high = np.where(is_short, middle, low), np.where(is_short, high, middle)
+    likely = student.sf(away - skew / 6, dof)  # where the end is on the other side of the value
+    return np.asarray(np.where(away > skew / 6, np.minimum(normal.sf((low + high) / 2), 0.5), likely))
 
 
 def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
