@@ -17,7 +17,9 @@ from clarysage.losses.few_forms import few_form
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.steps import Itinerary, evaluate
-from clarysage.structure.linear import LinearMap
+from clarysage.structure.form import Structure
+from clarysage.structure.linear import Linear
+from clarysage.structure.links import linked
 
 DRAWN = 20_000
 
@@ -367,12 +369,13 @@ LINKS = {
 @pytest.mark.parametrize("link", LINKS)
 def test_steps_of_a_linear_map_are_its_predictions_of_hybrid_rows(link, players, seed):
     rng, (k, kind) = np.random.default_rng(seed), LINKS[link]
-    model = LinearMap(rng.normal(size=(5, k)), rng.normal(size=k), kind)
+    form = Linear(rng.normal(size=(5, k)), rng.normal(size=k))
     walks = itinerary("all different", OWNERS[players], rng)
     n, q = walks.b.shape[:2]
-    found = model.steps(walks.x, walks.b, walks.arrivals)
+    rows, picks = walks.b.reshape(n * q, -1), np.arange(n * q).reshape(n, q)
+    found = linked(form.along(walks.x, rows, picks, walks.arrivals, walks.steps), kind)
     walk, which, step = (axis.ravel() for axis in np.indices((n, q, walks.steps - 1)))
-    truth = model(walks.rows(walk, which, step + 1)).reshape(found.shape)
+    truth = Structure(form, kind)(walks.rows(walk, which, step + 1)).reshape(found.shape)
     assert found.shape[:3] == (n, q, walks.steps - 1)
     assert np.allclose(found, truth, rtol=1e-9, atol=1e-9)
 
@@ -392,9 +395,9 @@ def test_steps_by_coefficients_equal_those_of_the_same_model_asked_row_by_row(li
     X[:, 3], background[:, 3] = np.round(X[:, 3]), np.round(background[:, 3])  # ties
     y = {"softmax": np.arange(40) % 3, "logistic": np.arange(40) % 2}.get(link, np.exp(X[:, 0]))
     structured = cs.Marginal(background).restrict(SKLEARN[link]().fit(X, y), X)
-    assert structured.structure is not None
-    assert structured.structure.link == link
-    plain = replace(structured, structure=None)
+    assert structured.native is not None
+    assert structured.native.structure.link == link
+    plain = replace(structured, native=None)
     arrivals = np.argsort(rng.random((40, 4)), axis=1) + 1
     picks = rng.integers(9, size=(40, 3))
     options = {"skip": True, "keep": False}

@@ -44,7 +44,8 @@ import clarysage as cs
 from clarysage import models
 from clarysage.models.onnx_labels import class_labels
 from clarysage.models.scikit_learn import LINKS
-from clarysage.structure.linear import LinearMap
+from clarysage.structure.form import Structure
+from clarysage.structure.linear import Linear
 
 N, M, TRAIN = 40, 10, 200
 NAMES = ["a", "b", "c"]
@@ -694,9 +695,10 @@ def test_the_native_walk_of_several_outputs_equals_that_of_a_black_box(shape):
 def test_a_structure_that_lies_is_not_used_and_a_note_says_so():
     model = LinearRegression().fit(X_TRAIN, noisy(X_TRAIN))
     f = cs.as_predictor(model)
-    lie = LinearMap(f.structure.weights * 1.001, f.structure.intercept)
+    truth = f.structure().form
+    lie = Structure(Linear(truth.weights * 1.001, truth.intercept))
     options = {"background": BACKGROUND, "method": "permutation", "stop": enough, "rng": 0, "tolerance": None}
-    found = cs.sage(replace(f, structure=lie), X, noisy(X), **options)
+    found = cs.sage(replace(f, structure=lambda: lie), X, noisy(X), **options)
     wanted = cs.sage(lambda rows: model.predict(rows), X, noisy(X), **options)
     np.testing.assert_array_equal(found.values, wanted.values)
     assert any("LinearRegression was asked row by row" in note for note in found.notes)

@@ -255,7 +255,7 @@ def test_a_coefficient_of_zero_is_worth_exactly_nothing(loss, m, seed):
         model = LogisticRegression().fit(data.X, y)
         model.coef_[:, 1] = 0.0
         v = data.game(model, loss, y)
-        assert v.restricted.structure is not None
+        assert v.restricted.native is not None
         found = walked(v, 100, seed)
         assert np.all(found.values[:, 1] == 0.0)
         assert np.all(found.std_error[:, 1] == 0.0)

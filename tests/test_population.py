@@ -166,7 +166,7 @@ def test_a_linear_model_known_by_its_coefficients_reaches_as_far_as_any_other(se
     y = X @ [1.0, 0.5, 0.0] + rng.normal(size=40)
     model = LinearRegression().fit(X, y)
     native, black = (Marginal(B).restrict(one, X) for one in (model, model.predict))
-    assert native.structure is not None
+    assert native.native is not None
     one, other = (PredictivePower.of(f_S, "squared error", X, y) for f_S in (native, black))
     exact = [estimate(game, Exact()).targets["population"] for game in (one, other)]
     np.testing.assert_allclose(exact[0].values, exact[1].values, rtol=1e-8, atol=1e-10)

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 
 from clarysage.errors import InputError, ModelError
 from clarysage.models.predictor import Predictor, Task
-from clarysage.structure.linear import LinearMap
+from clarysage.structure.form import Structure
 
 Function = Callable[[Any], Any]
 Values = Literal["probabilities", "labels", "numbers"]
@@ -30,7 +30,7 @@ def from_methods(
     own: Mapping[str, Function] = MappingProxyType({}),
     classes: tuple[Any, ...] | None = None,
     task: Task | None = None,
-    structure: LinearMap | None = None,
+    structure: Callable[[], Structure] | None = None,
     **known: Any,
 ) -> Predictor:
     """The predictor that calls one method of a model.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clarysage.errors import ClarysageError, InputError, ModelError
-from clarysage.structure.linear import LinearMap
+from clarysage.structure.form import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import container_of, labels_of
 
@@ -35,7 +35,7 @@ class Predictor:
     feature_names : the columns it was fitted on
     containers : the kinds of table it takes ('numpy', 'pandas', 'polars', 'pyarrow'), the first of them made of any
         other; none if it takes whatever the user has
-    structure : its insides, where a walk can make use of them
+    structure : reads its insides, where a walk can make use of them, or says why it cannot
     """
 
     function: Callable[[Any], Any]
@@ -45,7 +45,7 @@ class Predictor:
     hard: bool = False
     feature_names: tuple[str, ...] | None = None
     containers: tuple[str, ...] = ()
-    structure: LinearMap | None = None
+    structure: Callable[[], Structure] | None = None
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""

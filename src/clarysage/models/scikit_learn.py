@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from clarysage.models.methods import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.structure.linear import LinearMap, Link
+from clarysage.structure.form import Structure
+from clarysage.structure.linear import Linear
+from clarysage.structure.links import Link
 
 # estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
 LINKS: dict[str, Link] = {
@@ -39,7 +42,7 @@ def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
         "task": "regression" if is_regressor(model) else None,
         "feature_names": None if names is None else tuple(map(str, names)),
         "containers": _containers(model, names),
-        "structure": _linear(model),
+        "structure": partial(_linear, model) if _link(model) else None,
     }
     return from_methods(model, output, **{**found, **known})
 
@@ -64,12 +67,17 @@ def _containers(model: Any, names: Any) -> tuple[str, ...]:
     return ("numpy",) if is_own and type(model).__name__ != "Pipeline" else ()
 
 
-def _linear(model: Any) -> LinearMap | None:
-    link = LINKS.get(type(model).__name__)
-    if link is None or not type(model).__module__.startswith("sklearn.") or hasattr(model.coef_, "toarray"):
-        return None
-    coefficients = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
+def _link(model: Any) -> Link | None:
+    """The link of a linear model, None for any other."""
+    return LINKS.get(type(model).__name__) if type(model).__module__.startswith("sklearn.") else None
+
+
+def _linear(model: Any) -> Structure:
+    link = _link(model)
+    assert link is not None
+    dense = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    coefficients = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     if link == "logistic" and len(coefficients) > 1:
         link = "softmax"
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (len(coefficients),))
-    return LinearMap(coefficients.T.copy(), intercept.copy(), link)
+    return Structure(Linear(coefficients.T.copy(), intercept.copy()), link)

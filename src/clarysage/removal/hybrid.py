@@ -10,11 +10,10 @@ import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
-from clarysage.removal.steps import Itinerary, Steps, evaluate, settled
-from clarysage.structure.linear import LinearMap
+from clarysage.removal.native import Native, native_of
+from clarysage.removal.steps import Itinerary, Steps, evaluate
 from clarysage.tables import Schema
 
-SELF_CHECK_ROWS = 256
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
 
 
@@ -43,7 +42,7 @@ class HybridModel:
     predictor: CodePredictor
     background: np.ndarray
     mass: np.ndarray
-    structure: LinearMap | None = None
+    native: Native | None = None
     remarks: tuple[str, ...] = ()
     rows_of_checks: int = 0
     source: np.ndarray | None = None
@@ -59,9 +58,10 @@ class HybridModel:
 
     def condensed(self) -> HybridModel:
         """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
-        if self.structure is None or self.structure.link != "identity":
+        if self.native is None or not self.native.is_linear_mean:
             return self
-        return replace(self, background=self.mass[None] @ self.background, mass=np.ones(1), source=None)
+        native = self.native.of_mean_row()
+        return replace(self, background=native.inner, mass=native.mass, native=native, source=None)
 
     def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
         assert isinstance(self.predictor, BoundPredictor)
@@ -73,7 +73,7 @@ class HybridModel:
     @cached_property
     def alone(self) -> np.ndarray:
         """f(b_k) of every background row, (m, k)."""
-        return self.predictor(self.background) if self.structure is None else self.structure(self.background)
+        return self.predictor(self.background) if self.native is None else self.native.alone
 
     def empty(self) -> np.ndarray:
         return np.asarray(mean_over(self.alone[None], self.mass)[0])
@@ -85,19 +85,17 @@ class HybridModel:
 
         ``full`` (n, k) is f(x); see :func:`~clarysage.removal.steps.evaluate` for ``skip`` and ``keep``.
         """
+        if self.native is not None:
+            outputs = self.native.steps(x, full, arrivals, picks)
+            return Steps(outputs, outputs[..., 0].size)
         walks = Itinerary(x, self.background[picks], arrivals, int(arrivals.max()))
-        if self.structure is None:
-            size = self.predictor.rows_per_call
-            return evaluate(walks, self.alone[picks], full, self.predictor, size, skip=skip, keep=keep)
-        count = walks.changes((self.structure.weights != 0).any(axis=1))
-        outputs = self.structure.steps(x, walks.b, arrivals)
-        outputs = settled(outputs, count[:, :, :-1], count[:, :, -1:], self.alone[picks], full)
-        return Steps(outputs, outputs[..., 0].size)
+        size = self.predictor.rows_per_call
+        return evaluate(walks, self.alone[picks], full, self.predictor, size, skip=skip, keep=keep)
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
         at_once = max(1, self.predictor.rows_per_call // m)
-        if m > self.predictor.rows_per_call:
+        if m > self.predictor.rows_per_call and self.native is None:
             return np.stack([self._mean_in_parts(x[i], kept[i]) for i in range(n)])
         parts = []
         for start in range(0, n, at_once):
@@ -106,8 +104,8 @@ class HybridModel:
         return np.concatenate(parts)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if self.structure is not None:
-            return self.structure.walk(x, self.background, self.mass, arrivals)
+        if self.native is not None:
+            return self.native.walk(x, arrivals)
         inner = np.arange(1, int(arrivals.max()))
         at_once = max(1, COALITIONS_AT_ONCE // len(inner))
         parts = []
@@ -120,8 +118,8 @@ class HybridModel:
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
-        if self.structure is not None:
-            return self.structure.each(x, self.background, kept)
+        if self.native is not None:
+            return self.native.each(x, kept)
         m, d = self.background.shape
         rows = np.where(kept[:, None, :], x[:, None, :], self.background).reshape(-1, d)  # (n m, d)
         size = self.predictor.rows_per_call
@@ -129,8 +127,8 @@ class HybridModel:
         return np.concatenate(outputs).reshape(len(x), m, -1)
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        if self.structure is not None:
-            return self.structure.predict(x, self.background, self.mass, kept)
+        if self.native is not None:
+            return self.native.walk(x, np.where(kept, 1, 2))[:, 0]
         return mean_over(self.each(x, kept), self.mass)
 
     def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
@@ -157,21 +155,6 @@ def _weighted(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:
 
 def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> HybridModel:
     """The restricted model, with the predictor's structure where it proves right on hybrid rows of X and background."""
-    plain = HybridModel(predictor, background, mass, rows_of_checks=predictor.rows_asked)
-    structure = predictor.predictor.structure
-    if structure is None or not predictor.schema.is_number.all() or len(structure.weights) != X.shape[1]:
-        return plain
-    if not (np.isfinite(X).all() and np.isfinite(background).all()):
-        return plain
-    count = min(SELF_CHECK_ROWS, max(len(X), len(background)))
-    rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
-    kept = np.random.default_rng(0).random((count, X.shape[1])) < 0.5
-    hybrid = np.where(kept, X[rows], background[others])
-    said, known = predictor(hybrid), structure(hybrid)
-    if said.shape == known.shape and np.allclose(said, known, rtol=1e-9, atol=1e-9 * max(np.abs(said).max(), 1e-300)):
-        return replace(plain, structure=structure, rows_of_checks=plain.rows_of_checks + count)
-    remark = (
-        f"{predictor.predictor.name} was asked row by row: on hybrid rows its predictions differ from those of its "
-        "coefficients."
-    )
-    return replace(plain, remarks=(remark,), rows_of_checks=plain.rows_of_checks + count)
+    found = native_of(predictor, background, mass, X)
+    rows = predictor.rows_asked + found.rows
+    return HybridModel(predictor, background, mass, found.native, found.remarks, rows)

@@ -1,97 +1,98 @@
-"""Linear models: predictions are a link of a weighted sum, so a walk updates margins instead of asking the model."""
+"""Linear forms: margins are weighted sums, so a step of a walk adds what a column brings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, softmax
 
-Link = Literal["identity", "logistic", "softmax", "exponential"]
+from clarysage.structure.links import Link, means, outputs_of
 
 
 @dataclass(frozen=True)
-class LinearMap:
-    """f(x) = link(x w + c), with weights w (d, k) and intercept c (k,).
+class Linear:
+    """Margins z w + c, with weights w (D, K) and intercept c (K,).
 
     Examples
     --------
-    >>> LinearMap(np.array([[2.0], [1.0]]), np.array([1.0]))(np.array([[1.0, 1.0]]))
+    >>> Linear(np.array([[2.0], [1.0]]), np.array([1.0])).alone(np.array([[1.0, 1.0]]))
     array([[4.]])
     """
 
     weights: np.ndarray
     intercept: np.ndarray
-    link: Link = "identity"
+    owner: np.ndarray | None = None
+    is_linear: bool = True
+    takes_missing: bool = False
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
-        return self.linked(x @ self.weights + self.intercept)
+    @property
+    def margins(self) -> int:
+        return int(self.weights.shape[1])
 
-    def linked(self, margins: np.ndarray) -> np.ndarray:
-        """Predictions of margins (..., k)."""
-        if self.link == "identity":
-            return margins
-        if self.link == "exponential":
-            return np.asarray(np.exp(margins))
-        if self.link == "softmax":
-            return np.asarray(softmax(margins, axis=-1))
-        positive = expit(margins)
-        return np.concatenate([1 - positive, positive], axis=-1)
+    @property
+    def is_used(self) -> np.ndarray:
+        return np.asarray((self.weights != 0).any(axis=1))
 
-    def walk(self, x: np.ndarray, background: np.ndarray, mass: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
-        """Mean predictions at the proper prefixes of a walk: (n, d), (m, d), (m,), (n, d) -> (n, p - 1, k).
+    def thresholds(self) -> dict[int, np.ndarray]:
+        return {}
 
-        The margin of a hybrid row moves by w_i (x_i - b_i) when column i enters, so one running sum over the steps
-        replaces p - 1 calls of the model.
-        """
-        steps, k = int(arrivals.max()), self.weights.shape[1]
-        if self.link == "identity":  # the mean of a linear function is the function of the mean
-            background, mass = mass[None] @ background, np.ones(1)
-        start = (background @ self.weights + self.intercept).T  # (k, m), margins with nothing known
-        from_x = x[:, :, None] * self.weights  # (n, d, k)
-        from_background = (background[:, :, None] * self.weights).transpose(1, 2, 0).copy()  # (d, k, m)
-        order = np.argsort(arrivals, axis=1, kind="stable")
-        last = np.arange(1, steps)[None, :, None] >= np.sort(arrivals, axis=1)[:, None, :]
-        ends = last.sum(axis=2) - 1  # place in ``order`` of the last column of each step, (n, p - 1)
-        predictions = np.empty((len(x), steps - 1, 2 if self.link == "logistic" else k))
+    def owned(self, owner: np.ndarray) -> Linear:
+        return replace(self, owner=owner)
+
+    def seen(self, z: np.ndarray) -> np.ndarray:
+        return z
+
+    def alone(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(rows @ self.weights + self.intercept)
+
+    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        """Running sums of w_i (x_i - b_i) in the order of arrival."""
+        when, rows = self._when(arrivals), b[picks]  # (n, D), (n, q, D)
+        order = np.argsort(when, axis=1, kind="stable")
+        moves = np.take_along_axis(x[:, None, :] - rows, order[:, None, :], axis=2)[..., None]
+        margins = np.cumsum(moves * self.weights[order][:, None], axis=2)
+        return np.asarray(self.alone(rows)[:, :, None] + np.take_along_axis(margins, _ends(when, steps), axis=2))
+
+    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        is_kept = kept if self.owner is None else kept[:, self.owner]
+        withheld = np.einsum("nd,dk,bd->nbk", ~is_kept, self.weights, b, optimize=True)
+        return np.asarray(((x * is_kept) @ self.weights + self.intercept)[:, None] + withheld)
+
+    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearCrowd:
+        if link == "identity":  # the mean of a linear function is the function of the mean
+            b, mass = mass[None] @ b, np.ones(1)
+        brought = (b[:, :, None] * self.weights).transpose(1, 2, 0).copy()
+        return LinearCrowd(self, brought, self.alone(b).T, mass, link)
+
+    def _when(self, arrivals: np.ndarray) -> np.ndarray:
+        return arrivals if self.owner is None else arrivals[:, self.owner]
+
+
+@dataclass(frozen=True)
+class LinearCrowd:
+    """What background rows bring to the margins, (D, K, m), and their margins with nothing known, (K, m)."""
+
+    form: Linear
+    brought: np.ndarray
+    start: np.ndarray
+    mass: np.ndarray
+    link: Link
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        when = self.form._when(arrivals)
+        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, 0, :, 0]
+        brought = x[:, :, None] * self.form.weights  # (n, D, K)
+        found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
         for i in range(len(x)):
-            path = from_x[i, order[i], :, None] - from_background[order[i]]  # (d, k, m)
-            path[0] += start
+            path = brought[i, order[i], :, None] - self.brought[order[i]]  # (D, K, m)
+            path[0] += self.start
             for step in range(1, len(path)):  # a running sum over steps, whole rows at a time
                 path[step] += path[step - 1]
-            predictions[i] = self._means(path[ends[i]], mass)
-        return predictions
+            found[i] = means(path[ends[i]], self.mass, self.link)
+        return found
 
-    def steps(self, x: np.ndarray, b: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
-        """Predictions at the proper prefixes of walks for each of q background rows b (n, q, d): (n, q, p - 1, k)."""
-        inner = np.arange(1, int(arrivals.max()))
-        order = np.argsort(arrivals, axis=1, kind="stable")
-        moves = (
-            np.take_along_axis(x[:, None, :] - b, order[:, None, :], axis=2)[..., None] * self.weights[order][:, None]
-        )
-        margins = (b @ self.weights + self.intercept)[:, :, None, :] + np.cumsum(moves, axis=2)
-        ends = (np.sort(arrivals, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1  # last column of each step
-        return self.linked(np.take_along_axis(margins, ends[:, None, :, None], axis=2))
 
-    def predict(self, x: np.ndarray, background: np.ndarray, mass: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Mean predictions with only the kept columns known: (n, d), (m, d), (m,), (n, d) -> (n, k)."""
-        if self.link == "identity":
-            background, mass = mass[None] @ background, np.ones(1)
-        return self._means(self._margins(x, background, kept), mass)
-
-    def each(self, x: np.ndarray, background: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Predictions with each background row: (n, d), (m, d), (n, d) -> (n, m, k)."""
-        return self.linked(self._margins(x, background, kept).transpose(0, 2, 1))
-
-    def _margins(self, x: np.ndarray, background: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """(n, k, m)."""
-        withheld = np.einsum("nd,dk,bd->nkb", ~kept, self.weights, background, optimize=True)
-        return np.asarray(((x * kept) @ self.weights + self.intercept)[:, :, None] + withheld)
-
-    def _means(self, margins: np.ndarray, mass: np.ndarray) -> np.ndarray:
-        """Mean predictions of margins (p, k, m) over background rows of the given mass: (p, k)."""
-        if self.link == "logistic":
-            positive = expit(margins, out=margins) @ mass
-            return np.concatenate([1 - positive, positive], axis=-1)
-        return np.asarray(self.linked(margins.transpose(0, 2, 1)).transpose(0, 2, 1) @ mass)
+def _ends(when: np.ndarray, steps: int) -> np.ndarray:
+    """Place, in the order of arrival, of the last column of each of the steps 1 to p - 1, (n, 1, p - 1, 1)."""
+    inner = np.arange(1, steps)
+    return np.asarray((np.sort(when, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1)[:, None, :, None]

@@ -1,0 +1,139 @@
+"""A model's structure beside the background of a run: walks that follow margins instead of asking the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from clarysage.models import BoundPredictor
+from clarysage.removal.steps import Itinerary, settled
+from clarysage.structure.form import Crowd, Structure, UnknownStructureError
+from clarysage.structure.links import linked
+from clarysage.tables import Schema
+
+SELF_CHECK_ROWS = 256
+TIES = 0.25  # share of the cells of these rows that are put on a threshold, or next to it
+
+
+@dataclass(frozen=True)
+class Native:
+    """f(x_S, b_k) by the model's insides; ``inner`` (m, D) are the background rows as these have them."""
+
+    structure: Structure
+    schema: Schema
+    inner: np.ndarray
+    mass: np.ndarray
+
+    @property
+    def is_linear_mean(self) -> bool:
+        """Whether the mean prediction is the prediction of the mean row."""
+        s = self.structure
+        return s.link == "identity" and s.form.is_linear and s.view is None
+
+    def of_mean_row(self) -> Native:
+        """The same with the mean row alone."""
+        return replace(self, inner=self.mass[None] @ self.inner, mass=np.ones(1))
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The background rows as the form sees them."""
+        return self.structure.form.seen(self.inner)
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        return self.structure.form.crowd(self.rows, self.mass, self.structure.link)
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """f(b_k), (m, k)."""
+        return linked(self.structure.form.alone(self.rows), self.structure.link)
+
+    def steps(self, x: np.ndarray, full: np.ndarray, arrivals: np.ndarray, picks: np.ndarray) -> np.ndarray:
+        """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, q, p - 1, k)."""
+        form, z = self.structure.form, inner_rows(self.structure, self.schema, x)
+        when = arrivals if self.structure.owner is None else arrivals[:, self.structure.owner]
+        count = Itinerary(z, self.inner[picks], when, int(arrivals.max())).changes(form.is_used)
+        margins = form.along(form.seen(z), self.rows, picks, arrivals, count.shape[2])
+        outputs = linked(margins, self.structure.link)
+        return settled(outputs, count[:, :, :-1], count[:, :, -1:], self.alone[picks], full)
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
+        steps = int(arrivals.max())
+        seen = self.structure.form.seen(inner_rows(self.structure, self.schema, x))
+        return self.crowd.walk(seen, arrivals, steps)
+
+    def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """f(x_S, b_k) for every background row: (n, m, k)."""
+        form = self.structure.form
+        seen = form.seen(inner_rows(self.structure, self.schema, x))
+        return linked(form.hybrid(seen, self.rows, kept), self.structure.link)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of looking into a model: its structure beside the background, or a remark; and the rows it took."""
+
+    native: Native | None = None
+    remarks: tuple[str, ...] = ()
+    rows: int = 0
+
+
+def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> Found:
+    """The structure of a model, where it has one that proves right on hybrid rows of X and background."""
+    name, read = predictor.predictor.name, predictor.predictor.structure
+    if read is None:
+        return Found()
+    try:
+        structure = read()
+        inner = inner_rows(structure, predictor.schema, background)
+    except UnknownStructureError as error:
+        return Found(remarks=(f"{name} was asked row by row: {error}.",))
+    d = X.shape[1]
+    if inner.shape[1] != len(structure.form.is_used):
+        return Found()
+    owner = np.arange(d) if structure.owner is None else structure.owner
+    structure = replace(structure, form=structure.form.owned(owner))
+    rows = _trial(structure, background, X)
+    if rows is None:
+        return Found()
+    widened = predictor.schema.widened(rows)
+    said, known = replace(predictor, schema=widened)(rows), structure(inner_rows(structure, widened, rows))
+    allowed = structure.rounding * max(np.abs(said).max(), 1e-300)
+    if said.shape == known.shape and np.allclose(said, known, rtol=structure.rounding, atol=allowed):
+        return Found(Native(structure, predictor.schema, inner, mass), rows=len(rows))
+    remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
+    return Found(remarks=(remark,), rows=len(rows))
+
+
+def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.ndarray:
+    """Rows of codes as the model's insides have them, (n, D)."""
+    if structure.view is not None:
+        return structure.view(schema.decode(codes))
+    if not schema.is_number.all():
+        raise UnknownStructureError("some columns are not numbers")
+    return codes
+
+
+def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray | None:
+    """Hybrid rows on which to try a structure, with cells on and beside its thresholds; None where it takes no such."""
+    if not structure.form.takes_missing and not (np.isfinite(X).all() and np.isfinite(background).all()):
+        return None
+    rng = np.random.default_rng(0)
+    count = max(SELF_CHECK_ROWS, min(2 * SELF_CHECK_ROWS, max(len(X), len(background))))
+    rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
+    trial = np.where(rng.random((count, X.shape[1])) < 0.5, X[rows], background[others])
+    if structure.view is None:
+        for column, marks in structure.form.thresholds().items():
+            there = np.flatnonzero(rng.random(count) < TIES)
+            trial[there, column] = beside(rng.choice(marks, len(there)), rng)
+    return trial
+
+
+def beside(marks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Numbers on the marks and next to them, in double and in single precision."""
+    single = marks.astype(np.float32)
+    near = [marks, *(np.nextafter(one, way) for one in (marks, single) for way in (-np.inf, np.inf)), single]
+    return np.asarray(np.choose(rng.integers(len(near), size=len(marks)), [np.float64(one) for one in near]))

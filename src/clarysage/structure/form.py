@@ -1,0 +1,126 @@
+"""What a walk can make use of: a model as a link of margins that are cheap to follow from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from clarysage.structure.links import Link, linked, outputs_of
+
+EXACT = 1e-9  # of the largest prediction, by which a form's predictions may differ from those of its model
+
+
+class UnknownStructureError(Exception):
+    """A model's insides are not of a kind that is known; the message says why."""
+
+
+class Crowd(Protocol):
+    """A form beside all background rows of a run."""
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        """Mean predictions at the proper prefixes of walks of rows x, as the form sees them: (n, p - 1, k)."""
+        ...
+
+
+class Form(Protocol):
+    """Margins of rows z (n, D) of inner columns, D of them, each of one of the model's d columns.
+
+    Rows are handed over as the form sees them (decisions of trees, say), and of walks when each of the d columns
+    arrives, (n, d).
+    """
+
+    @property
+    def margins(self) -> int:
+        """K, how many margins there are."""
+        ...
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether margins of a mean of rows are the mean of their margins."""
+        ...
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether rows may have cells that are no finite numbers."""
+        ...
+
+    def thresholds(self) -> dict[int, np.ndarray]:
+        """Numbers at which the form may jump, for those of the inner columns that have such."""
+        ...
+
+    @property
+    def is_used(self) -> np.ndarray:
+        """Which of the inner columns have any effect, (D,)."""
+        ...
+
+    def owned(self, owner: np.ndarray) -> Form:
+        """The form, knowing of which column each inner column is, (D,)."""
+        ...
+
+    def seen(self, z: np.ndarray) -> np.ndarray:
+        """Rows z (n, D) as the form sees them, one entry a row."""
+        ...
+
+    def alone(self, rows: np.ndarray) -> np.ndarray:
+        """Margins (n, K) of rows as they are."""
+        ...
+
+    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        """Margins at the proper prefixes of walks with the picked ones (n, q) of rows b: (n, q, p - 1, K)."""
+        ...
+
+    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Margins of rows x with all rows b in the columns that are not kept (n, d): (n, m, K)."""
+        ...
+
+    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
+        """The form beside rows b of the given mass, for walks with all of them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A model's insides: f = link(form(view(table))).
+
+    Attributes
+    ----------
+    view : makes inner rows (n, D) of a table as the model gets it; None where these are its numbers
+    owner : of which column each inner column is, (D,); None where they are the same
+    rounding : share of the largest prediction by which the model's own may differ, for those that add in few digits
+    """
+
+    form: Form
+    link: Link = "identity"
+    view: Callable[[Any], np.ndarray] | None = None
+    owner: np.ndarray | None = None
+    rounding: float = EXACT
+
+    @property
+    def outputs(self) -> int:
+        """k, how many predictions there are."""
+        return outputs_of(self.form.margins, self.link)
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        """Predictions (n, k) of inner rows."""
+        return linked(self.form.alone(self.form.seen(z)), self.link)
+
+
+@dataclass(frozen=True)
+class RowByRow:
+    """Any form beside all background rows, an example at a time."""
+
+    form: Form
+    b: np.ndarray
+    mass: np.ndarray
+    link: Link
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        picks = np.arange(len(self.b))[None]
+        found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
+        for i in range(len(x)):
+            margins = self.form.along(x[i : i + 1], self.b, picks, arrivals[i : i + 1], steps)[0]  # (m, p - 1, K)
+            found[i] = np.einsum("m,mpk->pk", self.mass, linked(margins, self.link))
+        return found
