@@ -10,6 +10,8 @@ from typing import Any
 from clarysage.models.methods import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
+from clarysage.structure.form import Structure
+from clarysage.structure.lightgbm_trees import structure_of_booster
 
 CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
 
@@ -19,8 +21,12 @@ def from_wrapper(model: Any, output: str | None) -> Predictor:
     own: dict[str, Any] = {"decision_function": partial(model.predict, raw_score=True)}
     if hasattr(model, "predict_proba") and not callable(model.objective):
         own["predict_proba"] = Shares(model.predict_proba)
-    predictor = from_estimator(model, output, own=own)
+    predictor = from_estimator(model, output, own=own, structure=partial(_structure, model))
     return replace(predictor, **_table(predictor.feature_names))
+
+
+def _structure(model: Any) -> Structure:
+    return structure_of_booster(model.booster_, both=hasattr(model, "classes_"))
 
 
 def from_booster(model: Any, output: str | None) -> Predictor:
@@ -38,6 +44,7 @@ def from_booster(model: Any, output: str | None) -> Predictor:
         },
         classes=tuple(range(max(model.num_model_per_iteration(), 2))) if is_classifier else None,
         task="regression" if objective else None,
+        structure=partial(structure_of_booster, model, both=False),
         **_table(tuple(model.feature_name())),
     )
 

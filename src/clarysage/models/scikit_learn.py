@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ from clarysage.models.predictor import Predictor
 from clarysage.structure.form import Structure
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link
+from clarysage.structure.scikit_learn_trees import READERS as TREES
 
 # estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
 LINKS: dict[str, Link] = {
@@ -42,7 +44,7 @@ def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
         "task": "regression" if is_regressor(model) else None,
         "feature_names": None if names is None else tuple(map(str, names)),
         "containers": _containers(model, names),
-        "structure": partial(_linear, model) if _link(model) else None,
+        "structure": _reader(model),
     }
     return from_methods(model, output, **{**found, **known})
 
@@ -67,14 +69,18 @@ def _containers(model: Any, names: Any) -> tuple[str, ...]:
     return ("numpy",) if is_own and type(model).__name__ != "Pipeline" else ()
 
 
-def _link(model: Any) -> Link | None:
-    """The link of a linear model, None for any other."""
-    return LINKS.get(type(model).__name__) if type(model).__module__.startswith("sklearn.") else None
+def _reader(model: Any) -> Callable[[], Structure] | None:
+    """Reads the insides of one of scikit-learn's own estimators, where it is of a kind that is known."""
+    name = type(model).__name__
+    if not type(model).__module__.startswith("sklearn."):
+        return None
+    if name in LINKS:
+        return partial(_linear, model)
+    return partial(TREES[name], model) if name in TREES else None
 
 
 def _linear(model: Any) -> Structure:
-    link = _link(model)
-    assert link is not None
+    link = LINKS[type(model).__name__]
     dense = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     coefficients = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     if link == "logistic" and len(coefficients) > 1:

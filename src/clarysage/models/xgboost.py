@@ -13,6 +13,8 @@ from clarysage.errors import ModelError
 from clarysage.models.methods import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
+from clarysage.structure.form import Structure
+from clarysage.structure.xgboost_trees import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities
 BOOSTER = {"binary:logitraw": "sigmoid", "multi:softmax": "softmax"}
@@ -22,7 +24,15 @@ WRAPPER = {"binary:logitraw": "sigmoid", "binary:hinge": "predict"}
 def from_wrapper(model: Any, output: str | None) -> Predictor:
     """A predictor from XGBClassifier, XGBRegressor and their kin, which honour best_iteration themselves."""
     own = {"decision_function": partial(model.predict, output_margin=True)}
-    return from_estimator(model, output or WRAPPER.get(model.objective), own=own)
+    structure = partial(_structure, model)
+    return from_estimator(model, output or WRAPPER.get(model.objective), own=own, structure=structure)
+
+
+def _structure(model: Any) -> Structure:
+    best = getattr(model, "best_iteration", None)
+    return structure_of_booster(
+        model.get_booster(), None if best is None else best + 1, both=hasattr(model, "classes_")
+    )
 
 
 def from_booster(model: Any, output: str | None) -> Predictor:
@@ -46,6 +56,7 @@ def from_booster(model: Any, output: str | None) -> Predictor:
         task="regression" if objective.startswith(("reg:", "count:")) else None,
         feature_names=tuple(model.feature_names) if model.feature_names else None,
         containers=("pandas", "polars", "numpy"),
+        structure=partial(structure_of_booster, model, boosted.rounds or None, both=False),
     )
 
 

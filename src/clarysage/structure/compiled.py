@@ -1,0 +1,55 @@
+"""The door to numba. Whoever imports this waits for it: kernels are imported where they are called."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numba
+from numba.core import types
+from numba.extending import intrinsic
+
+SLOW = 2.0  # seconds of compiling after which the user is told
+
+_log = logging.getLogger("clarysage")
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel: a plain function of arrays and numbers, compiled when it is first called, for any number of threads.
+
+    Compiled code is kept beside the source or in the user's cache; where neither can be written it is made anew in
+    each process.
+    """
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        fast = numba.njit(function, cache=True, **options)
+    except RuntimeError:  # there is no place to keep it
+        fast = numba.njit(function, **options)
+
+    @wraps(function)
+    def kernel(*arguments: Any) -> Any:
+        if fast.signatures:
+            return fast(*arguments)
+        word = threading.Timer(SLOW, _log.warning, ["clarysage: compiling kernels for this machine, which is kept"])
+        word.daemon = True
+        word.start()
+        try:
+            return fast(*arguments)
+        finally:
+            word.cancel()
+
+    return kernel
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def trailing_zeros(typing: Any, word: Any) -> Any:
+    """The place of the lowest bit that is set in a word, which is not zero."""
+
+    def made(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        is_zero_undefined = context.get_constant(types.boolean, True)
+        return builder.cttz(arguments[0], is_zero_undefined)
+
+    return types.uint64(types.uint64), made

@@ -1,0 +1,206 @@
+"""What is done for every example, tree and background row. Kernels see decisions, topology and values of leaves alone.
+
+Internal nodes are numbered over all trees; a child that is a leaf is written ~leaf. A row's decisions are bits, one a
+node, set where the row goes left. Walks have proper prefixes t = 1, ..., p - 1; column j of an example arrives at step
+``arrivals[j]``, so that it is known at t >= arrivals[j].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clarysage.structure.compiled import compiled, trailing_zeros
+from clarysage.structure.decisions import NEARLY_ZERO
+
+WORDS = 8  # of 64 background rows each, walked together
+ROWS = 64 * WORDS
+
+
+@compiled
+def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, is_single, bits):
+    """Bits (n, words) of rows z (n, D): see :class:`clarysage.structure.decisions.Decisions`."""
+    one = np.uint64(1)
+    for i in range(z.shape[0]):
+        for node in range(len(column)):
+            value = z[i, column[node]]
+            if is_single:
+                value = np.float64(np.float32(value))
+            is_missing = np.isnan(value)
+            if rule[node] == 1 and is_missing:
+                value, is_missing = 0.0, False
+            elif rule[node] == 2 and abs(value) <= NEARLY_ZERO:
+                is_missing = True
+            if is_missing:
+                goes_left = missing_left[node]
+            elif count[node] < 0:
+                goes_left = value < threshold[node]
+            else:
+                is_in = False
+                if 0.0 <= value < 32.0 * count[node]:
+                    code = np.int64(value)
+                    word = np.int64(sets[first[node] + code // 32])
+                    is_in = (word >> (code % 32)) & 1 == 1
+                goes_left = is_in == in_left[node]
+            if goes_left:
+                bits[i, node >> 6] |= one << np.uint64(node & 63)
+
+
+@compiled
+def alone(bits, left, right, roots, output, values, base, margins):
+    """Margins (n, K) of rows as they are."""
+    one = np.uint64(1)
+    for i in range(bits.shape[0]):
+        for k in range(len(base)):
+            margins[i, k] = base[k]
+        for tree in range(len(roots)):
+            node = roots[tree]
+            while node >= 0:
+                goes_left = (bits[i, node >> 6] >> np.uint64(node & 63)) & one
+                node = left[node] if goes_left else right[node]
+            for v in range(values.shape[1]):
+                margins[i, output[tree] + v] += values[~node, v]
+
+
+@compiled
+def along(x, b, picks, arrivals, feature, left, right, roots, output, values, base, depth, steps, margins):
+    """Margins (n, q, p - 1, K) along walks, for picked background rows, tree by tree.
+
+    A tree is gone through with the range [t0, t1) of steps for which a node is reached: where x and b decide
+    differently on a column that arrives within it, b's way is taken before and x's way from then on.
+    """
+    one = np.uint64(1)
+    node_of, from_of, to_of = (
+        np.empty(depth + 2, np.int64),
+        np.empty(depth + 2, np.int64),
+        np.empty(depth + 2, np.int64),
+    )
+    change = np.empty((steps, len(base)))
+    width = values.shape[1]
+    for i in range(picks.shape[0]):
+        for j in range(picks.shape[1]):
+            row = picks[i, j]
+            change[:] = 0.0
+            for k in range(len(base)):
+                change[1, k] = base[k]
+            for tree in range(len(roots)):
+                out = output[tree]
+                before = np.int64(-1)
+                top = 1
+                node_of[0], from_of[0], to_of[0] = roots[tree], 1, steps
+                while top > 0:
+                    top -= 1
+                    node, t0, t1 = node_of[top], from_of[top], to_of[top]
+                    while node >= 0:
+                        place = np.uint64(node & 63)
+                        by_x = (x[i, node >> 6] >> place) & one
+                        by_b = (b[row, node >> 6] >> place) & one
+                        if by_x != by_b:
+                            arrival = arrivals[i, feature[node]]
+                            if arrival >= t1:
+                                by_x = by_b
+                            elif arrival > t0:
+                                node_of[top] = left[node] if by_x else right[node]
+                                from_of[top], to_of[top] = arrival, t1
+                                top += 1
+                                t1 = arrival
+                                by_x = by_b
+                        node = left[node] if by_x else right[node]
+                    leaf = ~node
+                    if before < 0:
+                        for v in range(width):
+                            change[1, out + v] += values[leaf, v]
+                    else:
+                        for v in range(width):
+                            change[t0, out + v] += values[leaf, v] - values[before, v]
+                    before = leaf
+            for k in range(len(base)):
+                total = 0.0
+                for t in range(1, steps):
+                    total += change[t, k]
+                    margins[i, j, t - 1, k] = total
+
+
+@compiled
+def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output, values, base, depth, margins):
+    """Margins (n, p - 1, K, m) along walks, for all background rows together, by sets of rows.
+
+    ``goes_left`` (nodes, WORDS) are the rows that go left at a node. A node is reached by groups of rows, each from
+    some step t0 on, all until some step t1.
+    """
+    one, nothing = np.uint64(1), np.uint64(0)
+    steps, rows = margins.shape[1] + 1, margins.shape[3]
+    size = depth + 2
+    node_of, to_of, groups = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    from_of, sets = np.empty((size, size + 1), np.int64), np.empty((size, size + 1, WORDS), np.uint64)
+    way, joined = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
+    for i in range(x.shape[0]):
+        found = margins[i]
+        found[:] = 0.0
+        for k in range(len(base)):
+            found[0, k, :] = base[k]
+        for tree in range(len(roots)):
+            out = output[tree]
+            top = 0
+            node_of[0], to_of[0], groups[0], from_of[0, 0] = roots[tree], steps, 1, 1
+            for w in range(WORDS):
+                sets[0, 0, w] = everyone[w]
+            while top >= 0:
+                node, t1 = node_of[top], to_of[top]
+                if node < 0 or groups[top] == 0:
+                    for g in range(groups[top]):
+                        t0 = from_of[top, g]
+                        for w in range(WORDS):
+                            word = sets[top, g, w]
+                            while word != nothing:
+                                row = 64 * w + np.int64(trailing_zeros(word))
+                                word &= word - one
+                                for v in range(values.shape[1]):
+                                    found[t0 - 1, out + v, row] += values[~node, v]
+                                    if t1 < steps:
+                                        found[t1 - 1, out + v, row] -= values[~node, v]
+                    top -= 1
+                    continue
+                x_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
+                for w in range(WORDS):
+                    way[w] = goes_left[node, w] if x_left else ~goes_left[node, w]
+                    joined[w] = nothing
+                arrival = arrivals[i, feature[node]]
+                until = min(t1, arrival)
+                theirs = 0  # groups that go the other way, until the column arrives
+                ours = 0  # those that go the way of x
+                for g in range(groups[top]):
+                    t0 = from_of[top, g]
+                    if t0 >= arrival:
+                        from_of[top, ours] = t0
+                        for w in range(WORDS):
+                            sets[top, ours, w] = sets[top, g, w]
+                        ours += 1
+                        continue
+                    some, others = nothing, nothing
+                    for w in range(WORDS):
+                        word = sets[top, g, w]
+                        other = word & ~way[w]
+                        sets[top + 1, theirs, w] = other
+                        joined[w] |= other
+                        sets[top, ours, w] = word & way[w]
+                        some |= word & way[w]
+                        others |= other
+                    if others != nothing:
+                        from_of[top + 1, theirs] = t0
+                        theirs += 1
+                    if some != nothing:
+                        from_of[top, ours] = t0
+                        ours += 1
+                if arrival < t1 and theirs > 0:
+                    from_of[top, ours] = arrival
+                    for w in range(WORDS):
+                        sets[top, ours, w] = joined[w]
+                    ours += 1
+                node_of[top], groups[top] = (left[node] if x_left else right[node]), ours
+                if theirs > 0:
+                    top += 1
+                    node_of[top], to_of[top], groups[top] = (right[node] if x_left else left[node]), until, theirs
+        for t in range(1, steps - 1):
+            for k in range(len(base)):
+                for row in range(rows):
+                    found[t, k, row] += found[t - 1, k, row]

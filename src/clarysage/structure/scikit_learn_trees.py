@@ -1,0 +1,114 @@
+"""scikit-learn's trees: cells in single precision, less or equal; of histograms, in double precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from clarysage.structure.form import Structure, UnknownStructureError
+from clarysage.structure.links import Link
+from clarysage.structure.trees import Tree, planted
+
+
+def from_tree(model: Any) -> Structure:
+    """Of a DecisionTree or ExtraTree."""
+    return _averaged([model], model.n_features_in_)
+
+
+def from_forest(model: Any) -> Structure:
+    """Of a RandomForest or ExtraTrees, whose trees' predictions are averaged."""
+    return _averaged(model.estimators_, model.n_features_in_)
+
+
+def from_gradient_boosting(model: Any) -> Structure:
+    """Of GradientBoosting, with a constant to begin from."""
+    start = model.init_
+    if start != "zero" and type(start).__name__ not in ("DummyClassifier", "DummyRegressor"):
+        raise UnknownStructureError(f"boosting that begins from {type(start).__name__} is not taken apart")
+    base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
+    steepness = 2.0 if model.loss == "exponential" else 1.0
+    trees = [
+        _tree(one.tree_, one.tree_.value[:, :, 0] * model.learning_rate * steepness, output)
+        for stage in model.estimators_
+        for output, one in enumerate(stage)
+    ]
+    form = planted(trees, np.asarray(base, dtype=np.float64) * steepness, model.n_features_in_, is_single=True)
+    link: Link = "identity" if not hasattr(model, "classes_") else "logistic" if form.margins == 1 else "softmax"
+    return Structure(form, link)
+
+
+def from_histograms(model: Any) -> Structure:
+    """Of HistGradientBoosting."""
+    name = type(model._loss).__name__
+    link = {"HalfPoissonLoss": "exponential", "HalfGammaLoss": "exponential", "HalfBinomialLoss": "logistic",
+            "HalfMultinomialLoss": "softmax"}.get(name, "identity")  # fmt: skip
+    trees = [
+        _histogram_tree(predictor, output) for stage in model._predictors for output, predictor in enumerate(stage)
+    ]
+    form = planted(trees, np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), model.n_features_in_)
+    before = getattr(model, "_preprocessor", None)
+    if before is None:
+        return Structure(form, link)  # type: ignore[arg-type]
+    is_category = np.asarray(model.is_categorical_)
+    owner = np.concatenate([np.flatnonzero(is_category), np.flatnonzero(~is_category)])
+    return Structure(form, link, before.transform, owner)  # type: ignore[arg-type]
+
+
+def _averaged(estimators: Sequence[Any], columns: int) -> Structure:
+    share, trees = 1.0 / len(estimators), []
+    for one in estimators:
+        values = one.tree_.value  # (nodes, outputs, classes)
+        if hasattr(one, "classes_"):
+            if values.shape[1] > 1:
+                raise UnknownStructureError("classifiers of several responses are not taken apart")
+            values = values[:, 0] / values[:, 0].sum(axis=1, keepdims=True)
+        else:
+            values = values[:, :, 0]
+        trees.append(_tree(one.tree_, values * share))
+    return Structure(planted(trees, np.zeros(trees[0].values.shape[1]), columns, is_single=True))
+
+
+def _tree(tree: Any, values: np.ndarray, output: int = 0) -> Tree:
+    return Tree(
+        left=tree.children_left,
+        right=tree.children_right,
+        column=tree.feature,
+        threshold=np.nextafter(tree.threshold, np.inf),
+        values=np.asarray(values, dtype=np.float64),
+        missing_left=np.asarray(getattr(tree, "missing_go_to_left", np.zeros(len(tree.feature))), dtype=bool),
+        output=output,
+    )
+
+
+def _histogram_tree(predictor: Any, output: int) -> Tree:
+    nodes, is_set = predictor.nodes, predictor.nodes["is_categorical"].astype(bool)
+    is_leaf = nodes["is_leaf"].astype(bool)
+    return Tree(
+        left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
+        right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
+        column=nodes["feature_idx"].astype(np.int64),
+        threshold=np.nextafter(nodes["num_threshold"], np.inf),
+        values=nodes["value"][:, None].astype(np.float64),
+        missing_left=nodes["missing_go_to_left"].astype(bool),
+        output=output,
+        categories={
+            int(node): predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
+            for node in np.flatnonzero(is_set & ~is_leaf)
+        },
+    )
+
+
+READERS: dict[str, Callable[[Any], Structure]] = {
+    family + kind: reader
+    for kind in ("Regressor", "Classifier")
+    for family, reader in {
+        "DecisionTree": from_tree,
+        "ExtraTree": from_tree,
+        "RandomForest": from_forest,
+        "ExtraTrees": from_forest,
+        "GradientBoosting": from_gradient_boosting,
+        "HistGradientBoosting": from_histograms,
+    }.items()
+}

@@ -1,0 +1,218 @@
+"""Tree ensembles: flat arrays of all their trees, and walks by the decisions at their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from clarysage.structure.decisions import MISSING, Decisions
+from clarysage.structure.form import Crowd
+from clarysage.structure.links import Link, means, outputs_of
+
+EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
+WORDS_AT_ONCE = 1024  # of decisions that are turned from rows to nodes
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree as its library has it: arrays over all of its nodes, the root first.
+
+    Attributes
+    ----------
+    left, right : numbers of the children; left is -1 at a leaf
+    column : inner column that is looked at
+    threshold : rows go left where the cell is less
+    values : (nodes, V) what leaves add to the margins ``output`` to ``output + V - 1``
+    categories : sets of categories in place of a threshold, by node
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    values: np.ndarray
+    missing_left: np.ndarray
+    output: int = 0
+    rule: np.ndarray | int = MISSING
+    categories: dict[int, np.ndarray] = field(default_factory=dict)
+    in_left: bool = True
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Margins that are sums of leaves' values, one leaf a tree, and a constant ``base`` (K,).
+
+    A child that is a leaf is written ~leaf; ``feature`` is the model's column that each node is about.
+    """
+
+    decisions: Decisions
+    feature: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    roots: np.ndarray
+    output: np.ndarray
+    values: np.ndarray
+    base: np.ndarray
+    depth: int
+    columns: int
+    is_linear: bool = False
+    takes_missing: bool = True
+
+    @property
+    def margins(self) -> int:
+        return len(self.base)
+
+    @cached_property
+    def is_used(self) -> np.ndarray:
+        return np.bincount(self.decisions.column, minlength=self.columns) > 0
+
+    def thresholds(self) -> dict[int, np.ndarray]:
+        marks: dict[int, np.ndarray] = {}
+        for column in np.flatnonzero(self.is_used):
+            here = (self.decisions.column == column) & (self.decisions.count < 0)
+            if here.any():
+                marks[int(column)] = np.unique(self.decisions.threshold[here])
+        return {column: found[np.isfinite(found)] for column, found in marks.items() if np.isfinite(found).any()}
+
+    def owned(self, owner: np.ndarray) -> Trees:
+        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int64))
+
+    def seen(self, z: np.ndarray) -> np.ndarray:
+        """Decisions, 64 to a word."""
+        return self.decisions.bits(z)
+
+    def alone(self, rows: np.ndarray) -> np.ndarray:
+        from clarysage.structure.kernels import alone
+
+        margins = np.empty((len(rows), len(self.base)))
+        alone(rows, self.left, self.right, self.roots, self.output, self.values, self.base, margins)
+        return margins
+
+    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        from clarysage.structure.kernels import along
+
+        margins = np.empty((*picks.shape, steps - 1, len(self.base)))
+        along(
+            x, b, _whole(picks), _whole(arrivals), self.feature, self.left, self.right, self.roots, self.output,
+            self.values, self.base, self.depth, steps, margins,
+        )  # fmt: skip
+        return margins
+
+    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        everyone = np.broadcast_to(np.arange(len(b)), (len(x), len(b)))
+        return self.along(x, b, everyone, np.where(kept, 1, 2), 2)[:, :, 0]
+
+    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
+        return TreeCrowd(self, b, mass, link)
+
+
+@dataclass(frozen=True)
+class TreeCrowd:
+    """Trees beside all background rows, by sets of rows that go the same way."""
+
+    trees: Trees
+    b: np.ndarray
+    mass: np.ndarray
+    link: Link
+
+    @cached_property
+    def blocks(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """For so many rows at a time: which of them go left at each node, which there are, and their masses."""
+        from clarysage.structure.kernels import ROWS
+
+        found = []
+        for start in range(0, len(self.b), ROWS):
+            rows = np.zeros((ROWS, self.b.shape[1]), dtype=np.uint64)
+            part = self.b[start : start + ROWS]
+            rows[: len(part)] = part
+            there = np.packbits(np.arange(ROWS) < len(part), bitorder="little").view("<u8")
+            found.append((_turned(rows), there.astype(np.uint64), self.mass[start : start + ROWS]))
+        return found
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        from clarysage.structure.kernels import spread
+
+        trees = self.trees
+        found = np.zeros((len(x), steps - 1, outputs_of(trees.margins, self.link)))
+        for goes_left, everyone, mass in self.blocks:
+            for start in range(0, len(x), EXAMPLES_AT_ONCE):
+                part = slice(start, start + EXAMPLES_AT_ONCE)
+                margins = np.empty((len(x[part]), steps - 1, trees.margins, len(mass)))
+                spread(
+                    x[part], goes_left, everyone, _whole(arrivals[part]), trees.feature, trees.left, trees.right,
+                    trees.roots, trees.output, trees.values, trees.base, trees.depth, margins,
+                )  # fmt: skip
+                found[part] += means(margins, mass, self.link)
+        return found
+
+
+def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single: bool = False) -> Trees:
+    """The flat arrays of trees over so many inner columns."""
+    left, right, roots, values = [], [], [], []
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in ("column", "threshold", "missing_left", "rule")}
+    first, count, in_left, sets = [], [], [], [np.zeros(0, dtype=np.uint32)]
+    nodes = leaves = words = depth = 0
+    for tree in trees:
+        is_leaf = tree.left < 0
+        number = np.where(is_leaf, ~(leaves + np.cumsum(is_leaf) - 1), nodes + np.cumsum(~is_leaf) - 1)
+        inner = np.flatnonzero(~is_leaf)
+        roots.append(number[0])
+        left.append(number[tree.left[inner]])
+        right.append(number[tree.right[inner]])
+        values.append(tree.values[is_leaf])
+        rule = np.broadcast_to(np.asarray(tree.rule, dtype=np.uint8), is_leaf.shape)
+        for name in ("column", "threshold", "missing_left"):
+            parts[name].append(getattr(tree, name)[inner])
+        parts["rule"].append(rule[inner])
+        for node in inner:
+            found = tree.categories.get(int(node))
+            first.append(words)
+            count.append(-1 if found is None else len(found))
+            in_left.append(tree.in_left)
+            if found is not None:
+                sets.append(found.astype(np.uint32))
+                words += len(found)
+        depth = max(depth, _depth(tree))
+        nodes, leaves = nodes + len(inner), leaves + int(is_leaf.sum())
+    column = _joined(parts["column"], np.int64)
+    decisions = Decisions(
+        column, _joined(parts["threshold"], np.float64), _joined(parts["missing_left"], np.bool_),
+        _joined(parts["rule"], np.uint8), np.array(first, dtype=np.int64), np.array(count, dtype=np.int64),
+        np.array(in_left, dtype=np.bool_), np.concatenate(sets), is_single,
+    )  # fmt: skip
+    return Trees(
+        decisions, column, _joined(left, np.int64), _joined(right, np.int64), np.array(roots, dtype=np.int64),
+        np.array([tree.output for tree in trees], dtype=np.int64), _joined(values, np.float64),
+        np.ascontiguousarray(base, dtype=np.float64), depth, columns,
+    )  # fmt: skip
+
+
+def _depth(tree: Tree) -> int:
+    depth, level = 0, np.zeros(1, dtype=np.int64)
+    while len(level := level[tree.left[level] >= 0]):
+        level = np.concatenate([tree.left[level], tree.right[level]])
+        depth += 1
+    return depth
+
+
+def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+    return np.ascontiguousarray(np.concatenate(parts), dtype=dtype)
+
+
+def _whole(numbers: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(numbers, dtype=np.int64)
+
+
+def _turned(words: np.ndarray) -> np.ndarray:
+    """Bits of 64 columns to a word, (r, w), as bits of 64 rows to a word, (64 w, r / 64)."""
+    rows, width = words.shape
+    turned = np.empty((64 * width, rows // 64), dtype=np.uint64)
+    for start in range(0, width, WORDS_AT_ONCE):
+        part = np.ascontiguousarray(words[:, start : start + WORDS_AT_ONCE]).astype("<u8")
+        bits = np.unpackbits(part.view(np.uint8), axis=1, bitorder="little")  # (r, 64 w)
+        packed = np.packbits(np.ascontiguousarray(bits.T), axis=1, bitorder="little").view("<u8")
+        turned[64 * start : 64 * start + len(packed)] = packed
+    return turned

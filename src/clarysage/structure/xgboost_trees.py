@@ -1,0 +1,104 @@
+"""XGBoost: single precision, strictly less, categories of a set go right."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from clarysage.structure.category_codes import CategoryCodes
+from clarysage.structure.form import Structure, UnknownStructureError
+from clarysage.structure.links import Link
+from clarysage.structure.trees import Tree, planted
+
+ROUNDING = 1e-5  # of the largest prediction: XGBoost adds up in single precision
+
+LINKS: dict[str, Link] = {
+    **dict.fromkeys(
+        ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror", "reg:quantileerror",
+         "rank:pairwise", "rank:ndcg", "rank:map", "survival:aft"), "identity"),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox"), "exponential"),
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), "positive"),
+    "multi:softprob": "softmax",
+}  # fmt: skip
+
+
+def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Structure:
+    """The trees of the first so many rounds; ``both``: with a probability for each of two classes."""
+    learner = json.loads(booster.save_raw("json"))["learner"]
+    objective, booster_kind = learner["objective"]["name"], learner["gradient_booster"]["name"]
+    link = LINKS.get(objective)
+    if link is None or booster_kind not in ("gbtree", "dart"):
+        raise UnknownStructureError(f"the booster {booster_kind!r} with the objective {objective!r} is not taken apart")
+    gradient = learner["gradient_booster"]
+    model = gradient["gbtree"]["model"] if booster_kind == "dart" else gradient["model"]
+    ends = model["iteration_indptr"]
+    count = ends[-1] if rounds is None else ends[min(rounds, len(ends) - 1)]
+    weights = np.array(gradient.get("weight_drop", np.ones(len(model["trees"]))), dtype=np.float32)
+    param = learner["learner_model_param"]
+    margins = max(int(param["num_class"]), int(param["num_target"]), 1)
+    trees = [
+        _tree(tree, weights[place], model["tree_info"][place])
+        for place, tree in enumerate(model["trees"][:count])
+    ]  # fmt: skip
+    base = np.broadcast_to(_base(param["base_score"], link), (margins,))
+    form = planted(trees, base, int(param["num_feature"]), is_single=True)
+    is_categorical = bool((form.decisions.count >= 0).any()) or "c" in learner["feature_types"]
+    view = CategoryCodes(_categories(model.get("cats"))) if is_categorical else None
+    return Structure(form, "logistic" if both and link == "positive" else link, view, rounding=ROUNDING)
+
+
+def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:
+    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+        raise UnknownStructureError("trees with several outputs a leaf are not taken apart")
+    conditions = np.array(tree["split_conditions"], dtype=np.float32)
+    sizes, starts = tree["categories_sizes"], tree["categories_segments"]
+    sets = {
+        node: _words(tree["categories"][start : start + size])
+        for node, start, size in zip(tree["categories_nodes"], starts, sizes, strict=True)
+    }
+    return Tree(
+        left=np.array(tree["left_children"]),
+        right=np.array(tree["right_children"]),
+        column=np.array(tree["split_indices"]),
+        threshold=conditions.astype(np.float64),
+        values=(conditions * weight).astype(np.float64)[:, None],
+        missing_left=np.array(tree["default_left"], dtype=bool),
+        output=output,
+        categories=sets,
+        in_left=False,
+    )
+
+
+def _base(text: str, link: Link) -> np.ndarray:
+    """The constant in margins, of which XGBoost keeps the prediction it stands for."""
+    score = np.float64(np.float32(json.loads(text)))
+    if link == "positive":
+        return np.asarray(np.log(score) - np.log1p(-score))
+    return np.asarray(np.log(score)) if link == "exponential" else np.asarray(score)
+
+
+def _words(categories: list[int]) -> np.ndarray:
+    """A set of categories as words of 32."""
+    words = np.zeros(max(categories, default=0) // 32 + 1, dtype=np.uint32)
+    np.bitwise_or.at(
+        words, np.array(categories, dtype=np.int64) // 32, np.uint32(1) << np.uint32(np.array(categories) % 32)
+    )
+    return words
+
+
+def _categories(kept: Any) -> dict[int, list[Any]]:
+    """The categories at training that the model keeps, by column."""
+    found = {}
+    for place, one in enumerate((kept or {}).get("enc", ())):
+        if not one["values"]:
+            continue
+        if "offsets" in one:
+            raw = np.array(one["values"], dtype=np.int64).astype(np.uint8).tobytes()
+            ends = one["offsets"]
+            found[place] = [raw[start:end].decode() for start, end in pairwise(ends)]
+        else:
+            found[place] = list(one["values"])
+    return found
