@@ -149,15 +149,17 @@ def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output
                 if node < 0 or groups[top] == 0:
                     for g in range(groups[top]):
                         t0 = from_of[top, g]
-                        for w in range(WORDS):
-                            word = sets[top, g, w]
-                            while word != nothing:
-                                row = 64 * w + np.int64(trailing_zeros(word))
-                                word &= word - one
-                                for v in range(values.shape[1]):
-                                    found[t0 - 1, out + v, row] += values[~node, v]
-                                    if t1 < steps:
-                                        found[t1 - 1, out + v, row] -= values[~node, v]
+                        for v in range(values.shape[1]):
+                            value, begun = values[~node, v], found[t0 - 1, out + v]
+                            over = found[min(t1, steps - 1) - 1, out + v]
+                            taken = value if t1 < steps else 0.0
+                            for w in range(WORDS):
+                                word = sets[top, g, w]
+                                while word != nothing:
+                                    row = np.uint64(64 * w) + trailing_zeros(word)
+                                    word &= word - one
+                                    begun[row] += value
+                                    over[row] -= taken
                     top -= 1
                     continue
                 x_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
@@ -204,3 +206,149 @@ def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output
             for k in range(len(base)):
                 for row in range(rows):
                     found[t, k, row] += found[t - 1, k, row]
+
+
+@compiled
+def paths(left, right, roots, feature, depth, leaves):
+    """Distinct features on the way to each leaf, in the order of their first nodes.
+
+    Returns where they begin for each leaf (leaves + 1,), the features, and the place of each node's feature among those
+    on the way to it, which is the same for all leaves beneath.
+    """
+    place, starts = np.zeros(len(left), np.int64), np.zeros(leaves + 1, np.int64)
+    features = np.empty(0, np.int64)
+    size = depth + 2
+    node_of, known_of, way_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty((size, size), np.int64)
+    way = np.empty(size, np.int64)
+    for turn in range(2):  # how many there are, and then which
+        if turn == 1:
+            for leaf in range(leaves):
+                starts[leaf + 1] += starts[leaf]
+            features = np.empty(starts[leaves], np.int64)
+        for root in roots:
+            node_of[0], known_of[0], top = root, 0, 1
+            while top > 0:
+                top -= 1
+                node, known = node_of[top], known_of[top]
+                for k in range(known):
+                    way[k] = way_of[top, k]
+                while node >= 0:
+                    here = 0
+                    while here < known and way[here] != feature[node]:
+                        here += 1
+                    if here == known:
+                        way[known] = feature[node]
+                        known += 1
+                    place[node] = here
+                    node_of[top], known_of[top] = right[node], known
+                    for k in range(known):
+                        way_of[top, k] = way[k]
+                    top += 1
+                    node = left[node]
+                if turn == 0:
+                    starts[~node + 1] = known
+                else:
+                    for k in range(known):
+                        features[starts[~node] + k] = way[k]
+    return starts, features, place
+
+
+@compiled
+def leaf_tables(b, mass, left, right, roots, place, starts, depth, firsts, tables):
+    """Of each leaf with k features on its way, T[M]: the mass of background rows that meet the conditions on M.
+
+    ``tables`` has 2^k entries for each leaf, from ``firsts`` on.
+    """
+    one = np.uint64(1)
+    size = depth + 2
+    node_of, failed_of = np.empty(size, np.int64), np.empty(size, np.int64)
+    for row in range(b.shape[0]):
+        for root in roots:
+            node_of[0], failed_of[0], top = root, 0, 1
+            while top > 0:
+                top -= 1
+                node, failed = node_of[top], failed_of[top]
+                while node >= 0:
+                    goes_left = (b[row, node >> 6] >> np.uint64(node & 63)) & one
+                    node_of[top] = right[node] if goes_left else left[node]
+                    failed_of[top] = failed | (1 << place[node])
+                    top += 1
+                    node = left[node] if goes_left else right[node]
+                leaf = ~node
+                everything = (1 << (starts[leaf + 1] - starts[leaf])) - 1
+                tables[firsts[leaf] + (everything & ~failed)] += mass[row]
+    for leaf in range(len(firsts)):
+        k = starts[leaf + 1] - starts[leaf]
+        for bit in range(k):
+            for met in range(1 << k):
+                if (met >> bit) & 1 == 0:
+                    tables[firsts[leaf] + met] += tables[firsts[leaf] + met + (1 << bit)]
+
+
+@compiled
+def by_tables(
+    x, arrivals, feature, left, right, roots, output, values, base, place, starts, features, depth, firsts, tables, margins
+):
+    """Mean margins (n, p - 1, K) along walks, by tables of leaves.
+
+    A leaf of value w with features P on its way adds w T[P - S] to f_S, and nothing where x fails it on S.
+    """
+    one = np.uint64(1)
+    steps, size = margins.shape[1] + 1, depth + 2
+    node_of, failed_of, until_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    when, bit_of = np.empty(size, np.int64), np.empty(size, np.int64)
+    change = np.empty((steps, len(base)))
+    for i in range(x.shape[0]):
+        change[:] = 0.0
+        for k in range(len(base)):
+            change[1, k] = base[k]
+        for tree in range(len(roots)):
+            out = output[tree]
+            node_of[0], failed_of[0], until_of[0], top = roots[tree], 0, steps, 1
+            while top > 0:
+                top -= 1
+                node, failed, until = node_of[top], failed_of[top], until_of[top]
+                while node >= 0:
+                    goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
+                    arrival = min(until, arrivals[i, feature[node]])
+                    if arrival > 1:
+                        node_of[top] = right[node] if goes_left else left[node]
+                        failed_of[top] = failed | (1 << place[node])
+                        until_of[top] = arrival
+                        top += 1
+                    node = left[node] if goes_left else right[node]
+                leaf = ~node
+                first = firsts[leaf]
+                if tables[first + failed] == 0.0:
+                    continue
+                start = starts[leaf]
+                unmet = (1 << (starts[leaf + 1] - start)) - 1
+                count = 0
+                for k in range(starts[leaf + 1] - start):
+                    arrival = arrivals[i, features[start + k]]
+                    if arrival <= 1:
+                        unmet &= ~(1 << k)
+                    elif arrival < until:  # sorted by arrival
+                        here = count
+                        while here > 0 and when[here - 1] > arrival:
+                            when[here], bit_of[here] = when[here - 1], bit_of[here - 1]
+                            here -= 1
+                        when[here], bit_of[here] = arrival, 1 << k
+                        count += 1
+                share = tables[first + unmet]
+                for v in range(values.shape[1]):
+                    change[1, out + v] += values[leaf, v] * share
+                for k in range(count):
+                    unmet &= ~bit_of[k]
+                    more = tables[first + unmet]
+                    for v in range(values.shape[1]):
+                        change[when[k], out + v] += values[leaf, v] * (more - share)
+                    share = more
+                if until < steps:
+                    for v in range(values.shape[1]):
+                        change[until, out + v] -= values[leaf, v] * share
+        for k in range(len(base)):
+            total = 0.0
+            for t in range(1, steps):
+                total += change[t, k]
+                margins[i, t - 1, k] = total

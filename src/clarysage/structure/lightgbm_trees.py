@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.structure.category_codes import CategoryCodes
-from clarysage.structure.decisions import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING
+from clarysage.structure.decisions import MISSING, MISSING_IS_ZERO, NEARLY_ZERO, ZERO_IS_MISSING
 from clarysage.structure.form import Structure, UnknownStructureError
 from clarysage.structure.links import Link
 from clarysage.structure.trees import Tree, planted
@@ -73,13 +73,23 @@ def _tree(block: str, output: int, scale: float) -> Tree:
         left=np.concatenate([left, leaves]),
         right=np.concatenate([right, leaves]),
         column=np.concatenate([_numbers(kept, "split_feature", np.int64), leaves]),
-        threshold=np.nextafter(np.concatenate([threshold, np.zeros(inner + 1)]), np.inf),
+        threshold=np.concatenate([_less_than(threshold), np.zeros(inner + 1)]),
         values=np.concatenate([np.zeros(inner), values])[:, None],
         missing_left=np.concatenate([kind & 2, np.zeros(inner + 1, dtype=np.int64)]).astype(bool) & ~is_set,
         output=output,
         rule=np.where(is_set, np.uint8(MISSING), rule),
         categories={int(node): found for node, found in sets.items()},
     )
+
+
+def _less_than(threshold: np.ndarray) -> np.ndarray:
+    """Numbers than which cells are less where they are less than or equal to thresholds.
+
+    LightGBM takes a cell that is nearly zero for zero, so that no threshold parts these.
+    """
+    bound = np.nextafter(threshold, np.inf)
+    bound = np.where((bound > -NEARLY_ZERO) & (bound <= 0), -NEARLY_ZERO, bound)
+    return np.where((bound > 0) & (bound <= NEARLY_ZERO), np.nextafter(NEARLY_ZERO, np.inf), bound)
 
 
 def _children(kept: dict[str, str], name: str, inner: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from clarysage.structure.form import Crowd
 from clarysage.structure.links import Link, means, outputs_of
 
 EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
+ENTRIES = 2**23  # of tables of leaves, at most
 WORDS_AT_ONCE = 1024  # of decisions that are turned from rows to nodes
 
 
@@ -105,7 +106,20 @@ class Trees:
         everyone = np.broadcast_to(np.arange(len(b)), (len(x), len(b)))
         return self.along(x, b, everyone, np.where(kept, 1, 2), 2)[:, :, 0]
 
+    @cached_property
+    def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.paths`."""
+        from clarysage.structure.kernels import paths
+
+        starts, features, place = paths(
+            self.left, self.right, self.roots, self.feature, self.depth, len(self.values)
+        )  # fmt: skip
+        return starts, features, place
+
     def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
+        """By tables of leaves where means of margins are wanted and these are not too large, else by sets of rows."""
+        if link == "identity" and (2.0 ** np.diff(self.paths[0])).sum() <= ENTRIES:
+            return LeafTables.of(self, b, mass)
         return TreeCrowd(self, b, mass, link)
 
 
@@ -147,6 +161,36 @@ class TreeCrowd:
                 )  # fmt: skip
                 found[part] += means(margins, mass, self.link)
         return found
+
+
+@dataclass(frozen=True)
+class LeafTables:
+    """Trees beside all background rows, by what share of these meets the conditions of each leaf."""
+
+    trees: Trees
+    firsts: np.ndarray
+    tables: np.ndarray
+
+    @classmethod
+    def of(cls, trees: Trees, b: np.ndarray, mass: np.ndarray) -> LeafTables:
+        from clarysage.structure.kernels import leaf_tables
+
+        starts, _, place = trees.paths
+        sizes = 2 ** np.diff(starts)
+        firsts, tables = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()))
+        leaf_tables(b, mass, trees.left, trees.right, trees.roots, place, starts, trees.depth, firsts, tables)
+        return cls(trees, firsts, tables)
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        from clarysage.structure.kernels import by_tables
+
+        trees, (starts, features, place) = self.trees, self.trees.paths
+        margins = np.empty((len(x), steps - 1, trees.margins))
+        by_tables(
+            x, _whole(arrivals), trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values,
+            trees.base, place, starts, features, trees.depth, self.firsts, self.tables, margins,
+        )  # fmt: skip
+        return margins
 
 
 def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single: bool = False) -> Trees:

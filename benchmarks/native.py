@@ -1,0 +1,176 @@
+"""Walks of models whose structure is known beside sage-importance: the same rows, orders and background, one thread.
+
+    make bench-native
+
+Both walk the same examples in the same orders with all 512 background rows; scores are compared entry by entry.
+"apart" is the largest difference as a share of the largest score: XGBoost itself adds up in single precision. Times are
+processor time a walk, the minimum of interleaved rounds. What is done once a run (reading the model, tables of leaves)
+is listed apart, as "set-up"; the walks of all examples of a run share it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import paper_tables
+from games import Case
+from threadpoolctl import threadpool_limits
+
+import clarysage as cs
+
+ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A case, the number of walks to time, and by how many times a walk is to be faster."""
+
+    make: Callable[[], Case]
+    walks: int
+    least: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--case", action="append", choices=list(BARS), help="only these")
+    wanted = parser.parse_args().case or list(BARS)
+    print(f"{'case':<44}{'d':>4}{'m':>5}{'reference':>13}{'clarysage':>13}{'ratio':>8}{'wanted':>8}{'apart':>10}{'set-up':>9}")
+    with threadpool_limits(1):
+        for name in wanted:
+            report(BARS[name])
+
+
+def report(bar: Bar) -> None:
+    """One line: milliseconds a walk of each, their ratio, and how far apart scores are."""
+    case = bar.make()
+    begun = time.process_time()
+    f_S = cs.Marginal(case.background).restrict(cs.as_predictor(case.model), case.X)
+    v = cs.PredictivePower.of(f_S, case.loss, case.X, case.y)
+    ours(v, np.arange(2), orders_of(2, v.n_players, 0))
+    setup = time.process_time() - begun
+    times: dict[str, list[float]] = {"reference": [], "clarysage": []}
+    apart = 0.0
+    for number in range(ROUNDS):
+        examples = np.random.default_rng(number).integers(len(case.X), size=bar.walks)
+        begun = time.process_time()
+        theirs = reference(case, examples, number)
+        between = time.process_time()
+        scores = ours(v, examples, orders_of(bar.walks, v.n_players, number))
+        times["reference"].append(between - begun)
+        times["clarysage"].append(time.process_time() - between)
+        apart = max(apart, float(np.abs(scores - theirs).max() / np.abs(theirs).max()))
+    slow, fast = (min(taken) / bar.walks * 1e3 for taken in times.values())
+    ratio = slow / fast
+    d, m = case.X.shape[1], len(case.background)
+    print(
+        f"{case.name:<44}{d:>4}{m:>5}{slow:>10.3f} ms{fast:>10.4f} ms{ratio:>7.1f}x{bar.least:>7.0f}x"
+        f"{apart:>10.1e}{setup:>7.2f} s{'' if ratio >= bar.least else '  below the bar'}", flush=True,
+    )  # fmt: skip
+
+
+def orders_of(walks: int, players: int, seed: int) -> np.ndarray:
+    """Orders as sage-importance draws them."""
+    rng = np.random.default_rng(seed)
+    orders = np.tile(np.arange(players), (walks, 1))
+    for order in orders:
+        rng.shuffle(order)
+    return orders
+
+
+def reference(case: Case, examples: np.ndarray, seed: int) -> np.ndarray:
+    """Scores (n, d) of walks by sage-importance."""
+    import sage
+
+    imputer = sage.MarginalImputer(case.model, case.background)
+    loss = "mse" if case.loss == "squared error" else case.loss
+    estimator = sage.PermutationEstimator(imputer, loss)
+    estimator.rng = np.random.default_rng(seed)
+    d = case.X.shape[1]
+    scores, _ = estimator._process_sample(case.X[examples], case.y[examples], d, 0, d)
+    return np.asarray(scores)
+
+
+def ours(v: Any, examples: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """The same by our walk: v(S) grows by what a loss falls."""
+    gains = np.diff(v.walk(examples, orders, np.random.default_rng(0))[:, :, 0], axis=1)
+    scores = np.empty_like(gains)
+    np.put_along_axis(scores, orders, gains, axis=1)
+    return scores
+
+
+def bike(name: str, model: Any) -> Case:
+    table, y = paper_tables.read("bike")
+    X_train, y_train, _, _, X, y = paper_tables.split(table.to_numpy(float), y.astype(float), random_state=123)
+    return Case(name, model.fit(X_train, y_train), "squared error", X, y, X_train[:512])
+
+
+def bike_lightgbm() -> Case:
+    from lightgbm import LGBMRegressor
+
+    return bike("bike, LightGBM 31 leaves x 200", LGBMRegressor(n_estimators=200, n_jobs=1, verbose=-1))
+
+
+def bike_xgboost() -> Case:
+    from xgboost import XGBRegressor
+
+    return bike("bike, XGBoost depth 6 x 200", XGBRegressor(max_depth=6, n_estimators=200, n_jobs=1))
+
+
+def bike_deep() -> Case:
+    from xgboost import XGBRegressor
+
+    return bike("bike, XGBoost depth 10 x 50", XGBRegressor(max_depth=10, n_estimators=50, n_jobs=1))
+
+
+def bank_classifier() -> Case:
+    """The bank's calls with numbers for categories."""
+    from xgboost import XGBClassifier
+
+    table, y = paper_tables.read("bank")
+    numbers = table.apply(lambda column: column if column.dtype.kind in "iuf" else column.astype("category").cat.codes)
+    X_train, y_train, _, _, X, y = paper_tables.split(numbers.to_numpy(float), np.asarray(y), random_state=123)
+    y_train, y = (np.unique(part, return_inverse=True)[1] for part in (y_train, y))
+    model = XGBClassifier(max_depth=6, n_estimators=200, n_jobs=1).fit(X_train, y_train)
+    return Case("bank, XGBoost classifier depth 6 x 200", model, "cross entropy", X, y, X_train[:512])
+
+
+def cancer_logistic() -> Case:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = LogisticRegression().fit(X, y)
+    return Case("breast cancer, logistic regression", model, "cross entropy", X, y, np.vstack([X, X])[:512])
+
+
+def wide_classifier() -> Case:
+    """A made-up problem of 200 columns."""
+    from lightgbm import LGBMClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 200))
+    y = (X[:, :20].sum(axis=1) + 2 * X[:, 20] * X[:, 21] + rng.normal(size=6000) > 0).astype(int)
+    model = LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1).fit(X[:4000], y[:4000])
+    return Case("made up, LightGBM classifier 31 leaves x 200", model, "cross entropy", X[4000:], y[4000:], X[:512])
+
+
+BARS = {
+    "bike lightgbm": Bar(bike_lightgbm, 32, 100),
+    "bike xgboost": Bar(bike_xgboost, 48, 30),
+    "bike deep": Bar(bike_deep, 64, 5),
+    "bank": Bar(bank_classifier, 32, 20),
+    "logistic": Bar(cancer_logistic, 256, 30),
+    "wide": Bar(wide_classifier, 4, 200),
+}
+
+
+if __name__ == "__main__":
+    main()
