@@ -16,6 +16,7 @@ import numpy as np
 from clarysage.errors import InputError, ModelError
 from clarysage.losses.few_forms import FewForm, Logarithm, Plain, Square
 
+ROUNDING = 1e-9  # by which equal probabilities may differ
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about
 
 
@@ -74,7 +75,10 @@ class CrossEntropy:
 
 @dataclass(frozen=True)
 class ZeroOne:
-    """1 where the class with the largest probability is not the true one, else 0; ties go to the first class."""
+    """1 where the class with the largest probability is not the true one, else 0.
+
+    Ties go to the first class; probabilities that differ by rounding alone are ties.
+    """
 
     name: str = "zero one"
     ceiling: float = math.inf
@@ -88,7 +92,9 @@ class ZeroOne:
         check_probabilities(outputs, self.name)
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        return np.asarray(_all_classes(prediction).argmax(axis=-1) != target, dtype=np.float64)
+        shares = _all_classes(prediction)
+        is_largest = shares >= shares.max(axis=-1, keepdims=True) - ROUNDING
+        return np.asarray(is_largest.argmax(axis=-1) != target, dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -62,62 +62,57 @@ def alone(bits, left, right, roots, output, values, base, margins):
 
 
 @compiled
-def along(x, b, picks, arrivals, feature, left, right, roots, output, values, base, depth, steps, margins):
-    """Margins (n, q, p - 1, K) along walks, for picked background rows, tree by tree.
+def along(x, b, picks, arrivals, feature, left, right, roots, output, values, base, depth, at_once, margins):
+    """Margins (n, q, p - 1, K) along walks, for picked background rows, tree by tree for so many examples at once.
 
     A tree is gone through with the range [t0, t1) of steps for which a node is reached: where x and b decide
     differently on a column that arrives within it, b's way is taken before and x's way from then on.
     """
     one = np.uint64(1)
-    node_of, from_of, to_of = (
-        np.empty(depth + 2, np.int64),
-        np.empty(depth + 2, np.int64),
-        np.empty(depth + 2, np.int64),
-    )
-    change = np.empty((steps, len(base)))
-    width = values.shape[1]
-    for i in range(picks.shape[0]):
-        for j in range(picks.shape[1]):
-            row = picks[i, j]
-            change[:] = 0.0
-            for k in range(len(base)):
-                change[1, k] = base[k]
-            for tree in range(len(roots)):
-                out = output[tree]
-                before = np.int64(-1)
-                top = 1
-                node_of[0], from_of[0], to_of[0] = roots[tree], 1, steps
-                while top > 0:
-                    top -= 1
-                    node, t0, t1 = node_of[top], from_of[top], to_of[top]
-                    while node >= 0:
-                        place = np.uint64(node & 63)
-                        by_x = (x[i, node >> 6] >> place) & one
-                        by_b = (b[row, node >> 6] >> place) & one
-                        if by_x != by_b:
-                            arrival = arrivals[i, feature[node]]
-                            if arrival >= t1:
-                                by_x = by_b
-                            elif arrival > t0:
-                                node_of[top] = left[node] if by_x else right[node]
-                                from_of[top], to_of[top] = arrival, t1
-                                top += 1
-                                t1 = arrival
-                                by_x = by_b
-                        node = left[node] if by_x else right[node]
-                    leaf = ~node
-                    if before < 0:
+    steps, size, width = margins.shape[2] + 1, depth + 2, values.shape[1]
+    node_of, from_of, to_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    for block in range(0, picks.shape[0], at_once):
+        last = min(block + at_once, picks.shape[0])
+        for i in range(block, last):
+            for j in range(picks.shape[1]):
+                margins[i, j] = 0.0
+                for k in range(len(base)):
+                    margins[i, j, 0, k] = base[k]
+        for tree in range(len(roots)):
+            out = output[tree]
+            for i in range(block, last):
+                for j in range(picks.shape[1]):
+                    row, before = picks[i, j], np.int64(-1)
+                    node_of[0], from_of[0], to_of[0], top = roots[tree], 1, steps, 1
+                    while top > 0:
+                        top -= 1
+                        node, t0, t1 = node_of[top], from_of[top], to_of[top]
+                        while node >= 0:
+                            place = np.uint64(node & 63)
+                            by_x = (x[i, node >> 6] >> place) & one
+                            by_b = (b[row, node >> 6] >> place) & one
+                            if by_x != by_b:
+                                arrival = arrivals[i, feature[node]]
+                                if arrival >= t1:
+                                    by_x = by_b
+                                elif arrival > t0:
+                                    node_of[top] = left[node] if by_x else right[node]
+                                    from_of[top], to_of[top] = arrival, t1
+                                    top += 1
+                                    t1 = arrival
+                                    by_x = by_b
+                            node = left[node] if by_x else right[node]
                         for v in range(width):
-                            change[1, out + v] += values[leaf, v]
-                    else:
-                        for v in range(width):
-                            change[t0, out + v] += values[leaf, v] - values[before, v]
-                    before = leaf
-            for k in range(len(base)):
-                total = 0.0
-                for t in range(1, steps):
-                    total += change[t, k]
-                    margins[i, j, t - 1, k] = total
+                            value = values[~node, v]
+                            if before >= 0:
+                                value -= values[before, v]
+                            margins[i, j, t0 - 1, out + v] += value
+                        before = ~node
+        for i in range(block, last):
+            for j in range(picks.shape[1]):
+                for t in range(1, steps - 1):
+                    for k in range(len(base)):
+                        margins[i, j, t, k] += margins[i, j, t - 1, k]
 
 
 @compiled
@@ -151,15 +146,21 @@ def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output
                         t0 = from_of[top, g]
                         for v in range(values.shape[1]):
                             value, begun = values[~node, v], found[t0 - 1, out + v]
-                            over = found[min(t1, steps - 1) - 1, out + v]
-                            taken = value if t1 < steps else 0.0
+                            if t1 == steps:
+                                for w in range(WORDS):
+                                    word = sets[top, g, w]
+                                    while word != nothing:
+                                        begun[np.uint64(64 * w) + trailing_zeros(word)] += value
+                                        word &= word - one
+                                continue
+                            over = found[t1 - 1, out + v]
                             for w in range(WORDS):
                                 word = sets[top, g, w]
                                 while word != nothing:
                                     row = np.uint64(64 * w) + trailing_zeros(word)
-                                    word &= word - one
                                     begun[row] += value
-                                    over[row] -= taken
+                                    over[row] -= value
+                                    word &= word - one
                     top -= 1
                     continue
                 x_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
@@ -287,68 +288,71 @@ def leaf_tables(b, mass, left, right, roots, place, starts, depth, firsts, table
 
 @compiled
 def by_tables(
-    x, arrivals, feature, left, right, roots, output, values, base, place, starts, features, depth, firsts, tables, margins
-):
-    """Mean margins (n, p - 1, K) along walks, by tables of leaves.
+    x, arrivals, feature, left, right, roots, output, values, base, place, starts, features, depth, firsts, tables,
+    at_once, margins,
+):  # fmt: skip
+    """Mean margins (n, p - 1, K) along walks, by tables of leaves, tree by tree for so many examples at once.
 
     A leaf of value w with features P on its way adds w T[P - S] to f_S, and nothing where x fails it on S.
     """
     one = np.uint64(1)
-    steps, size = margins.shape[1] + 1, depth + 2
+    steps, size, width = margins.shape[1] + 1, depth + 2, values.shape[1]
     node_of, failed_of, until_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     when, bit_of = np.empty(size, np.int64), np.empty(size, np.int64)
-    change = np.empty((steps, len(base)))
-    for i in range(x.shape[0]):
-        change[:] = 0.0
-        for k in range(len(base)):
-            change[1, k] = base[k]
+    for block in range(0, x.shape[0], at_once):
+        last = min(block + at_once, x.shape[0])
+        for i in range(block, last):
+            margins[i] = 0.0
+            for k in range(len(base)):
+                margins[i, 0, k] = base[k]
         for tree in range(len(roots)):
             out = output[tree]
-            node_of[0], failed_of[0], until_of[0], top = roots[tree], 0, steps, 1
-            while top > 0:
-                top -= 1
-                node, failed, until = node_of[top], failed_of[top], until_of[top]
-                while node >= 0:
-                    goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
-                    arrival = min(until, arrivals[i, feature[node]])
-                    if arrival > 1:
-                        node_of[top] = right[node] if goes_left else left[node]
-                        failed_of[top] = failed | (1 << place[node])
-                        until_of[top] = arrival
-                        top += 1
-                    node = left[node] if goes_left else right[node]
-                leaf = ~node
-                first = firsts[leaf]
-                if tables[first + failed] == 0.0:
-                    continue
-                start = starts[leaf]
-                unmet = (1 << (starts[leaf + 1] - start)) - 1
-                count = 0
-                for k in range(starts[leaf + 1] - start):
-                    arrival = arrivals[i, features[start + k]]
-                    if arrival <= 1:
-                        unmet &= ~(1 << k)
-                    elif arrival < until:  # sorted by arrival
-                        here = count
-                        while here > 0 and when[here - 1] > arrival:
-                            when[here], bit_of[here] = when[here - 1], bit_of[here - 1]
-                            here -= 1
-                        when[here], bit_of[here] = arrival, 1 << k
-                        count += 1
-                share = tables[first + unmet]
-                for v in range(values.shape[1]):
-                    change[1, out + v] += values[leaf, v] * share
-                for k in range(count):
-                    unmet &= ~bit_of[k]
-                    more = tables[first + unmet]
-                    for v in range(values.shape[1]):
-                        change[when[k], out + v] += values[leaf, v] * (more - share)
-                    share = more
-                if until < steps:
-                    for v in range(values.shape[1]):
-                        change[until, out + v] -= values[leaf, v] * share
-        for k in range(len(base)):
-            total = 0.0
-            for t in range(1, steps):
-                total += change[t, k]
-                margins[i, t - 1, k] = total
+            for i in range(block, last):
+                change = margins[i]
+                node_of[0], failed_of[0], until_of[0], top = roots[tree], 0, steps, 1
+                while top > 0:
+                    top -= 1
+                    node, failed, until = node_of[top], failed_of[top], until_of[top]
+                    while node >= 0:
+                        goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
+                        arrival = min(until, arrivals[i, feature[node]])
+                        if arrival > 1:
+                            node_of[top] = right[node] if goes_left else left[node]
+                            failed_of[top] = failed | (1 << place[node])
+                            until_of[top] = arrival
+                            top += 1
+                        node = left[node] if goes_left else right[node]
+                    leaf = ~node
+                    first = firsts[leaf]
+                    if tables[first + failed] == 0.0:
+                        continue
+                    start = starts[leaf]
+                    unmet = (1 << (starts[leaf + 1] - start)) - 1
+                    count = 0
+                    for k in range(starts[leaf + 1] - start):
+                        arrival = arrivals[i, features[start + k]]
+                        if arrival <= 1:
+                            unmet &= ~(1 << k)
+                        elif arrival < until:  # put in the order of arrival
+                            here = count
+                            while here > 0 and when[here - 1] > arrival:
+                                when[here], bit_of[here] = when[here - 1], bit_of[here - 1]
+                                here -= 1
+                            when[here], bit_of[here] = arrival, 1 << k
+                            count += 1
+                    share = tables[first + unmet]
+                    for v in range(width):
+                        change[0, out + v] += values[leaf, v] * share
+                    for k in range(count):
+                        unmet &= ~bit_of[k]
+                        more = tables[first + unmet]
+                        for v in range(width):
+                            change[when[k] - 1, out + v] += values[leaf, v] * (more - share)
+                        share = more
+                    if until < steps:
+                        for v in range(width):
+                            change[until - 1, out + v] -= values[leaf, v] * share
+        for i in range(block, last):
+            for t in range(1, steps - 1):
+                for k in range(len(base)):
+                    margins[i, t, k] += margins[i, t - 1, k]

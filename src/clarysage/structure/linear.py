@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from clarysage.structure.links import Link, means, outputs_of
+
+EXAMPLES_AT_ONCE = 8
+FARTHEST = 600.0  # from zero that a margin may be, for its odds to be a number
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,15 @@ class Linear:
         withheld = np.einsum("nd,dk,bd->nbk", ~is_kept, self.weights, b, optimize=True)
         return np.asarray(((x * is_kept) @ self.weights + self.intercept)[:, None] + withheld)
 
-    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearCrowd:
+    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearCrowd | OddsCrowd:
         if link == "identity":  # the mean of a linear function is the function of the mean
             b, mass = mass[None] @ b, np.ones(1)
-        brought = (b[:, :, None] * self.weights).transpose(1, 2, 0).copy()
-        return LinearCrowd(self, brought, self.alone(b).T, mass, link)
+        brought, start = (b[:, :, None] * self.weights).transpose(1, 2, 0).copy(), self.alone(b).T
+        if link in ("logistic", "positive") and self.margins == 1:
+            with np.errstate(over="ignore"):  # such odds are not used
+                factors, odds = np.exp(brought[:, 0]), np.exp(-start[0])
+            return OddsCrowd(self, factors, odds, LinearCrowd(self, brought, start, mass, link))
+        return LinearCrowd(self, brought, start, mass, link)
 
     def _when(self, arrivals: np.ndarray) -> np.ndarray:
         return arrivals if self.owner is None else arrivals[:, self.owner]
@@ -90,6 +98,60 @@ class LinearCrowd:
                 path[step] += path[step - 1]
             found[i] = means(path[ends[i]], self.mass, self.link)
         return found
+
+
+@dataclass(frozen=True)
+class OddsCrowd:
+    """The same for probabilities, by odds against: these are products, so that a step multiplies and no step takes exp.
+
+    ``brought`` (D, m) are the factors of background rows, ``start`` (m,) their odds; ``sums`` does the same by margins,
+    for rows whose odds are too large or too small to be numbers.
+    """
+
+    form: Linear
+    brought: np.ndarray
+    start: np.ndarray
+    sums: LinearCrowd
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        when = self.form._when(arrivals)
+        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, 0, :, 0]
+        moves = x * self.form.weights[:, 0]
+        reach = np.abs(moves).sum(axis=1) + self._reach
+        positive = np.empty((len(x), steps - 1))
+        far = ~(reach < FARTHEST)
+        if far.any():
+            positive[far] = self.sums.walk(x[far], arrivals[far], steps)[:, :, -1]
+        for near in _blocks(np.flatnonzero(~far)):
+            means = self._means(moves[near], order[near])
+            positive[near] = np.take_along_axis(means, ends[near], axis=1)
+        both = [positive] if self.sums.link == "positive" else [1 - positive, positive]
+        return np.stack(both, axis=-1)
+
+    def _means(self, moves: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """Mean probabilities (n, D) when so many columns have arrived.
+
+        With odds a of the example's columns and o of background rows' they are the means of 1 / (1 + o / a), a times
+        those of 1 / (a + o).
+        """
+        n, columns = order.shape
+        means = np.empty((n, columns))
+        odds, room = np.tile(self.start, (n, 1)), np.empty((n, len(self.start)))
+        known = np.exp(np.cumsum(np.take_along_axis(moves, order, axis=1), axis=1))
+        for place in range(columns):
+            odds *= np.take(self.brought, order[:, place], axis=0, out=room, mode="clip")
+            np.add(odds, known[:, place, None], out=room)
+            means[:, place] = np.reciprocal(room, out=room) @ self.sums.mass
+        return means * known
+
+    @cached_property
+    def _reach(self) -> float:
+        """How far margins of background rows can be from zero along a walk."""
+        return float(np.abs(self.sums.start).max() + np.abs(self.sums.brought).max(axis=(1, 2)).sum())
+
+
+def _blocks(numbers: np.ndarray) -> list[np.ndarray]:
+    return [numbers[start : start + EXAMPLES_AT_ONCE] for start in range(0, len(numbers), EXAMPLES_AT_ONCE)]
 
 
 def _ends(when: np.ndarray, steps: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from clarysage.structure.form import Crowd
 from clarysage.structure.links import Link, means, outputs_of
 
 EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
+NUMBERS_AT_HAND = 2**14  # of margins
 ENTRIES = 2**23  # of tables of leaves, at most
 WORDS_AT_ONCE = 1024  # of decisions that are turned from rows to nodes
 
@@ -79,7 +80,7 @@ class Trees:
         return {column: found[np.isfinite(found)] for column, found in marks.items() if np.isfinite(found).any()}
 
     def owned(self, owner: np.ndarray) -> Trees:
-        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int64))
+        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))
 
     def seen(self, z: np.ndarray) -> np.ndarray:
         """Decisions, 64 to a word."""
@@ -98,7 +99,7 @@ class Trees:
         margins = np.empty((*picks.shape, steps - 1, len(self.base)))
         along(
             x, b, _whole(picks), _whole(arrivals), self.feature, self.left, self.right, self.roots, self.output,
-            self.values, self.base, self.depth, steps, margins,
+            self.values, self.base, self.depth, _at_once(margins), margins,
         )  # fmt: skip
         return margins
 
@@ -188,7 +189,8 @@ class LeafTables:
         margins = np.empty((len(x), steps - 1, trees.margins))
         by_tables(
             x, _whole(arrivals), trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values,
-            trees.base, place, starts, features, trees.depth, self.firsts, self.tables, margins,
+            trees.base, place, starts, features, trees.depth, self.firsts, self.tables,
+            _at_once(margins), margins,
         )  # fmt: skip
         return margins
 
@@ -221,14 +223,15 @@ def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single:
                 words += len(found)
         depth = max(depth, _depth(tree))
         nodes, leaves = nodes + len(inner), leaves + int(is_leaf.sum())
-    column = _joined(parts["column"], np.int64)
+    column = _joined(parts["column"], np.int32)
     decisions = Decisions(
         column, _joined(parts["threshold"], np.float64), _joined(parts["missing_left"], np.bool_),
         _joined(parts["rule"], np.uint8), np.array(first, dtype=np.int64), np.array(count, dtype=np.int64),
         np.array(in_left, dtype=np.bool_), np.concatenate(sets), is_single,
     )  # fmt: skip
     return Trees(
-        decisions, column, _joined(left, np.int64), _joined(right, np.int64), np.array(roots, dtype=np.int64),
+        decisions, column, _joined(left, np.int32), _joined(right, np.int32),
+        np.array(roots, dtype=np.int32),
         np.array([tree.output for tree in trees], dtype=np.int64), _joined(values, np.float64),
         np.ascontiguousarray(base, dtype=np.float64), depth, columns,
     )  # fmt: skip
@@ -246,8 +249,13 @@ def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate(parts), dtype=dtype)
 
 
+def _at_once(margins: np.ndarray) -> int:
+    """How many examples to take through a tree together, so that their margins stay near at hand."""
+    return max(1, NUMBERS_AT_HAND // max(1, margins[0].size))
+
+
 def _whole(numbers: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(numbers, dtype=np.int64)
+    return np.ascontiguousarray(numbers, dtype=np.int32)
 
 
 def _turned(words: np.ndarray) -> np.ndarray:
