@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from clarysage.models.methods import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.structure.form import Structure
+from clarysage.structure.activations import Activation
+from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
+from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link
 
@@ -42,7 +45,7 @@ def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
         "task": "regression" if is_regressor(model) else None,
         "feature_names": None if names is None else tuple(map(str, names)),
         "containers": _containers(model, names),
-        "structure": partial(_linear, model) if _link(model) else None,
+        "structure": _structure(model),
     }
     return from_methods(model, output, **{**found, **known})
 
@@ -67,17 +70,37 @@ def _containers(model: Any, names: Any) -> tuple[str, ...]:
     return ("numpy",) if is_own and type(model).__name__ != "Pipeline" else ()
 
 
-def _link(model: Any) -> Link | None:
-    """The link of a linear model, None for any other."""
-    return LINKS.get(type(model).__name__) if type(model).__module__.startswith("sklearn.") else None
+def _structure(model: Any) -> Callable[[], Structure] | None:
+    """What reads the insides of a model, None for those that have none of use."""
+    read = READERS.get(type(model).__name__) if type(model).__module__.startswith("sklearn.") else None
+    return None if read is None else partial(read, model)
 
 
 def _linear(model: Any) -> Structure:
-    link = _link(model)
-    assert link is not None
+    link = LINKS[type(model).__name__]
     dense = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     coefficients = np.atleast_2d(np.asarray(dense, dtype=np.float64))
     if link == "logistic" and len(coefficients) > 1:
         link = "softmax"
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (len(coefficients),))
     return Structure(Linear(coefficients.T.copy(), intercept.copy()), link)
+
+
+def _network(model: Any) -> Structure:
+    link, activation = NETWORK_LINKS[model.out_activation_], model.activation
+    if link == "logistic" and model.n_outputs_ > 1:
+        raise UnknownStructureError("it gives several labels at once")
+    first, *later = (Affine(w.copy(), c.copy()) for w, c in zip(model.coefs_, model.intercepts_, strict=True))
+    between = () if activation == "identity" else (Activation(activation),)
+    layers = Layers(first, tuple(part for affine in later for part in (*between, affine)))
+    return Structure(layers, link, rounding=SINGLE if first.weights.dtype == np.float32 else EXACT)
+
+
+NETWORK_LINKS: dict[str, Link] = {
+    "identity": "identity", "logistic": "logistic", "softmax": "softmax", "exp": "exponential"
+}  # fmt: skip
+
+READERS: dict[str, Callable[[Any], Structure]] = {
+    **dict.fromkeys(LINKS, _linear),
+    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _network),
+}
