@@ -11,7 +11,6 @@ is listed apart, as "set-up"; the walks of all examples of a run share it.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +39,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", action="append", choices=list(BARS), help="only these")
     wanted = parser.parse_args().case or list(BARS)
-    print(f"{'case':<44}{'d':>4}{'m':>5}{'reference':>13}{'clarysage':>13}{'ratio':>8}{'wanted':>8}{'apart':>10}{'set-up':>9}")
+    print(
+        f"{'case':<44}{'d':>4}{'m':>5}{'reference':>13}{'clarysage':>13}{'ratio':>8}{'wanted':>8}{'apart':>10}{'set-up':>9}"
+    )
     with threadpool_limits(1):
         for name in wanted:
             report(BARS[name])

@@ -2,7 +2,8 @@
 
 ``bike.parquet``, ``credit.parquet`` and ``bank.parquet`` hold one table each, with the target as a column: the Kaggle
 bike demand table (Count; its datetime split into Year, Month, Day, Hour), South German Credit (Good Customer), UCI
-bank marketing (y). They are not part of the repository.
+bank marketing (y). ``mnist.parquet`` has the pixels of digits, their labels (label) and which part they are of (split).
+They are not part of the repository.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 VARIABLE = "CLARYSAGE_DATA"
-TARGETS = {"bike": "Count", "credit": "Good Customer", "bank": "y"}
-LEAKS = {"bike": ["Casual", "Registered"]}  # they add up to the target
+TARGETS = {"bike": "Count", "credit": "Good Customer", "bank": "y", "mnist": "label"}
+NO_FEATURES = {"bike": ["Casual", "Registered"], "mnist": ["split"]}  # the former add up to the target
 CATEGORICAL = {
     "bank": ["job", "marital", "education", "default", "housing", "loan", "contact", "month", "poutcome"],
     "credit": ["Checking Status", "Credit History", "Purpose", "Credit Amount", "Savings Account/Bonds",
@@ -40,7 +41,7 @@ def read(name: str) -> tuple[pd.DataFrame, np.ndarray]:
     table = pd.read_parquet(path)
     target = table[TARGETS[name]]
     y = (target == "yes").to_numpy(int) if name == "bank" else target.to_numpy()
-    return table.drop(columns=[TARGETS[name], *LEAKS.get(name, [])]), y
+    return table.drop(columns=[TARGETS[name], *NO_FEATURES.get(name, [])]), y
 
 
 def split(X: np.ndarray, y: np.ndarray, *, random_state: int) -> list[np.ndarray]:

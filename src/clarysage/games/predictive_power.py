@@ -124,10 +124,10 @@ class PredictivePower:
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))
-        sizes = coalitions.sum(axis=1)
-        for size, end in ((0, self.ends[0]), (self.n_players, self.ends[1])):
+        sizes, most = (coalitions & self._matters).sum(axis=1), self._matters.sum()
+        for size, end in ((0, self.ends[0]), (most, self.ends[1])):
             payoffs[sizes == size] = end[examples[sizes == size]]
-        inner = (sizes > 0) & (sizes < self.n_players)
+        inner = (sizes > 0) & (sizes < most)
         if inner.any():
             kept = self.players.columns(coalitions[inner])
             outputs = self.restricted.predict(self.X[examples[inner]], kept, rng)
@@ -142,7 +142,17 @@ class PredictivePower:
             outputs = self.restricted.walk(self.X[examples], self.players.arrivals(orders), rng)  # (n, p - 1, k)
             flat = self._payoffs(outputs.reshape(n * (p - 1), -1), np.repeat(examples, p - 1))
             payoffs[:, 1:p] = flat.reshape(n, p - 1, -1)
+            known, most = np.cumsum(self._matters[orders], axis=1)[:, : p - 1], self._matters.sum()
+            for size, end in ((0, self.ends[0]), (most, self.ends[1])):
+                np.copyto(payoffs[:, 1:p], end[examples][:, None], where=(known == size)[:, :, None])
         return payoffs
+
+    @cached_property
+    def _matters(self) -> np.ndarray:
+        """Players (p,) that are not known to have no effect, so that those are worth exactly nothing."""
+        if not isinstance(self.restricted, HybridModel):
+            return np.ones(self.n_players, dtype=bool)
+        return np.bincount(self.players.owner, weights=self.restricted.is_used, minlength=self.n_players) > 0
 
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         losses = zip(self.losses, self.targets, strict=True)

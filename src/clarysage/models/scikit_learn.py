@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from clarysage.errors import ClarysageError
 from clarysage.models.methods import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.structure.form import Structure
+from clarysage.structure.activations import Activation
+from clarysage.structure.columnwise import Transformed, owners
+from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
+from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link
 from clarysage.structure.scikit_learn_trees import READERS as TREES
@@ -25,6 +30,7 @@ LINKS: dict[str, Link] = {
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), "logistic"),
 }  # fmt: skip
 
+SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 KNOWN = ("sklearn", "xgboost", "lightgbm")  # libraries whose estimators say whether they are fitted
 
 
@@ -44,7 +50,7 @@ def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
         "task": "regression" if is_regressor(model) else None,
         "feature_names": None if names is None else tuple(map(str, names)),
         "containers": _containers(model, names),
-        "structure": _reader(model),
+        "structure": _structure(model),
     }
     return from_methods(model, output, **{**found, **known})
 
@@ -69,14 +75,38 @@ def _containers(model: Any, names: Any) -> tuple[str, ...]:
     return ("numpy",) if is_own and type(model).__name__ != "Pipeline" else ()
 
 
-def _reader(model: Any) -> Callable[[], Structure] | None:
-    """Reads the insides of one of scikit-learn's own estimators, where it is of a kind that is known."""
+def _structure(model: Any) -> Callable[[], Structure] | None:
+    """What reads the insides of a model, None for those that have none of use."""
     name = type(model).__name__
     if not type(model).__module__.startswith("sklearn."):
         return None
-    if name in LINKS:
-        return partial(_linear, model)
-    return partial(TREES[name], model) if name in TREES else None
+    if name in SEARCHES:
+        return _inner(getattr(model, "best_estimator_", None))
+    if name == "Pipeline":
+        read = _inner(model.steps[-1][1])
+        return None if read is None else partial(_behind, model[:-1], read)
+    return partial(READERS[name], model) if name in READERS else None
+
+
+def _inner(model: Any) -> Callable[[], Structure] | None:
+    """What reads the insides of a model within another."""
+    from clarysage.models import as_predictor
+
+    if model is None or model == "passthrough":
+        return None
+    try:
+        return as_predictor(model).structure
+    except ClarysageError:  # of which the whole model will complain, if it must
+        return None
+
+
+def _behind(before: Any, read: Callable[[], Structure]) -> Structure:
+    """The structure of a model behind transformers that keep columns apart."""
+    inner, owner = read(), owners(before)
+    view = Transformed(before, inner.view)
+    if inner.owner is not None:
+        owner = owner[inner.owner]
+    return replace(inner, view=view, owner=owner)
 
 
 def _linear(model: Any) -> Structure:
@@ -87,3 +117,24 @@ def _linear(model: Any) -> Structure:
         link = "softmax"
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (len(coefficients),))
     return Structure(Linear(coefficients.T.copy(), intercept.copy()), link)
+
+
+def _network(model: Any) -> Structure:
+    link, activation = NETWORK_LINKS[model.out_activation_], model.activation
+    if link == "logistic" and model.n_outputs_ > 1:
+        raise UnknownStructureError("it gives several labels at once")
+    first, *later = (Affine(w.copy(), c.copy()) for w, c in zip(model.coefs_, model.intercepts_, strict=True))
+    between = () if activation == "identity" else (Activation(activation),)
+    layers = Layers(first, tuple(part for affine in later for part in (*between, affine)))
+    return Structure(layers, link, rounding=SINGLE if first.weights.dtype == np.float32 else EXACT)
+
+
+NETWORK_LINKS: dict[str, Link] = {
+    "identity": "identity", "logistic": "logistic", "softmax": "softmax", "exp": "exponential"
+}  # fmt: skip
+
+READERS: dict[str, Callable[[Any], Structure]] = {
+    **TREES,
+    **dict.fromkeys(LINKS, _linear),
+    **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _network),
+}

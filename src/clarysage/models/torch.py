@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from threading import RLock
 from typing import Any
@@ -13,7 +14,8 @@ import numpy as np
 
 from clarysage.errors import ModelError
 from clarysage.models.methods import LINKS, linked, unknown_output
-from clarysage.models.predictor import Predictor
+from clarysage.models.predictor import Predictor, Task
+from clarysage.models.torch_layers import is_sequence, read_layers
 
 BATCH = 8192
 
@@ -29,7 +31,9 @@ def from_module(model: Any, output: str | None) -> Predictor:
     if output not in (None, *LINKS):
         raise unknown_output(name, output)
     function = linked(_Forward(model), output)
-    return Predictor(function, name, task="classification" if output else None, containers=("numpy",))
+    task: Task | None = "classification" if output else None
+    structure = partial(read_layers, model, output) if is_sequence(model) else None
+    return Predictor(function, name, task=task, containers=("numpy",), structure=structure)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,11 @@ class HybridModel:
     def rows_per_prediction(self) -> int:
         return len(self.background)
 
+    @property
+    def is_used(self) -> np.ndarray:
+        """Which columns are not known to have no effect, (d,)."""
+        return np.ones(self.schema.width, dtype=bool) if self.native is None else self.native.is_used
+
     def condensed(self) -> HybridModel:
         """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
         if self.native is None or not self.native.is_linear_mean:
@@ -105,7 +110,7 @@ class HybridModel:
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.native is not None:
-            return self.native.walk(x, arrivals)
+            return self.native.walk(x, arrivals, int(arrivals.max()))
         inner = np.arange(1, int(arrivals.max()))
         at_once = max(1, COALITIONS_AT_ONCE // len(inner))
         parts = []
@@ -128,7 +133,7 @@ class HybridModel:
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         if self.native is not None:
-            return self.native.walk(x, np.where(kept, 1, 2))[:, 0]
+            return self.native.walk(x, np.where(kept, 1, 2), 2)[:, 0]
         return mean_over(self.each(x, kept), self.mass)
 
     def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:

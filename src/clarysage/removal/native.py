@@ -59,11 +59,16 @@ class Native:
         outputs = linked(margins, self.structure.link)
         return settled(outputs, count[:, :, :-1], count[:, :, -1:], self.alone[picks], full)
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
-        steps = int(arrivals.max())
         seen = self.structure.form.seen(inner_rows(self.structure, self.schema, x))
         return self.crowd.walk(seen, arrivals, steps)
+
+    @cached_property
+    def is_used(self) -> np.ndarray:
+        """Which of the model's columns have any effect, (d,)."""
+        s = self.structure
+        return s.form.is_used if s.owner is None else np.isin(np.arange(self.schema.width), s.owner[s.form.is_used])
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, m, k)."""
@@ -97,10 +102,11 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
     owner = np.arange(d) if structure.owner is None else structure.owner
     structure = replace(structure, form=structure.form.owned(owner))
     rows = _trial(structure, background, X)
-    if rows is None:
-        return Found()
     widened = predictor.schema.widened(rows)
-    said, known = replace(predictor, schema=widened)(rows), structure(inner_rows(structure, widened, rows))
+    tried = inner_rows(structure, widened, rows)
+    if not structure.form.takes_missing and not (np.isfinite(tried).all() and np.isfinite(inner).all()):
+        return Found()
+    said, known = replace(predictor, schema=widened)(rows), structure(tried)
     allowed = structure.rounding * max(np.abs(said).max(), 1e-300)
     if said.shape == known.shape and np.allclose(said, known, rtol=structure.rounding, atol=allowed):
         return Found(Native(structure, predictor.schema, inner, mass), rows=len(rows))
@@ -117,10 +123,8 @@ def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.nd
     return codes
 
 
-def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray | None:
-    """Hybrid rows on which to try a structure, with cells on and beside its thresholds; None where it takes no such."""
-    if not structure.form.takes_missing and not (np.isfinite(X).all() and np.isfinite(background).all()):
-        return None
+def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Hybrid rows on which to try a structure, with cells on and beside its thresholds."""
     rng = np.random.default_rng(0)
     count = max(SELF_CHECK_ROWS, min(2 * SELF_CHECK_ROWS, max(len(X), len(background))))
     rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)

@@ -11,6 +11,7 @@ import numpy as np
 from clarysage.structure.links import Link, linked, outputs_of
 
 EXACT = 1e-9  # of the largest prediction, by which a form's predictions may differ from those of its model
+SINGLE = 1e-5  # the same for a model that computes in single precision
 
 
 class UnknownStructureError(Exception):

@@ -54,8 +54,9 @@ class Linear:
         when, rows = self._when(arrivals), b[picks]  # (n, D), (n, q, D)
         order = np.argsort(when, axis=1, kind="stable")
         moves = np.take_along_axis(x[:, None, :] - rows, order[:, None, :], axis=2)[..., None]
-        margins = np.cumsum(moves * self.weights[order][:, None], axis=2)
-        return np.asarray(self.alone(rows)[:, :, None] + np.take_along_axis(margins, _ends(when, steps), axis=2))
+        margins, ends = np.cumsum(moves * self.weights[order][:, None], axis=2), _ends(when, steps)[:, None, :, None]
+        known = np.where(ends < 0, 0.0, np.take_along_axis(margins, np.maximum(ends, 0), axis=2))
+        return np.asarray(self.alone(rows)[:, :, None] + known)
 
     def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
         is_kept = kept if self.owner is None else kept[:, self.owner]
@@ -88,15 +89,16 @@ class LinearCrowd:
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         when = self.form._when(arrivals)
-        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, 0, :, 0]
+        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
         brought = x[:, :, None] * self.form.weights  # (n, D, K)
         found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
         for i in range(len(x)):
-            path = brought[i, order[i], :, None] - self.brought[order[i]]  # (D, K, m)
-            path[0] += self.start
+            path = np.empty((len(order[i]) + 1, *self.start.shape))  # (D + 1, K, m), the first with nothing known
+            path[0] = self.start
+            np.subtract(brought[i, order[i], :, None], self.brought[order[i]], out=path[1:])
             for step in range(1, len(path)):  # a running sum over steps, whole rows at a time
                 path[step] += path[step - 1]
-            found[i] = means(path[ends[i]], self.mass, self.link)
+            found[i] = means(path[ends[i] + 1], self.mass, self.link)
         return found
 
 
@@ -115,7 +117,7 @@ class OddsCrowd:
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         when = self.form._when(arrivals)
-        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, 0, :, 0]
+        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
         moves = x * self.form.weights[:, 0]
         reach = np.abs(moves).sum(axis=1) + self._reach
         positive = np.empty((len(x), steps - 1))
@@ -124,25 +126,27 @@ class OddsCrowd:
             positive[far] = self.sums.walk(x[far], arrivals[far], steps)[:, :, -1]
         for near in _blocks(np.flatnonzero(~far)):
             means = self._means(moves[near], order[near])
-            positive[near] = np.take_along_axis(means, ends[near], axis=1)
+            positive[near] = np.take_along_axis(means, ends[near] + 1, axis=1)
         both = [positive] if self.sums.link == "positive" else [1 - positive, positive]
         return np.stack(both, axis=-1)
 
     def _means(self, moves: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Mean probabilities (n, D) when so many columns have arrived.
+        """Mean probabilities (n, D + 1) when no, one, ... columns have arrived.
 
         With odds a of the example's columns and o of background rows' they are the means of 1 / (1 + o / a), a times
         those of 1 / (a + o).
         """
         n, columns = order.shape
-        means = np.empty((n, columns))
+        means = np.empty((n, columns + 1))
         odds, room = np.tile(self.start, (n, 1)), np.empty((n, len(self.start)))
         known = np.exp(np.cumsum(np.take_along_axis(moves, order, axis=1), axis=1))
+        means[:, 0] = (1 / (1 + self.start)) @ self.sums.mass
         for place in range(columns):
             odds *= np.take(self.brought, order[:, place], axis=0, out=room, mode="clip")
             np.add(odds, known[:, place, None], out=room)
-            means[:, place] = np.reciprocal(room, out=room) @ self.sums.mass
-        return means * known
+            means[:, place + 1] = np.reciprocal(room, out=room) @ self.sums.mass
+        means[:, 1:] *= known
+        return means
 
     @cached_property
     def _reach(self) -> float:
@@ -155,6 +159,6 @@ def _blocks(numbers: np.ndarray) -> list[np.ndarray]:
 
 
 def _ends(when: np.ndarray, steps: int) -> np.ndarray:
-    """Place, in the order of arrival, of the last column of each of the steps 1 to p - 1, (n, 1, p - 1, 1)."""
+    """Place, in the order of arrival, of the last column at steps 1 to p - 1, (n, p - 1); -1 where none has arrived."""
     inner = np.arange(1, steps)
-    return np.asarray((np.sort(when, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1)[:, None, :, None]
+    return np.asarray((np.sort(when, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1)

@@ -251,7 +251,7 @@ def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
 
 def _at_once(margins: np.ndarray) -> int:
     """How many examples to take through a tree together, so that their margins stay near at hand."""
-    return max(1, NUMBERS_AT_HAND // max(1, margins[0].size))
+    return max(1, NUMBERS_AT_HAND // max(1, int(margins[:1].size)))
 
 
 def _whole(numbers: np.ndarray) -> np.ndarray:

@@ -1,0 +1,114 @@
+"""The insides of ``torch.nn.Sequential``: full layers, activations between them, and what follows as a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from clarysage.structure.activations import Activation
+from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
+from clarysage.structure.layers import Affine, Layers
+from clarysage.structure.links import Link
+
+LINKS: dict[str | None, Link] = {"sigmoid": "logistic", "softmax": "softmax"}  # of the ``output`` that a user asks for
+WITHOUT_EFFECT = ("Identity", "Dropout", "AlphaDropout")  # once training is over
+
+ACTIVATIONS: dict[str, Callable[[Any], Activation]] = {
+    "ReLU": lambda layer: Activation("relu"),
+    "Tanh": lambda layer: Activation("tanh"),
+    "Sigmoid": lambda layer: Activation("logistic"),
+    "GELU": lambda layer: Activation("gelu by tanh" if layer.approximate == "tanh" else "gelu"),
+    "ELU": lambda layer: Activation("elu", (float(layer.alpha),)),
+    "LeakyReLU": lambda layer: Activation("leaky relu", (float(layer.negative_slope),)),
+    "SiLU": lambda layer: Activation("silu"),
+    "Softplus": lambda layer: Activation("softplus", (float(layer.beta), float(layer.threshold))),
+}
+
+
+def is_sequence(module: Any) -> bool:
+    """Whether a module does nothing but call its parts in turn."""
+    return _kind(module) == "Sequential"
+
+
+def read_layers(module: Any, output: str | None) -> Structure:
+    """The structure of a Sequential whose outputs are turned into probabilities by ``output``."""
+    parts = list(_flat(module))
+    precision = _precision(parts)
+    is_softmax = bool(parts) and _kind(parts[-1]) == "Softmax" and parts[-1].dim in (1, -1) and output is None
+    first, *later = _joined([_layer(part) for part in (parts[:-1] if is_softmax else parts)], precision)
+    if not isinstance(first, Affine):
+        raise UnknownStructureError("its first layer is not Linear")
+    layers = Layers(first, tuple(later))
+    link: Link = "softmax" if is_softmax else LINKS.get(output, "identity")
+    if output is None and layers.margins == 1 and later and later[-1] == Activation("logistic"):
+        layers, link = Layers(first, tuple(later[:-1])), "positive"
+    return Structure(layers, link, rounding=SINGLE if precision == np.float32 else EXACT)
+
+
+def _kind(module: Any) -> str:
+    """The name of a class of PyTorch's own, empty for any other."""
+    return type(module).__name__ if type(module).__module__.startswith("torch.nn.modules.") else ""
+
+
+def _flat(module: Any) -> Iterator[Any]:
+    """The parts of a Sequential, and of those inside it, that do something to rows of numbers."""
+    for part in module:
+        if is_sequence(part):
+            yield from _flat(part)
+        elif _kind(part) not in WITHOUT_EFFECT and not (_kind(part) == "Flatten" and part.start_dim == 1):
+            yield part
+
+
+def _precision(parts: list[Any]) -> np.dtype:
+    names = {str(weight.dtype).removeprefix("torch.") for part in parts for weight in part.parameters()}
+    if not names:
+        raise UnknownStructureError("it has no weights")
+    if len(names) > 1 or not names <= {"float32", "float64"}:
+        raise UnknownStructureError(f"its weights are {' and '.join(sorted(names))}, not float32 or float64")
+    return np.dtype(names.pop())
+
+
+def _layer(part: Any) -> Affine | Activation:
+    """One layer in double precision; a BatchNorm has weights (a,) of its columns each."""
+    kind = _kind(part)
+    if kind in ACTIVATIONS:
+        return ACTIVATIONS[kind](part)
+    if kind == "Linear":
+        weights = _numbers(part.weight).T
+        return Affine(weights, np.zeros(weights.shape[1]) if part.bias is None else _numbers(part.bias))
+    if kind == "BatchNorm1d" and part.running_mean is not None:
+        scale = 1 / np.sqrt(_numbers(part.running_var) + part.eps)
+        shift = -_numbers(part.running_mean) * scale
+        if part.affine:
+            return Affine(scale * _numbers(part.weight), shift * _numbers(part.weight) + _numbers(part.bias))
+        return Affine(scale, shift)
+    raise UnknownStructureError(f"its layer {type(part).__name__} is not one that walks can follow")
+
+
+def _numbers(tensor: Any) -> np.ndarray:
+    return np.array(tensor.detach().cpu().numpy(), dtype=np.float64)
+
+
+def _joined(layers: list[Affine | Activation], precision: np.dtype) -> list[Affine | Activation]:
+    """The layers with each BatchNorm taken into a Linear beside it, and weights (a, b) in the model's precision."""
+    found: list[Affine | Activation] = []
+    for layer in layers:
+        before = found[-1] if found else None
+        if isinstance(layer, Affine) and isinstance(before, Affine) and 1 in (layer.weights.ndim, before.weights.ndim):
+            found[-1] = _product(before, layer)
+        else:
+            found.append(layer)
+    return [_cast(layer, precision) if isinstance(layer, Affine) else layer for layer in found]
+
+
+def _product(one: Affine, two: Affine) -> Affine:
+    if two.weights.ndim == 1:
+        return Affine(one.weights * two.weights, one.bias * two.weights + two.bias)
+    return Affine(one.weights[:, None] * two.weights, one.bias @ two.weights + two.bias)
+
+
+def _cast(layer: Affine, precision: np.dtype) -> Affine:
+    weights = layer.weights if layer.weights.ndim == 2 else np.diag(layer.weights)
+    return Affine(np.ascontiguousarray(weights, dtype=precision), layer.bias.astype(precision))
