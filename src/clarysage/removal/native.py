@@ -8,11 +8,13 @@ from functools import cached_property
 import numpy as np
 
 from clarysage.models import BoundPredictor
+from clarysage.removal.row_marks import bits, marks
 from clarysage.removal.steps import Itinerary, settled
 from clarysage.structure.form import Crowd, Structure, UnknownStructureError
 from clarysage.structure.links import linked
 from clarysage.tables import Schema
 
+BYTES_REMEMBERED = 2**28
 SELF_CHECK_ROWS = 256
 TIES = 0.25  # share of the cells of these rows that are put on a threshold, or next to it
 
@@ -25,6 +27,7 @@ class Native:
     schema: Schema
     inner: np.ndarray
     mass: np.ndarray
+    examples: Memory | None = None
 
     @property
     def is_linear_mean(self) -> bool:
@@ -52,17 +55,16 @@ class Native:
 
     def steps(self, x: np.ndarray, full: np.ndarray, arrivals: np.ndarray, picks: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, q, p - 1, k)."""
-        form, z = self.structure.form, inner_rows(self.structure, self.schema, x)
+        form, (z, seen) = self.structure.form, self.looked_at(x)
         when = arrivals if self.structure.owner is None else arrivals[:, self.structure.owner]
         count = Itinerary(z, self.inner[picks], when, int(arrivals.max())).changes(form.is_used)
-        margins = form.along(form.seen(z), self.rows, picks, arrivals, count.shape[2])
+        margins = form.along(seen, self.rows, picks, arrivals, count.shape[2])
         outputs = linked(margins, self.structure.link)
         return settled(outputs, count[:, :, :-1], count[:, :, -1:], self.alone[picks], full)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
-        seen = self.structure.form.seen(inner_rows(self.structure, self.schema, x))
-        return self.crowd.walk(seen, arrivals, steps)
+        return self.crowd.walk(self.looked_at(x)[1], arrivals, steps)
 
     @cached_property
     def is_used(self) -> np.ndarray:
@@ -72,9 +74,44 @@ class Native:
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, m, k)."""
-        form = self.structure.form
-        seen = form.seen(inner_rows(self.structure, self.schema, x))
-        return linked(form.hybrid(seen, self.rows, kept), self.structure.link)
+        return linked(self.structure.form.hybrid(self.looked_at(x)[1], self.rows, kept), self.structure.link)
+
+    def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of codes as inner rows, and as the form sees them; those of examples are remembered."""
+        places = None if self.examples is None else self.examples.places(x)
+        if self.examples is not None and places is not None:
+            return self.examples.inner[places], self.examples.seen[places]
+        z = inner_rows(self.structure, self.schema, x)
+        return z, self.structure.form.seen(z)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Rows that come up again and again: their codes, and what was made of them.
+
+    ``order`` sorts them by their marks.
+    """
+
+    codes: np.ndarray
+    inner: np.ndarray
+    seen: np.ndarray
+    marks: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, structure: Structure, schema: Schema, codes: np.ndarray) -> Memory | None:
+        """A memory of rows of codes; None where it would be too large."""
+        one = structure.form.seen(inner_rows(structure, schema, codes[:1]))
+        if len(codes) * one.nbytes > BYTES_REMEMBERED:
+            return None
+        inner, found = inner_rows(structure, schema, codes), marks(codes)
+        return cls(codes, inner, structure.form.seen(inner), found, np.argsort(found, kind="stable"))
+
+    def places(self, x: np.ndarray) -> np.ndarray | None:
+        """Where rows of codes are in the memory; None where some are not."""
+        places = np.searchsorted(self.marks, marks(x), sorter=self.order)
+        places = self.order[np.minimum(places, len(self.order) - 1)]
+        return places if np.array_equal(bits(self.codes[places]), bits(x)) else None
 
 
 @dataclass(frozen=True)
@@ -109,7 +146,8 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
     said, known = replace(predictor, schema=widened)(rows), structure(tried)
     allowed = structure.rounding * max(np.abs(said).max(), 1e-300)
     if said.shape == known.shape and np.allclose(said, known, rtol=structure.rounding, atol=allowed):
-        return Found(Native(structure, predictor.schema, inner, mass), rows=len(rows))
+        memory = Memory.of(structure, predictor.schema, X)
+        return Found(Native(structure, predictor.schema, inner, mass, memory), rows=len(rows))
     remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
     return Found(remarks=(remark,), rows=len(rows))
 

@@ -41,17 +41,25 @@ class Decisions:
         from clarysage.structure.kernels import decide
 
         bits = np.zeros((len(z), max(1, -(-len(self.column) // 64))), dtype=np.uint64)
-        decide(
-            np.ascontiguousarray(z, dtype=np.float64), self.column, self.threshold, self.missing_left, self.rule,
-            self.first, self.count, self.in_left, self.sets, self.is_single, bits,
-        )  # fmt: skip
+        decide(self.cells(z), *self.arrays, bits)
         return bits
+
+    def cells(self, z: np.ndarray) -> np.ndarray:
+        """Rows z (n, D) as they are compared with thresholds."""
+        rounded = z.astype(np.float32) if self.is_single else z
+        return np.ascontiguousarray(rounded, dtype=np.float64)
+
+    @property
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """What kernels go by."""
+        return (self.column, self.threshold, self.missing_left, self.rule, self.first, self.count, self.in_left,
+                self.sets)  # fmt: skip
 
     def table(self, z: np.ndarray) -> np.ndarray:
         """The same, whether rows go left, (n, nodes), column by column without a kernel: the slow twin."""
         left = np.empty((len(z), len(self.column)), dtype=bool)
         for node, column in enumerate(self.column):
-            cells = z[:, column].astype(np.float32).astype(np.float64) if self.is_single else z[:, column].copy()
+            cells = self.cells(z)[:, column].copy()
             if self.rule[node] == MISSING_IS_ZERO:
                 cells = np.nan_to_num(cells, nan=0.0, posinf=np.inf, neginf=-np.inf)
             missing = np.isnan(cells)

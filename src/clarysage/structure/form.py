@@ -29,8 +29,8 @@ class Crowd(Protocol):
 class Form(Protocol):
     """Margins of rows z (n, D) of inner columns, D of them, each of one of the model's d columns.
 
-    Rows are handed over as the form sees them (decisions of trees, say), and of walks when each of the d columns
-    arrives, (n, d).
+    Rows x of examples and b of the background are handed over as the form sees them (decisions of trees, say), and of
+    walks when each of the d columns arrives, (n, d).
     """
 
     @property

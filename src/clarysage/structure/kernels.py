@@ -17,32 +17,26 @@ ROWS = 64 * WORDS
 
 
 @compiled
-def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, is_single, bits):
-    """Bits (n, words) of rows z (n, D): see :class:`clarysage.structure.decisions.Decisions`."""
-    one = np.uint64(1)
+def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, bits):
+    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.decisions.Decisions`."""
     for i in range(z.shape[0]):
-        for node in range(len(column)):
-            value = z[i, column[node]]
-            if is_single:
-                value = np.float64(np.float32(value))
-            is_missing = np.isnan(value)
-            if rule[node] == 1 and is_missing:
-                value, is_missing = 0.0, False
-            elif rule[node] == 2 and abs(value) <= NEARLY_ZERO:
-                is_missing = True
-            if is_missing:
-                goes_left = missing_left[node]
-            elif count[node] < 0:
+        for w in range(bits.shape[1]):
+            word = np.uint64(0)
+            for node in range(64 * w, min(64 * w + 64, len(column))):
+                value = z[i, column[node]]
+                if rule[node] == 1 and value != value:
+                    value = 0.0
+                is_missing = (value != value) | ((rule[node] == 2) & (abs(value) <= NEARLY_ZERO))
                 goes_left = value < threshold[node]
-            else:
-                is_in = False
-                if 0.0 <= value < 32.0 * count[node]:
-                    code = np.int64(value)
-                    word = np.int64(sets[first[node] + code // 32])
-                    is_in = (word >> (code % 32)) & 1 == 1
-                goes_left = is_in == in_left[node]
-            if goes_left:
-                bits[i, node >> 6] |= one << np.uint64(node & 63)
+                if count[node] >= 0:
+                    goes_left = not in_left[node]
+                    if 0.0 <= value < 32.0 * count[node]:
+                        code = np.int64(value)
+                        is_in = (np.int64(sets[first[node] + code // 32]) >> (code % 32)) & 1
+                        goes_left = (is_in == 1) == in_left[node]
+                is_left = (goes_left & ~is_missing) | (missing_left[node] & is_missing)
+                word |= np.uint64(is_left) << np.uint64(node - 64 * w)
+            bits[i, w] = word
 
 
 @compiled
