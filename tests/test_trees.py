@@ -16,15 +16,16 @@ import pandas as pd
 import pytest
 from sklearn import ensemble, tree
 from sklearn.linear_model import LinearRegression
+from threadpoolctl import threadpool_limits
 
 import clarysage as cs
 from clarysage.models import as_predictor
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.native import beside
 from clarysage.structure.decisions import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions
-from clarysage.structure.form import Structure
+from clarysage.structure.form import RowByRow, Structure
 from clarysage.structure.oblivious import Level, ObliviousTree, PairedCrowd, TabulatedCrowd, in_levels, tabulated
-from clarysage.structure.trees import Tree, planted
+from clarysage.structure.trees import Tree, TreeCrowd, planted
 
 N, D, ROWS = 300, 4, 400
 DOUBLE, SINGLE = 1e-12, 2e-6  # of the largest prediction: what sums of few trees differ by
@@ -238,6 +239,13 @@ def _booster(options: dict[str, Any], y: Any, **known: Any) -> Any:
 
     data = xgboost.DMatrix(NUMBERS, **known) if known else xgboost.DMatrix(NUMBERS, y)
     return xgboost.train({"nthread": 1, "max_depth": 4, **options}, data, num_boost_round=12)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Small models are slow on many threads that others use too."""
+    with threadpool_limits(1):
+        yield
 
 
 @dataclass(frozen=True)
@@ -460,7 +468,7 @@ def test_kernels_predict_as_the_library_on_hybrid_rows(name, seed):
     assert_close(fast.empty(), slow.empty(), allowed)
 
 
-@pytest.mark.parametrize("name", marked(["lightgbm, three classes", "catboost", "catboost, two classes"]))
+@pytest.mark.parametrize("name", marked(["lightgbm", "lightgbm, three classes", "catboost", "catboost, two classes"]))
 def test_kernels_take_more_background_rows_than_are_walked_together(name, seed):
     rng = np.random.default_rng(seed)
     fast, slow, x = pair(name, 1100, rng)
@@ -499,7 +507,7 @@ def test_table_of_a_tree_holds_the_means_over_the_background(seed):
         assert np.allclose(found, mass @ values[own | (leaves & ~known)], rtol=1e-13, atol=1e-15)
 
 
-def test_ways_of_walking_oblivious_trees_agree_with_general_trees(seed):
+def test_ways_of_walking_trees_agree_with_one_row_after_the_other(seed):
     """Trees of unlike depth, one of them a single leaf, categories, and columns that come more than once."""
     rng = np.random.default_rng(seed)
     trees = [
@@ -514,9 +522,14 @@ def test_ways_of_walking_oblivious_trees_agree_with_general_trees(seed):
     assert np.allclose(own.alone(x), general.alone(others), rtol=1e-13, atol=1e-13)
     for when in arrivals:
         steps = int(when.max())
-        wanted = general.crowd(others, mass, "identity").walk(others, when, steps)
-        for crowd in (own.crowd(x, mass, "identity"), PairedCrowd(own, x.T.copy()[None], mass, "identity")):
-            assert np.allclose(crowd.walk(x, when, steps), wanted, rtol=1e-13, atol=1e-13)
+        wanted = RowByRow(general, others, mass, "identity").walk(others, when, steps)
+        for crowd, seen in (
+            (own.crowd(x, mass, "identity"), x),
+            (PairedCrowd(own, x.T.copy()[None], mass, "identity"), x),
+            (general.crowd(others, mass, "identity"), others),
+            (TreeCrowd(general, others, mass, "identity"), others),
+        ):
+            assert np.allclose(crowd.walk(seen, when, steps), wanted, rtol=1e-13, atol=1e-13)
     assert isinstance(own.crowd(x, mass, "identity"), TabulatedCrowd)
 
 

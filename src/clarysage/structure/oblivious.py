@@ -76,7 +76,7 @@ class ObliviousTrees:
         return thresholds_of(self.decisions)
 
     def owned(self, owner: np.ndarray) -> ObliviousTrees:
-        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int64))
+        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))
 
     def seen(self, z: np.ndarray) -> np.ndarray:
         """Numbers of leaves, (n, trees)."""
@@ -113,7 +113,7 @@ class ObliviousTrees:
 
         margins = np.empty((len(x), steps - 1, self.margins, others.shape[2]))
         follow(
-            x, others, np.ascontiguousarray(arrivals, dtype=np.int64), self.feature, self.first, self.leaves,
+            x, others, np.ascontiguousarray(arrivals, dtype=np.int32), self.feature, self.first, self.leaves,
             self.values, self.base, margins,
         )  # fmt: skip
         return margins
@@ -164,7 +164,7 @@ class TabulatedCrowd:
 
         trees, found = self.trees, np.empty((len(x), steps - 1, self.trees.margins))
         look_up(
-            x, np.ascontiguousarray(arrivals, dtype=np.int64), trees.feature, trees.first, self.start, self.table,
+            x, np.ascontiguousarray(arrivals, dtype=np.int32), trees.feature, trees.first, self.start, self.table,
             trees.base, found,
         )  # fmt: skip
         return found
@@ -198,7 +198,7 @@ def in_levels(
     sets = [np.zeros(0, dtype=np.uint32) if level.category is None else level.words() for level in levels]
     ends = np.cumsum([len(words) for words in sets], dtype=np.int64)
     sizes = np.array([-1 if level.category is None else len(words) for level, words in zip(levels, sets, strict=True)])
-    column = np.array([level.column for level in levels], dtype=np.int64)
+    column = np.array([level.column for level in levels], dtype=np.int32)
     decisions = Decisions(
         column=column,
         threshold=np.array([level.threshold for level in levels], dtype=np.float64),
