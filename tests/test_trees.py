@@ -468,7 +468,13 @@ def test_kernels_predict_as_the_library_on_hybrid_rows(name, seed):
     assert_close(fast.empty(), slow.empty(), allowed)
 
 
-@pytest.mark.parametrize("name", marked(["lightgbm", "lightgbm, three classes", "catboost", "catboost, two classes"]))
+MANY = (
+    "lightgbm", "lightgbm, forest", "lightgbm, booster of two classes", "lightgbm, three classes", "lightgbm, counts",
+    "catboost", "catboost, two classes", "catboost, three classes", "catboost, counts",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", marked(MANY))
 def test_kernels_take_more_background_rows_than_are_walked_together(name, seed):
     rng = np.random.default_rng(seed)
     fast, slow, x = pair(name, 1100, rng)
@@ -525,7 +531,7 @@ def test_ways_of_walking_trees_agree_with_one_row_after_the_other(seed):
         wanted = RowByRow(general, others, mass, "identity").walk(others, when, steps)
         for crowd, seen in (
             (own.crowd(x, mass, "identity"), x),
-            (PairedCrowd(own, x.T.copy()[None], mass, "identity"), x),
+            (PairedCrowd(own, x, mass, "identity"), x),
             (general.crowd(others, mass, "identity"), others),
             (TreeCrowd(general, others, mass, "identity"), others),
         ):

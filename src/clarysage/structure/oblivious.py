@@ -13,6 +13,7 @@ from clarysage.structure.form import Crowd
 from clarysage.structure.links import Link, means, outputs_of
 from clarysage.structure.trees import EXAMPLES_AT_ONCE, thresholds_of
 
+ROWS_AT_ONCE = 512  # of the background
 DEEPEST, LARGEST = 8, 2**24  # trees, and numbers in all tables, for which means over background rows are tabulated
 
 
@@ -105,7 +106,7 @@ class ObliviousTrees:
         depths = np.diff(self.first)
         if link == "identity" and depths.max() <= DEEPEST and (3**depths).sum() * self.margins <= LARGEST:
             return TabulatedCrowd.of(self, b, mass)
-        return PairedCrowd(self, _turned(b), mass, link)
+        return PairedCrowd(self, b, mass, link)
 
     def beside(self, x: np.ndarray, others: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Margins at the proper prefixes of walks, with rows (n or 1, trees, q) each: (n, p - 1, K, q)."""
@@ -121,18 +122,26 @@ class ObliviousTrees:
 
 @dataclass(frozen=True)
 class PairedCrowd:
-    """Oblivious trees beside all background rows (1, trees, m), each of which is followed."""
+    """Oblivious trees beside all background rows (m, trees), each of which is followed."""
 
     trees: ObliviousTrees
-    others: np.ndarray
+    b: np.ndarray
     mass: np.ndarray
     link: Link
 
+    @cached_property
+    def blocks(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """So many rows at a time, (1, trees, r), and their masses."""
+        parts = (slice(start, start + ROWS_AT_ONCE) for start in range(0, len(self.b), ROWS_AT_ONCE))
+        return [(_turned(self.b[part]), self.mass[part]) for part in parts]
+
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        found = np.empty((len(x), steps - 1, outputs_of(self.trees.margins, self.link)))
-        for start in range(0, len(x), EXAMPLES_AT_ONCE):
-            part = slice(start, start + EXAMPLES_AT_ONCE)
-            found[part] = means(self.trees.beside(x[part], self.others, arrivals[part], steps), self.mass, self.link)
+        found = np.zeros((len(x), steps - 1, outputs_of(self.trees.margins, self.link)))
+        for others, mass in self.blocks:
+            for start in range(0, len(x), EXAMPLES_AT_ONCE):
+                part = slice(start, start + EXAMPLES_AT_ONCE)
+                margins = self.trees.beside(x[part], others, arrivals[part], steps)
+                found[part] += means(margins, mass, self.link)
         return found
 
 
