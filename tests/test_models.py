@@ -97,7 +97,9 @@ def assert_agreement(
     ours = cs.sage(model, X, y, loss=loss, **rows)
     theirs = cs.sage(own, X, y if codes is None else codes, loss=ours.loss, **rows)
     assert np.abs(ours.values).max() > 1e-3
-    np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=atol)
+    is_single = type(model).__module__.startswith("xgboost")  # which adds up in single precision
+    rounding = 1e-6 * np.abs(theirs.values).max() if is_single else 0.0
+    np.testing.assert_allclose(ours.values, theirs.values, rtol=0, atol=max(atol, rounding))
     return ours
 
 

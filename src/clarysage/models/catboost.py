@@ -7,9 +7,9 @@ from typing import Any
 
 from clarysage.models.methods import CLASSIFIER, REGRESSOR, Shares, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
+from clarysage.structure.catboost_trees import EXPONENTS, structure_of_catboost
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")
-EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponent of the sum of trees
 
 
 def from_catboost(model: Any, output: str | None) -> Predictor:
@@ -35,4 +35,5 @@ def from_catboost(model: Any, output: str | None) -> Predictor:
         task="regression",
         feature_names=names if names != tuple(map(str, range(len(names)))) else None,
         containers=("pandas", "numpy"),
+        structure=partial(structure_of_catboost, model, loss, is_classifier=is_classifier),
     )

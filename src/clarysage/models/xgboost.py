@@ -13,7 +13,7 @@ from clarysage.errors import ModelError
 from clarysage.models.methods import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
-from clarysage.structure.form import Structure
+from clarysage.structure.form import Structure, UnknownStructureError
 from clarysage.structure.xgboost_trees import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities
@@ -29,6 +29,8 @@ def from_wrapper(model: Any, output: str | None) -> Predictor:
 
 
 def _structure(model: Any) -> Structure:
+    if model.missing is not None and not np.isnan(model.missing):
+        raise UnknownStructureError(f"{model.missing} stands for missing cells")
     best = getattr(model, "best_iteration", None)
     return structure_of_booster(
         model.get_booster(), None if best is None else best + 1, both=hasattr(model, "classes_")

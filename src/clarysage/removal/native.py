@@ -176,6 +176,7 @@ def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.nd
 
 def beside(marks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Numbers on the marks and next to them, in double and in single precision."""
-    single = marks.astype(np.float32)
-    near = [marks, *(np.nextafter(one, way) for one in (marks, single) for way in (-np.inf, np.inf)), single]
+    with np.errstate(over="ignore"):  # next to the largest number in single precision is infinity
+        single = marks.astype(np.float32)
+        near = [marks, *(np.nextafter(one, way) for one in (marks, single) for way in (-np.inf, np.inf)), single]
     return np.asarray(np.choose(rng.integers(len(near), size=len(marks)), [np.float64(one) for one in near]))

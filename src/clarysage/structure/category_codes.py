@@ -28,7 +28,7 @@ class CategoryCodes:
         inner = np.empty(table.shape)
         for place in range(table.shape[1]):
             column = table.iloc[:, place]
-            inner[:, place] = self._codes(column, place) if column.dtype == "category" else _numbers(column)
+            inner[:, place] = self._codes(column, place) if column.dtype == "category" else numbers_of(column)
         return inner
 
     def _codes(self, column: Any, place: int) -> np.ndarray:
@@ -39,7 +39,8 @@ class CategoryCodes:
         return np.asarray(codes)
 
 
-def _numbers(column: Any) -> np.ndarray:
+def numbers_of(column: Any) -> np.ndarray:
+    """Cells of a column of a frame, missing ones as NaN."""
     try:
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:

@@ -14,6 +14,8 @@ from numba.extending import intrinsic
 
 SLOW = 2.0  # seconds of compiling after which the user is told
 
+OPTIONS = {"nogil": True, "error_model": "numpy"}
+
 _log = logging.getLogger("clarysage")
 
 
@@ -23,11 +25,10 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     Compiled code is kept beside the source or in the user's cache; where neither can be written it is made anew in
     each process.
     """
-    options = {"nogil": True, "error_model": "numpy"}
     try:
-        fast = numba.njit(function, cache=True, **options)
+        fast = numba.njit(function, cache=True, **OPTIONS)
     except RuntimeError:  # there is no place to keep it
-        fast = numba.njit(function, **options)
+        fast = numba.njit(function, **OPTIONS)
 
     @wraps(function)
     def kernel(*arguments: Any) -> Any:
@@ -42,6 +43,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
             word.cancel()
 
     return kernel
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that kernels of the same file call."""
+    return numba.njit(function, **OPTIONS)  # type: ignore[no-any-return]
 
 
 @intrinsic  # type: ignore[untyped-decorator]

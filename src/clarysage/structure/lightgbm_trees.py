@@ -38,7 +38,7 @@ def structure_of_booster(booster: Any, *, both: bool) -> Structure:
     trees = [_tree(block, place % margins, scale) for place, block in enumerate(blocks)]
     form = planted(trees, np.zeros(margins), int(kept["max_feature_idx"]) + 1)
     known = booster.pandas_categorical
-    view = CategoriesInOrder(tuple(known)) if known or (form.decisions.count >= 0).any() else None
+    view = CategoriesInOrder(tuple(known or ())) if known or (form.decisions.count >= 0).any() else None
     return Structure(form, "logistic" if both and link == "positive" else link, view)
 
 

@@ -34,10 +34,13 @@ def outputs_of(margins: int, link: Link) -> int:
 
 
 def means(margins: np.ndarray, mass: np.ndarray, link: Link) -> np.ndarray:
-    """Mean predictions (..., k) over background rows of the given mass, of margins (..., K, m), which are used up."""
+    """Mean predictions (..., k) over background rows of the given mass, of margins (..., K, m), which are used up.
+
+    Where the rows are but a part of all, so are their masses of 1, and the means of all parts add up.
+    """
     if link in ("logistic", "positive"):
         positive = expit(margins, out=margins) @ mass
-        return positive if link == "positive" else np.concatenate([1 - positive, positive], axis=-1)
+        return positive if link == "positive" else np.concatenate([mass.sum() - positive, positive], axis=-1)
     if link == "softmax":
         return np.asarray(softmax(margins, axis=-2) @ mass)
     return np.asarray(linked(margins, link) @ mass)

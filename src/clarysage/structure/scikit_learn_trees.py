@@ -83,20 +83,23 @@ def _tree(tree: Any, values: np.ndarray, output: int = 0) -> Tree:
 
 
 def _histogram_tree(predictor: Any, output: int) -> Tree:
-    nodes, is_set = predictor.nodes, predictor.nodes["is_categorical"].astype(bool)
-    is_leaf = nodes["is_leaf"].astype(bool)
+    nodes = predictor.nodes
+    is_leaf, is_set = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
+    left, right = (np.where(is_leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
+    missing_left = nodes["missing_go_to_left"].astype(bool)
+    is_gap = ~is_leaf & ~is_set & np.isposinf(nodes["num_threshold"])  # all but missing cells go left, infinity too:
+    sets = {int(node): np.zeros(0, dtype=np.uint32) for node in np.flatnonzero(is_gap)}  # none is in the empty set
+    for node in np.flatnonzero(is_set & ~is_leaf):
+        sets[int(node)] = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
     return Tree(
-        left=np.where(is_leaf, -1, nodes["left"].astype(np.int64)),
-        right=np.where(is_leaf, -1, nodes["right"].astype(np.int64)),
+        left=np.where(is_gap, right, left),
+        right=np.where(is_gap, left, right),
         column=nodes["feature_idx"].astype(np.int64),
         threshold=np.nextafter(nodes["num_threshold"], np.inf),
         values=nodes["value"][:, None].astype(np.float64),
-        missing_left=nodes["missing_go_to_left"].astype(bool),
+        missing_left=missing_left ^ is_gap,
         output=output,
-        categories={
-            int(node): predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
-            for node in np.flatnonzero(is_set & ~is_leaf)
-        },
+        categories=sets,
     )
 
 

@@ -72,12 +72,7 @@ class Trees:
         return np.bincount(self.decisions.column, minlength=self.columns) > 0
 
     def thresholds(self) -> dict[int, np.ndarray]:
-        marks: dict[int, np.ndarray] = {}
-        for column in np.flatnonzero(self.is_used):
-            here = (self.decisions.column == column) & (self.decisions.count < 0)
-            if here.any():
-                marks[int(column)] = np.unique(self.decisions.threshold[here])
-        return {column: found[np.isfinite(found)] for column, found in marks.items() if np.isfinite(found).any()}
+        return thresholds_of(self.decisions)
 
     def owned(self, owner: np.ndarray) -> Trees:
         return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))
@@ -193,6 +188,15 @@ class LeafTables:
             _at_once(margins), margins,
         )  # fmt: skip
         return margins
+
+
+def thresholds_of(decisions: Decisions) -> dict[int, np.ndarray]:
+    """Finite thresholds of the columns that have such."""
+    is_number = (decisions.count < 0) & np.isfinite(decisions.threshold)
+    return {
+        int(column): np.unique(decisions.threshold[is_number & (decisions.column == column)])
+        for column in np.unique(decisions.column[is_number])
+    }
 
 
 def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single: bool = False) -> Trees:

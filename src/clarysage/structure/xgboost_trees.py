@@ -18,8 +18,8 @@ ROUNDING = 1e-5  # of the largest prediction: XGBoost adds up in single precisio
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
         ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror", "reg:quantileerror",
-         "rank:pairwise", "rank:ndcg", "rank:map", "survival:aft"), "identity"),
-    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox"), "exponential"),
+         "rank:pairwise", "rank:ndcg", "rank:map"), "identity"),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "exponential"),
     **dict.fromkeys(("binary:logistic", "reg:logistic"), "positive"),
     "multi:softprob": "softmax",
 }  # fmt: skip
