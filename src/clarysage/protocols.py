@@ -216,6 +216,42 @@ class ShortWalks(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Solved:
+    """Values (L, p) summed over examples by weight, each example's part (n, L, p), and payoffs that a loss bounded."""
+
+    values: np.ndarray
+    parts: np.ndarray
+    clipped: int = 0
+
+
+class Solution(Protocol):
+    """Exact values of a game, of examples at a time, found without sampling."""
+
+    @property
+    def how(self) -> str:
+        """In words."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many examples to solve together."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """What it takes, about."""
+        ...
+
+    @property
+    def seconds_of_pair(self) -> float:
+        """What a pair of walks takes, about."""
+        ...
+
+    @property
+    def solve(self) -> Callable[[np.ndarray], Solved]: ...
+
+
 class Game(Protocol):
     """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs."""
 
@@ -243,6 +279,11 @@ class Game(Protocol):
     @property
     def short(self) -> ShortWalks | None:
         """Walks with few background rows, where the game has such."""
+        ...
+
+    @property
+    def solution(self) -> Solution | None:
+        """A way to exact values that needs no sampling, where the game has one."""
         ...
 
     @property

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from clarysage.errors import InputError
-from clarysage.estimators.choice import choose
+from clarysage.estimators.choice import choose, is_small
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
+from clarysage.estimators.solved import SolvedGame
 from clarysage.estimators.stillness import nothing_moves
 from clarysage.estimators.surrogate_walks import SurrogateWalks
 from clarysage.protocols import Estimator, Game
@@ -45,6 +46,8 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
         if name not in METHODS:
             known = ", ".join(map(repr, ("auto", *METHODS)))
             raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()")
+        if name == "exact" and game.solution is not None and not is_small(game):
+            return SolvedGame()
         return METHODS[name]()
     if isinstance(method, type) and method in METHODS.values():
         return method()  # type: ignore[no-any-return]
@@ -59,6 +62,7 @@ __all__ = [
     "Kernel",
     "PairedWalks",
     "Permutation",
+    "SolvedGame",
     "SurrogateWalks",
     "as_estimator",
     "choose",

@@ -8,10 +8,14 @@ from typing import Any
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.pairs import rows_of_pair
+from clarysage.estimators.solved import SolvedGame
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import Estimator, Game
+from clarysage.protocols import Estimator, Game, Solution
 
 TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
+FEW_ROWS = 2**20  # of the model
+MOMENT = 2.0  # seconds that nobody minds
+SHARE_OF_DEADLINE = 0.1
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
 
 
@@ -29,6 +33,8 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     """
     if game.n_players == 1:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
+    if game.solution is not None and not is_small(game) and _is_worth_it(game.solution, game, stop):
+        return SolvedGame(), f"Method 'exact' was chosen: {game.solution.how}."
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
     exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
@@ -45,11 +51,30 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     )
 
 
-def _expected(game: Game, stop: Sequence[Any]) -> float:
-    """Model rows that paired walks are expected to take: so many pairs, or two passes over the examples."""
+def is_small(game: Game) -> bool:
+    """Whether all coalitions are so quickly looked at that no other way to exact values is needed."""
+    return game.n_players <= MOST_PLAYERS and Exact().rows(game, 2**game.n_players) <= FEW_ROWS
+
+
+def _is_worth_it(solution: Solution, game: Game, stop: Sequence[Any]) -> bool:
+    """Whether a solution takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
+    rows = game.rows_spent + SolvedGame().rows(game, int((game.weights > 0).sum()))
+    budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
+    deadline = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
+    if rows > budget or solution.seconds > SHARE_OF_DEADLINE * deadline:
+        return False
+    return solution.seconds <= max(MOMENT, _pairs(game, stop) * solution.seconds_of_pair)
+
+
+def _pairs(game: Game, stop: Sequence[Any]) -> float:
+    """Pairs of walks that are expected to be needed: so many, or two passes over the examples."""
     tolerance = next((rule.tolerance for rule in stop if isinstance(rule, Converged)), Converged().tolerance)
-    pairs = TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2
-    return max(pairs, 2 * int((game.weights > 0).sum())) * rows_of_pair(game)
+    return max(TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2, 2 * int((game.weights > 0).sum()))
+
+
+def _expected(game: Game, stop: Sequence[Any]) -> float:
+    """Model rows that paired walks are expected to take."""
+    return _pairs(game, stop) * rows_of_pair(game)
 
 
 def _short(rows: float) -> str:

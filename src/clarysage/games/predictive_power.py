@@ -12,12 +12,13 @@ import numpy as np
 from clarysage.errors import InputError, ModelError
 from clarysage.games.own_rows import own_of, own_rows
 from clarysage.games.short_walks import ShortWalks
+from clarysage.games.solution import solution_of
 from clarysage.games.surrogate import imitated
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
-from clarysage.protocols import Game, Loss, RestrictedModel
+from clarysage.protocols import Game, Loss, RestrictedModel, Solution
 from clarysage.removal.hybrid import HybridModel
 from clarysage.tables import read_target, read_weights
 
@@ -106,6 +107,11 @@ class PredictivePower:
     def short(self) -> ShortWalks | None:
         """Walks with few background rows; None where the restricted model is no mean over rows."""
         return ShortWalks.of(self) if isinstance(self.restricted, HybridModel) else None
+
+    @cached_property
+    def solution(self) -> Solution | None:
+        """A way to exact values that needs no sampling, where the model's structure offers one."""
+        return solution_of(self)
 
     @cached_property
     def own(self) -> np.ndarray | None:

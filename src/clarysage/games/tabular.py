@@ -29,6 +29,7 @@ class TabularGame:
     rows_per_payoff: int = 1
     rows_spent: int = 0
     short: None = None
+    solution: None = None
     own: None = None
 
     def __post_init__(self) -> None:

@@ -350,3 +350,110 @@ def by_tables(
             for t in range(1, steps - 1):
                 for k in range(len(base)):
                     margins[i, t, k] += margins[i, t - 1, k]
+
+
+@compiled
+def sets_of_leaves(starts, features, firsts, ids):
+    """Numbers of the sets of players that the entries of leaves' tables are about, player i being bit i."""
+    for leaf in range(len(firsts)):
+        count = starts[leaf + 1] - starts[leaf]
+        for entry in range(1 << count):
+            number = 0
+            for k in range(count):
+                if (entry >> k) & 1:
+                    number |= 1 << features[starts[leaf] + k]
+            ids[firsts[leaf] + entry] = number
+
+
+@compiled
+def leaf_terms(x, left, right, roots, output, values, place, starts, depth, firsts, tables, ids, terms):
+    """Terms (n, M, K), by whose sums over sets A within S mean margins are f_S: entry e of a leaf adds to term ids[e].
+
+    Of a leaf with features P, [x meets s] T[P - s] for all s within P is turned into differences over sets.
+    """
+    one = np.uint64(1)
+    size, width = depth + 2, values.shape[1]
+    node_of, failed_of = np.empty(size, np.int64), np.empty(size, np.int64)
+    shares = np.empty(1 << min(depth, 30))
+    for i in range(x.shape[0]):
+        for tree in range(len(roots)):
+            out = output[tree]
+            node_of[0], failed_of[0], top = roots[tree], 0, 1
+            while top > 0:
+                top -= 1
+                node, failed = node_of[top], failed_of[top]
+                while node >= 0:
+                    goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
+                    node_of[top] = right[node] if goes_left else left[node]
+                    failed_of[top] = failed | (1 << place[node])
+                    top += 1
+                    node = left[node] if goes_left else right[node]
+                leaf = ~node
+                first = firsts[leaf]
+                if tables[first + failed] == 0.0:
+                    continue
+                count = starts[leaf + 1] - starts[leaf]
+                entries = 1 << count
+                for s in range(entries):
+                    shares[s] = 0.0 if s & failed else tables[first + entries - 1 - s]
+                for k in range(count):
+                    bit = 1 << k
+                    for s in range(entries):
+                        if s & bit:
+                            shares[s] -= shares[s - bit]
+                for s in range(entries):
+                    for v in range(width):
+                        terms[i, ids[first + s], out + v] += shares[s] * values[leaf, v]
+
+
+@compiled
+def lattice(x, b, player, left, right, roots, output, values, base, depth, margins):
+    """Margins (2^p, K, m) of one example x (words,) with every background row, for every coalition by number.
+
+    A leaf that is reached when the players of one set are known and those of another are not has a value for all
+    coalitions between; sums over subsets at the end give it to them.
+    """
+    one = np.uint64(1)
+    size = depth + 2
+    node_of, in_of, out_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    margins[:] = 0.0
+    for k in range(len(base)):
+        margins[0, k, :] = base[k]
+    for tree in range(len(roots)):
+        for row in range(b.shape[0]):
+            node_of[0], in_of[0], out_of[0], top = roots[tree], 0, 0, 1
+            while top > 0:
+                top -= 1
+                node, known, unknown = node_of[top], in_of[top], out_of[top]
+                while node >= 0:
+                    where = np.uint64(node & 63)
+                    by_x, by_b = (x[node >> 6] >> where) & one, (b[row, node >> 6] >> where) & one
+                    if by_x != by_b:
+                        bit = 1 << player[node]
+                        if unknown & bit:
+                            by_x = by_b
+                        elif not known & bit:
+                            node_of[top] = left[node] if by_b else right[node]
+                            in_of[top], out_of[top] = known, unknown | bit
+                            top += 1
+                            known |= bit
+                    node = left[node] if by_x else right[node]
+                for v in range(values.shape[1]):
+                    part, value = unknown, values[~node, v]
+                    while True:
+                        sign, rest = value, part
+                        while rest:
+                            rest &= rest - 1
+                            sign = -sign
+                        margins[known | part, output[tree] + v, row] += sign
+                        if part == 0:
+                            break
+                        part = (part - 1) & unknown
+    coalitions, bit = margins.shape[0], 1
+    while bit < coalitions:
+        for s in range(coalitions):
+            if s & bit:
+                for k in range(len(base)):
+                    for row in range(margins.shape[2]):
+                        margins[s, k, row] += margins[s - bit, k, row]
+        bit <<= 1

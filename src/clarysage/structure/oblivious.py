@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.structure.decisions import MISSING, Decisions
 from clarysage.structure.form import Crowd
 from clarysage.structure.links import Link, means, outputs_of
-from clarysage.structure.trees import EXAMPLES_AT_ONCE, thresholds_of
+from clarysage.structure.trees import EXAMPLES_AT_ONCE, Tree, Trees, planted, thresholds_of
 
 ROWS_AT_ONCE = 512  # of the background
 DEEPEST, LARGEST = 8, 2**24  # trees, and numbers in all tables, for which means over background rows are tabulated
@@ -78,6 +78,38 @@ class ObliviousTrees:
 
     def owned(self, owner: np.ndarray) -> ObliviousTrees:
         return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))
+
+    def general(self) -> Trees:
+        """The same as trees with decisions of their own at every node."""
+        return planted(
+            [self._general(place) for place in range(len(self.first) - 1)], self.base, self.columns,
+            is_single=self.decisions.is_single,
+        )  # fmt: skip
+
+    def _general(self, place: int) -> Tree:
+        levels, known = slice(self.first[place], self.first[place + 1]), self.decisions
+        depth = int(self.first[place + 1] - self.first[place])
+        number = np.arange(2 ** (depth + 1) - 1)
+        level = np.log2(number + 1).astype(np.int64)
+        inner = number < 2**depth - 1
+        at = np.where(inner, level, 0)  # the nodes of a level all decide alike
+        column, threshold, missing_left = (
+            np.append(part[levels], part.dtype.type(0))[at]
+            for part in (known.column, known.threshold, known.missing_left)
+        )
+        values = np.zeros((len(number), len(self.base)))
+        turns = number[~inner] - (2**depth - 1)  # of a leaf, the first turn in the highest bit
+        leaf = sum((((turns >> depth - 1 - up) & 1) << up for up in range(depth)), np.zeros_like(turns))
+        values[~inner] = self.values[:, self.leaves[place] + leaf].T
+        sets = {
+            int(node): known.sets[known.first[j] : known.first[j] + known.count[j]]
+            for node in number[inner]
+            if known.count[j := self.first[place] + level[node]] >= 0
+        }
+        children = np.where(inner, 2 * number + 1, -1)
+        return Tree(
+            children, children + 1, column, threshold, values, missing_left, categories=sets, in_left=False
+        )  # fmt: skip
 
     def seen(self, z: np.ndarray) -> np.ndarray:
         """Numbers of leaves, (n, trees)."""

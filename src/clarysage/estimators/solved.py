@@ -1,0 +1,107 @@
+"""Exact values of a game that has a solution, and walks to see how far they would be others with other data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate
+from clarysage.estimators.draws import by_quarters, scale
+from clarysage.estimators.paired_walks import PairedWalks, Walked
+from clarysage.estimators.pairs import rows_of_pair
+from clarysage.inference.reach import Reach
+from clarysage.protocols import Game, Solution
+
+FEWEST_PAIRS = 1024
+PAIRS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Sums of values (L, p) over consecutive examples, their parts (n, L, p), bounded payoffs, and walks."""
+
+    values: np.ndarray
+    parts: np.ndarray
+    clipped: int
+    walked: Walked | None
+
+
+@dataclass(frozen=True)
+class SolvedGame:
+    """The exact values that a game offers by itself, example by example.
+
+    They have no error as to this data and this background. What they would be with others is seen from the values of
+    single examples, and, for the background, from passes of paired walks beside them.
+    """
+
+    walks: PairedWalks = field(default_factory=PairedWalks)
+    name: str = "exact"
+
+    def check(self, game: Game) -> None:
+        if game.solution is None:
+            raise InputError("method", got="a game without a solution of its own", wanted="another", hint='"exact"')
+
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> SolvedGame:
+        if self.walks.plan is not None or not self._walks(game):
+            return self
+        return replace(self, walks=self.walks.prepared(game, rows, rng))
+
+    def chunk(self, game: Game) -> int:
+        return min(_solution(game).at_once, max(1, PAIRS_AT_ONCE // _passes(game)))
+
+    def pause(self, game: Game, made: int) -> int:
+        return by_quarters(self.chunk(game), made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        if not self._walks(game):
+            return 0
+        if self.walks.plan is None:
+            return _passes(game) * draws * rows_of_pair(game)
+        return self.walks.rows(game, _passes(game) * draws, _passes(game) * first)
+
+    def limit(self, game: Game) -> int | None:
+        return int((game.weights > 0).sum())
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Answers:
+        found = _solution(game).solve(np.flatnonzero(game.weights > 0)[first : first + draws])
+        passes = _passes(game)
+        walked = self.walks.draw(game, passes * first, passes * draws, rng) if self._walks(game) else None
+        return Answers(found.values, found.parts, found.clipped, walked)
+
+    def merge(self, one: Answers, other: Answers) -> Answers:
+        walked, parts = None, np.concatenate([one.parts, other.parts])
+        if one.walked is not None and other.walked is not None:
+            walked = self.walks.merge(one.walked, other.walked)
+        return Answers(one.values + other.values, parts, one.clipped + other.clipped, walked)
+
+    def read(self, game: Game, state: Answers) -> Estimate:
+        values, walked = state.values, state.walked
+        rows = 0 if walked is None else self.walks.known().rows + walked.rows
+        return Estimate(
+            values=values, covariance=np.zeros((*values.shape, values.shape[1])), dof=np.ones(values.shape), draws=0,
+            model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
+            scale=scale(game),
+        )  # fmt: skip
+
+    def reach(self, game: Game, state: Answers) -> Reach:
+        """What the values rest on."""
+        none = np.zeros_like(state.values)
+        leaning = None if state.walked is None else self.walks.reach(game, state.walked).leaning
+        return Reach(state.parts, none, none, len(state.parts) - 1.0, leaning)
+
+    def _walks(self, game: Game) -> bool:
+        """Whether there is a background to tell of."""
+        return game.short is not None and game.short.is_sampled
+
+
+def _passes(game: Game) -> int:
+    """Passes of walks over the examples: two, or more where there are few."""
+    return 2 * max(1, -(-FEWEST_PAIRS // (2 * int((game.weights > 0).sum()))))
+
+
+def _solution(game: Game) -> Solution:
+    assert game.solution is not None, "the game was checked"
+    return game.solution

@@ -1,0 +1,223 @@
+"""Exact values of games whose model's structure is known, without sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from clarysage.coalitions import shapley_values
+from clarysage.losses.regression import SquaredError
+from clarysage.protocols import Loss, Solved
+from clarysage.removal.hybrid import HybridModel
+from clarysage.removal.native import Native
+from clarysage.structure.linear import Linear
+from clarysage.structure.links import means
+from clarysage.structure.terms import Expansion, Terms
+
+SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
+MOST_PLAYERS = 14  # of which all coalitions are looked at
+NUMBERS_AT_ONCE = 2**22
+
+# seconds, as measured on one core of some years ago
+OF_PRODUCT, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 2e-10, 1e-8, 1.5e-9, 2e-8, 1e-8, 1e-6
+OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Exact values of a game, from examples to sums of their values.
+
+    Attributes
+    ----------
+    how : in words
+    solve : values of examples (n,), summed by weight
+    at_once : examples whose numbers are held together
+    seconds : that it takes, about
+    seconds_of_pair : that a pair of walks would take, about
+    """
+
+    how: str
+    solve: Callable[[np.ndarray], Solved]
+    at_once: int
+    seconds: float
+    seconds_of_pair: float
+
+
+def solution_of(game: Any) -> Solution | None:
+    """The quickest way to exact values, None where the model's structure offers none."""
+    f_S = game.restricted
+    if not isinstance(f_S, HybridModel) or f_S.native is None:
+        return None
+    native, owner = f_S.native, game.players.owner
+    player = owner if native.structure.owner is None else owner[native.structure.owner]
+    parts = Expansion(native.structure.form, native.inner, native.mass, player, game.n_players)
+    if native.structure.link == "identity":
+        if all(isinstance(loss, SquaredError) for loss in game.losses):
+            found = _by_products(game, native, parts)
+            if found is not None:
+                return found
+        return _by_terms(game, native, parts) if game.n_players <= MOST_PLAYERS else None
+    return _by_pairs(game, native, parts) if game.n_players <= MOST_PLAYERS else None
+
+
+@dataclass(frozen=True)
+class Products:
+    r"""Squared error of f_S = sum_{A within S} a_A, of which, for each example and output,
+
+    .. math:: \phi_i = 2 y \sum_{A \ni i} \frac{a_A}{|A|} - \sum_{A, B: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
+
+    since a product of terms is paid to the players of both, in equal shares. The pairs with i in either are twice those
+    with i in the first, less those with i in both. Where no two players share a term this is
+    a_i (2 y - a_\emptyset - f).
+    """
+
+    terms: Terms
+    native: Native
+    X: np.ndarray
+    targets: tuple[np.ndarray, ...]
+    weights: np.ndarray
+
+    def __call__(self, examples: np.ndarray) -> Solved:
+        a = self.terms(self.native.looked_at(self.X[examples])[0])  # (n, M, K)
+        products = np.sum([self._products(a[:, :, k]) for k in range(a.shape[2])], axis=0)
+        parts = np.stack([self._alone(a, target[examples]) - products for target in self.targets], axis=1)
+        parts *= self.weights[examples][:, None, None]
+        return Solved(parts.sum(axis=0), parts)
+
+    def _alone(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """What terms bring by themselves, (n, p)."""
+        sets = self.terms.sets.astype(np.float64)
+        return np.asarray(2 * np.einsum("nmk,nk->nm", a, y) @ (sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)))
+
+    def _products(self, a: np.ndarray) -> np.ndarray:
+        """What products of terms of one output (n, M) take, (n, p)."""
+        sets, shares = self.terms.sets, self._shares
+        found = 2 * (a * (a @ shares)) @ sets.astype(np.float64)
+        for player, its in enumerate(sets.T):
+            own = a[:, its]
+            found[:, player] -= ((own @ shares[np.ix_(its, its)]) * own).sum(axis=1)
+        return np.asarray(found)
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """1 / |A u B| for all pairs of terms, nothing for the empty one with itself."""
+        sets = self.terms.sets.astype(np.float64)
+        size = sets.sum(axis=1)
+        joint = size[:, None] + size - sets @ sets.T
+        return np.asarray(np.divide(1.0, joint, out=np.zeros_like(joint), where=joint > 0))
+
+
+@dataclass(frozen=True)
+class Coalitions:
+    """Any loss, from predictions of all coalitions by number, (n, 2^p, k)."""
+
+    predict: Callable[[np.ndarray], np.ndarray]
+    X: np.ndarray
+    losses: tuple[Loss, ...]
+    targets: tuple[np.ndarray, ...]
+    weights: np.ndarray
+    floor: np.ndarray
+
+    def __call__(self, examples: np.ndarray) -> Solved:
+        predictions = self.predict(self.X[examples])
+        n, count, k = predictions.shape
+        payoffs = np.empty((count, n, len(self.losses)))
+        for place, (loss, target) in enumerate(zip(self.losses, self.targets, strict=True)):
+            found = loss(predictions.reshape(n * count, k), np.repeat(target[examples], count, axis=0))
+            payoffs[:, :, place] = -found.reshape(n, count).T
+        parts = shapley_values(payoffs).transpose(1, 2, 0) * self.weights[examples][:, None, None]
+        return Solved(parts.sum(axis=0), parts, int((payoffs <= self.floor).sum()))
+
+
+@dataclass(frozen=True)
+class FromTerms:
+    """Mean predictions of all coalitions, by sums of terms over subsets."""
+
+    terms: Terms
+    native: Native
+    players: int
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        terms = self.terms(self.native.looked_at(x)[0])
+        n, count, k = terms.shape
+        if count < 2**self.players:  # terms of single players
+            places = np.concatenate([[0], 1 << np.arange(self.players)])
+            terms, alone = np.zeros((n, 2**self.players, k)), terms
+            terms[:, places] = alone
+        for player in range(self.players):
+            by_player = terms.reshape(n, -1, 2, 2**player, k)
+            by_player[:, :, 1] += by_player[:, :, 0]
+        return terms
+
+
+@dataclass(frozen=True)
+class FromPairs:
+    """The same for any link, example by example and background row by background row."""
+
+    parts: Expansion
+    native: Native
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        from clarysage.structure.kernels import lattice
+
+        trees, link = self.parts.trees, self.native.structure.link
+        assert trees is not None
+        rows, b = trees.seen(self.native.looked_at(x)[0]), trees.seen(self.parts.inner)
+        margins = np.empty((2**self.parts.players, trees.margins, len(b)))
+        found = []
+        for row in rows:
+            lattice(
+                row, b, trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values, trees.base,
+                trees.depth, margins,
+            )  # fmt: skip
+            found.append(means(margins, self.parts.mass, link))
+        return np.stack(found)
+
+
+def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
+    is_linear = isinstance(parts.form, Linear)
+    if not is_linear and (parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > 2**20):
+        return None
+    terms = parts.terms(by_number=False)
+    if terms is None or len(terms.sets) > MOST_TERMS:
+        return None
+    is_additive = bool((terms.sets.sum(axis=1) <= 1).all())
+    how = "an additive model has a closed form" if is_additive else f"its {len(terms.sets):,} terms are multiplied out"
+    count = len(game.X) * native.structure.form.margins
+    seconds = count * (len(terms.sets) ** 2 * OF_PRODUCT + parts.entries * OF_ENTRY)
+    solve = Products(terms, native, game.X, game.targets, game.weights)
+    at_once = NUMBERS_AT_ONCE // (len(terms.sets) * native.structure.form.margins)
+    return Solution(how, solve, max(1, at_once), seconds, _pair(game, parts))
+
+
+def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:
+    terms = parts.terms(by_number=True)
+    if terms is None:
+        return None
+    p, k = game.n_players, native.structure.form.margins
+    one = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
+    solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
+    how = "predictions for all coalitions follow from the leaves of its trees"
+    at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
+    return Solution(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+
+
+def _by_pairs(game: Any, native: Native, parts: Expansion) -> Solution | None:
+    if parts.trees is None:
+        return None
+    p, k, m = game.n_players, native.structure.form.margins, len(native.mass)
+    one = m * (len(parts.trees.roots) * OF_VISIT + 2**p * k * (p * OF_SUM + OF_LINK))
+    solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
+    how = "its trees are gone through once for all coalitions"
+    at_once = max(1, NUMBERS_AT_ONCE // (2**p * k * 8))
+    return Solution(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+
+
+def _pair(game: Any, parts: Expansion) -> float:
+    """Seconds that a pair of walks takes, about."""
+    trees = 1 if parts.trees is None else len(parts.trees.roots)
+    return float(OF_PAIR + 2 * game.short.rows * trees * OF_TREE_WALK)

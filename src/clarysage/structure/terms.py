@@ -1,0 +1,134 @@
+"""Mean margins as sums over sets of players: f_S is the sum of terms a_A over all A within S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from clarysage.structure.form import Form
+from clarysage.structure.linear import Linear
+from clarysage.structure.trees import LeafTables, Trees
+
+MOST_ENTRIES = 2**24  # of leaves' tables
+
+
+@dataclass(frozen=True)
+class LinearTerms:
+    """A constant, and one term a player: what its columns bring beyond the mean of the background."""
+
+    form: Linear
+    player: np.ndarray  # of each inner column
+    players: int
+    mean: np.ndarray
+
+    @property
+    def sets(self) -> np.ndarray:
+        """The players of each term, (M, p)."""
+        return np.vstack([np.zeros((1, self.players), dtype=bool), np.eye(self.players, dtype=bool)])
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        """Terms (n, M, K) of inner rows."""
+        moves = (z - self.mean)[:, :, None] * self.form.weights  # (n, D, K)
+        terms = np.zeros((len(z), self.players + 1, self.form.margins))
+        terms[:, 0] = self.form.alone(self.mean[None])
+        for player in range(self.players):
+            terms[:, player + 1] = moves[:, self.player == player].sum(axis=1)
+        return terms
+
+
+@dataclass(frozen=True)
+class LeafTerms:
+    """Terms of trees, by tables of their leaves, which are about players; ``ids`` are the terms of their entries."""
+
+    leaves: LeafTables
+    ids: np.ndarray
+    sets: np.ndarray
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        from clarysage.structure.kernels import leaf_terms
+
+        trees, (starts, _, place) = self.leaves.trees, self.leaves.trees.paths
+        terms = np.zeros((len(z), len(self.sets), trees.margins))
+        terms[:, 0] = trees.base
+        leaf_terms(
+            trees.seen(z), trees.left, trees.right, trees.roots, trees.output, trees.values, place, starts, trees.depth,
+            self.leaves.firsts, self.leaves.tables, self.ids, terms,
+        )  # fmt: skip
+        return terms
+
+
+Terms = LinearTerms | LeafTerms
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """How a form beside background rows is taken apart into terms over players.
+
+    Attributes
+    ----------
+    player : (D,) of each inner column
+    players : p
+    """
+
+    form: Form
+    inner: np.ndarray
+    mass: np.ndarray
+    player: np.ndarray
+    players: int
+
+    @cached_property
+    def trees(self) -> Trees | None:
+        """The form as trees whose nodes are about players."""
+        form = self.form.general() if hasattr(self.form, "general") else self.form
+        return form.owned(self.player) if isinstance(form, Trees) else None
+
+    @cached_property
+    def entries(self) -> float:
+        """Entries of the tables of leaves."""
+        return 0.0 if self.trees is None else float((2.0 ** np.diff(self.trees.paths[0])).sum())
+
+    @cached_property
+    def most_entries(self) -> float:
+        """The same at most, without a look at the paths."""
+        return 0.0 if self.trees is None else len(self.trees.values) * 2.0 ** min(self.trees.depth, self.players)
+
+    def terms(self, *, by_number: bool) -> Terms | None:
+        """Terms for those sets that have some, or by the number of the set; None where the form has no such."""
+        if isinstance(self.form, Linear):
+            return LinearTerms(self.form, self.player, self.players, self.mass @ self.inner)
+        if self.trees is None or self.entries > MOST_ENTRIES:
+            return None
+        leaves = LeafTables.of(self.trees, self.trees.seen(self.inner), self.mass)
+        if by_number:
+            return LeafTerms(leaves, self._numbers(leaves), _all_sets(self.players))
+        ids, sets = self._distinct(leaves)
+        return LeafTerms(leaves, ids, sets)
+
+    def _numbers(self, leaves: LeafTables) -> np.ndarray:
+        from clarysage.structure.kernels import sets_of_leaves
+
+        starts, features, _ = leaves.trees.paths
+        ids = np.empty(len(leaves.tables), dtype=np.int64)
+        sets_of_leaves(starts, features, leaves.firsts, ids)
+        return ids
+
+    def _distinct(self, leaves: LeafTables) -> tuple[np.ndarray, np.ndarray]:
+        """The term of each entry, and the sets of players of terms, the empty one first."""
+        starts, features, _ = leaves.trees.paths
+        known: dict[tuple[int, ...], int] = {(): 0}
+        ids = np.empty(len(leaves.tables), dtype=np.int64)
+        for leaf, first in enumerate(leaves.firsts):
+            here = features[starts[leaf] : starts[leaf + 1]].tolist()
+            for entry in range(1 << len(here)):
+                players = tuple(sorted(player for k, player in enumerate(here) if entry >> k & 1))
+                ids[first + entry] = known.setdefault(players, len(known))
+        sets = np.zeros((len(known), self.players), dtype=bool)
+        for players, place in known.items():
+            sets[place, list(players)] = True
+        return ids, sets
+
+
+def _all_sets(players: int) -> np.ndarray:
+    return (np.arange(2**players)[:, None] >> np.arange(players)) & 1 > 0
