@@ -22,6 +22,7 @@ ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
 ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together
 CELLS_COMPARED = 4_000_000  # of hybrid rows, at once
 ROWS_SEEN = 8  # of a background of which the mean row was walked with, to see their part in it
+ROWS_OF_NATIVE = 8  # at least, of a model whose structure is known: rows then cost less than what goes on around them
 SPARING = 2  # few rows are drawn of a background more than this many times as large
 
 
@@ -63,7 +64,7 @@ class ShortWalks:
             own = like.own if like.whole is like.restricted else None  # of rows that the mean row stands for
             return replace(like, restricted=f_S, whole=f_S, outputs=game.outputs, ends=game.ends, own=own)
         forms, m = [few_form(loss) for loss in game.losses], len(f_S.mass)
-        rows = max(form.rows for form in forms)
+        rows = max(ROWS_OF_NATIVE if f_S.native is not None else 1, *(form.rows for form in forms))
         found = [form.strata(loss, f_S.alone, target)
                  for form, loss, target in zip(forms, game.losses, game.targets, strict=True)]  # fmt: skip
         strata = found[0] if all(one is not None for one in found) else None

@@ -41,19 +41,17 @@ class Decisions:
         from clarysage.structure.kernels import decide
 
         bits = np.zeros((len(z), max(1, -(-len(self.column) // 64))), dtype=np.uint64)
-        decide(self.cells(z), *self.arrays, bits)
+        is_plain = bool((self.rule == MISSING).all() and (self.count < 0).all())
+        decide(
+            self.cells(z), self.column, self.threshold, self.missing_left, self.rule, self.first, self.count,
+            self.in_left, self.sets, is_plain, bits,
+        )  # fmt: skip
         return bits
 
     def cells(self, z: np.ndarray) -> np.ndarray:
         """Rows z (n, D) as they are compared with thresholds."""
         rounded = z.astype(np.float32) if self.is_single else z
         return np.ascontiguousarray(rounded, dtype=np.float64)
-
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """What kernels go by."""
-        return (self.column, self.threshold, self.missing_left, self.rule, self.first, self.count, self.in_left,
-                self.sets)  # fmt: skip
 
     def table(self, z: np.ndarray) -> np.ndarray:
         """The same, whether rows go left, (n, nodes), column by column without a kernel: the slow twin."""

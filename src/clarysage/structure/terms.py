@@ -40,16 +40,29 @@ class LinearTerms:
 
 @dataclass(frozen=True)
 class LeafTerms:
-    """Terms of trees, by tables of their leaves, which are about players; ``ids`` are the terms of their entries."""
+    """Terms of trees, by tables of their leaves, which are about players.
 
-    leaves: LeafTables
+    Attributes
+    ----------
+    ids : the term that each entry of the tables adds to
+    sets : the players of each term, (M, p)
+    """
+
+    trees: Trees
+    inner: np.ndarray
+    mass: np.ndarray
     ids: np.ndarray
     sets: np.ndarray
+
+    @cached_property
+    def leaves(self) -> LeafTables:
+        """The tables, which are made when they are first needed."""
+        return LeafTables.of(self.trees, self.trees.seen(self.inner), self.mass)
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         from clarysage.structure.kernels import leaf_terms
 
-        trees, (starts, _, place) = self.leaves.trees, self.leaves.trees.paths
+        trees, (starts, _, place) = self.trees, self.trees.paths
         terms = np.zeros((len(z), len(self.sets), trees.margins))
         terms[:, 0] = trees.base
         leaf_terms(
@@ -100,26 +113,25 @@ class Expansion:
             return LinearTerms(self.form, self.player, self.players, self.mass @ self.inner)
         if self.trees is None or self.entries > MOST_ENTRIES:
             return None
-        leaves = LeafTables.of(self.trees, self.trees.seen(self.inner), self.mass)
-        if by_number:
-            return LeafTerms(leaves, self._numbers(leaves), _all_sets(self.players))
-        ids, sets = self._distinct(leaves)
-        return LeafTerms(leaves, ids, sets)
+        ids, sets = self._numbered(self.trees) if by_number else self._distinct(self.trees)
+        return LeafTerms(self.trees, self.inner, self.mass, ids, sets)
 
-    def _numbers(self, leaves: LeafTables) -> np.ndarray:
+    def _numbered(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
         from clarysage.structure.kernels import sets_of_leaves
 
-        starts, features, _ = leaves.trees.paths
-        ids = np.empty(len(leaves.tables), dtype=np.int64)
-        sets_of_leaves(starts, features, leaves.firsts, ids)
-        return ids
+        starts, features, _ = trees.paths
+        firsts, entries = trees.tables
+        ids = np.empty(entries, dtype=np.int64)
+        sets_of_leaves(starts, features, firsts, ids)
+        return ids, _all_sets(self.players)
 
-    def _distinct(self, leaves: LeafTables) -> tuple[np.ndarray, np.ndarray]:
+    def _distinct(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
         """The term of each entry, and the sets of players of terms, the empty one first."""
-        starts, features, _ = leaves.trees.paths
+        starts, features, _ = trees.paths
+        firsts, entries = trees.tables
         known: dict[tuple[int, ...], int] = {(): 0}
-        ids = np.empty(len(leaves.tables), dtype=np.int64)
-        for leaf, first in enumerate(leaves.firsts):
+        ids = np.empty(entries, dtype=np.int64)
+        for leaf, first in enumerate(firsts):
             here = features[starts[leaf] : starts[leaf + 1]].tolist()
             for entry in range(1 << len(here)):
                 players = tuple(sorted(player for k, player in enumerate(here) if entry >> k & 1))

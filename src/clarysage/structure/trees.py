@@ -112,6 +112,12 @@ class Trees:
         )  # fmt: skip
         return starts, features, place
 
+    @property
+    def tables(self) -> tuple[np.ndarray, int]:
+        """Where the tables of leaves begin, of 2^k entries for k features, and how many entries there are."""
+        sizes = 2 ** np.diff(self.paths[0])
+        return np.cumsum(sizes) - sizes, int(sizes.sum())
+
     def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
         """By tables of leaves where means of margins are wanted and these are not too large, else by sets of rows."""
         if link == "identity" and (2.0 ** np.diff(self.paths[0])).sum() <= ENTRIES:
@@ -172,8 +178,8 @@ class LeafTables:
         from clarysage.structure.kernels import leaf_tables
 
         starts, _, place = trees.paths
-        sizes = 2 ** np.diff(starts)
-        firsts, tables = np.cumsum(sizes) - sizes, np.zeros(int(sizes.sum()))
+        firsts, entries = trees.tables
+        tables = np.zeros(entries)
         leaf_tables(b, mass, trees.left, trees.right, trees.roots, place, starts, trees.depth, firsts, tables)
         return cls(trees, firsts, tables)
 
