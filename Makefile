@@ -24,6 +24,7 @@ lint: $(VENV)/.installed-lint
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/equal_error.py
+	$(BIN)/python benchmarks/walks.py
 
 bench-walks: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/walks.py
