@@ -1674,3 +1674,49 @@ def test_an_output_that_a_library_does_not_have_is_an_error(library):
 def test_a_table_with_other_columns_than_the_model_was_fitted_on_is_an_error(library):
     with pytest.raises(cs.ModelError, match=re.compile("got")):
         cs.sage(_any_model(library), X[:, :2], binary(X))
+
+
+# --------------------------------------------------------------------------------------------------- statsmodels
+
+
+STATSMODELS = {
+    "OLS": lambda sm, X: sm.OLS(noisy(X), sm.add_constant(X)).fit(),
+    "RLM": lambda sm, X: sm.RLM(noisy(X), sm.add_constant(X)).fit(),
+    "Logit": lambda sm, X: sm.Logit(binary(X), sm.add_constant(X)).fit(disp=0),
+    "Probit": lambda sm, X: sm.Probit(binary(X), sm.add_constant(X)).fit(disp=0),
+    "Poisson": lambda sm, X: sm.Poisson(np.round(np.exp(score(X) / 4)), sm.add_constant(X)).fit(disp=0),
+    "MNLogit": lambda sm, X: sm.MNLogit(three(X), sm.add_constant(X)).fit(disp=0, maxiter=3),
+    "binomial": lambda sm, X: sm.GLM(binary(X), sm.add_constant(X), family=sm.families.Binomial()).fit(),
+    "log": lambda sm, X: sm.GLM(
+        np.exp(score(X) / 4), sm.add_constant(X), family=sm.families.Gaussian(sm.families.links.Log())
+    ).fit(),
+}
+
+
+@pytest.mark.needs("statsmodels")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", STATSMODELS)
+def test_results_of_statsmodels_are_walked_by_their_coefficients(name):
+    import statsmodels.api as sm
+
+    model, x = STATSMODELS[name](sm, X_TRAIN), sm.add_constant(X)
+    y = {"MNLogit": three(X), "Poisson": np.exp(score(X) / 4), "log": np.exp(score(X) / 4)}.get(name, noisy(X))
+    y = binary(X) if name in ("Logit", "Probit", "binomial") else y
+    f = cs.as_predictor(model)
+    assert (f.structure is None) == (name == "Probit")
+    options = {"background": sm.add_constant(BACKGROUND), "method": "permutation", "stop": enough, "rng": 0,
+               "tolerance": None}  # fmt: skip
+    native = cs.sage(model, x, y, **options)
+    black = cs.sage(lambda rows: model.predict(rows), x, y, loss=native.loss, **options)
+    assert not [note for note in native.notes if "row by row" in note]
+    np.testing.assert_allclose(native.values, black.values, rtol=0, atol=1e-9)
+    assert native.values[0] == 0.0  # the constant
+
+
+@pytest.mark.needs("statsmodels")
+def test_results_of_a_formula_take_the_frame_that_it_speaks_of():
+    import statsmodels.formula.api as smf
+
+    train, test = (pd.DataFrame(x, columns=list("abc")) for x in (X_TRAIN, X))
+    model = smf.ols("y ~ a * b + c", train.assign(y=noisy(X_TRAIN))).fit()
+    assert_agreement(model, lambda rows: model.predict(rows), test, noisy(X), background=test[:M])

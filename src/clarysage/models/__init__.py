@@ -29,6 +29,7 @@ ADAPTERS: dict[tuple[str, str], tuple[str, str]] = {
     ("catboost", "CatBoost"): ("catboost", "from_catboost"),
     ("torch", "Module"): ("torch", "from_module"),
     ("onnxruntime", "InferenceSession"): ("onnx", "from_session"),
+    ("statsmodels", "ResultsWrapper"): ("statsmodels", "from_results"),
     ("sklearn", "BaseEstimator"): ("scikit_learn", "from_estimator"),
 }
 

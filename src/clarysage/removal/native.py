@@ -21,12 +21,19 @@ TIES = 0.25  # share of the cells of these rows that are put on a threshold, or 
 
 @dataclass(frozen=True)
 class Native:
-    """f(x_S, b_k) by the model's insides; ``inner`` (m, D) are the background rows as these have them."""
+    """f(x_S, b_k) by the model's insides.
+
+    Attributes
+    ----------
+    inner : (m, D) the background rows as the insides have them
+    varies : (d,) columns that are not the same in all examples and background rows
+    """
 
     structure: Structure
     schema: Schema
     inner: np.ndarray
     mass: np.ndarray
+    varies: np.ndarray
     examples: Memory | None = None
 
     @property
@@ -70,7 +77,8 @@ class Native:
     def is_used(self) -> np.ndarray:
         """Which of the model's columns have any effect, (d,)."""
         s = self.structure
-        return s.form.is_used if s.owner is None else np.isin(np.arange(self.schema.width), s.owner[s.form.is_used])
+        is_used = s.form.is_used if s.owner is None else np.isin(np.arange(len(self.varies)), s.owner[s.form.is_used])
+        return np.asarray(is_used & self.varies)
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, m, k)."""
@@ -147,7 +155,8 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
     allowed = structure.rounding * max(np.abs(said).max(), 1e-300)
     if said.shape == known.shape and np.allclose(said, known, rtol=structure.rounding, atol=allowed):
         memory = Memory.of(structure, predictor.schema, X)
-        return Found(Native(structure, predictor.schema, inner, mass, memory), rows=len(rows))
+        varies = np.any([(bits(part) != bits(background[:1])).any(axis=0) for part in (X, background)], axis=0)
+        return Found(Native(structure, predictor.schema, inner, mass, varies, memory), rows=len(rows))
     remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
     return Found(remarks=(remark,), rows=len(rows))
 

@@ -68,9 +68,7 @@ class Linear:
             b, mass = mass[None] @ b, np.ones(1)
         brought, start = (b[:, :, None] * self.weights).transpose(1, 2, 0).copy(), self.alone(b).T
         if link in ("logistic", "positive") and self.margins == 1:
-            with np.errstate(over="ignore"):  # such odds are not used
-                factors, odds = np.exp(brought[:, 0]), np.exp(-start[0])
-            return OddsCrowd(self, factors, odds, LinearCrowd(self, brought, start, mass, link))
+            return OddsCrowd(b[0], brought[:, 0] - brought[:, 0, :1], LinearCrowd(self, brought, start, mass, link))
         return LinearCrowd(self, brought, start, mass, link)
 
     def _when(self, arrivals: np.ndarray) -> np.ndarray:
@@ -106,19 +104,19 @@ class LinearCrowd:
 class OddsCrowd:
     """The same for probabilities, by odds against: these are products, so that a step multiplies and no step takes exp.
 
-    ``brought`` (D, m) are the factors of background rows, ``start`` (m,) their odds; ``sums`` does the same by margins,
-    for rows whose odds are too large or too small to be numbers.
+    Columns count from those of one background row, ``origin`` (D,), beyond which background rows bring ``brought``
+    (D, m): a column that is always the same brings nothing. ``sums`` does the same by margins, for rows whose odds are
+    too large or too small to be numbers.
     """
 
-    form: Linear
+    origin: np.ndarray
     brought: np.ndarray
-    start: np.ndarray
     sums: LinearCrowd
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        when = self.form._when(arrivals)
+        when, weights = self.sums.form._when(arrivals), self.sums.form.weights[:, 0]
         order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
-        moves = x * self.form.weights[:, 0]
+        moves = (x - self.origin) * weights
         reach = np.abs(moves).sum(axis=1) + self._reach
         positive = np.empty((len(x), steps - 1))
         far = ~(reach < FARTHEST)
@@ -138,11 +136,12 @@ class OddsCrowd:
         """
         n, columns = order.shape
         means = np.empty((n, columns + 1))
-        odds, room = np.tile(self.start, (n, 1)), np.empty((n, len(self.start)))
+        start, factors = self._odds
+        odds, room = np.tile(start, (n, 1)), np.empty((n, len(start)))
         known = np.exp(np.cumsum(np.take_along_axis(moves, order, axis=1), axis=1))
-        means[:, 0] = (1 / (1 + self.start)) @ self.sums.mass
+        means[:, 0] = (1 / (1 + start)) @ self.sums.mass
         for place in range(columns):
-            odds *= np.take(self.brought, order[:, place], axis=0, out=room, mode="clip")
+            odds *= np.take(factors, order[:, place], axis=0, out=room, mode="clip")
             np.add(odds, known[:, place, None], out=room)
             means[:, place + 1] = np.reciprocal(room, out=room) @ self.sums.mass
         means[:, 1:] *= known
@@ -151,7 +150,12 @@ class OddsCrowd:
     @cached_property
     def _reach(self) -> float:
         """How far margins of background rows can be from zero along a walk."""
-        return float(np.abs(self.sums.start).max() + np.abs(self.sums.brought).max(axis=(1, 2)).sum())
+        return float(np.abs(self.sums.start).max() + np.abs(self.brought).max(axis=1).sum())
+
+    @cached_property
+    def _odds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Odds of background rows with nothing known, (m,), and the factors of what they bring, (D, m)."""
+        return np.exp(-self.sums.start[0]), np.exp(self.brought)
 
 
 def _blocks(numbers: np.ndarray) -> list[np.ndarray]:

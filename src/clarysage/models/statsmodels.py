@@ -1,0 +1,60 @@
+"""Results of statsmodels: linear and generalised linear models, by arrays, frames or formulas."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from clarysage.models.methods import Values, from_methods
+from clarysage.models.predictor import Predictor
+from clarysage.structure.form import Structure
+from clarysage.structure.linear import Linear
+from clarysage.structure.links import Link
+
+CLASSIFIERS = ("Logit", "Probit", "MNLogit")
+LINKS: dict[str, Link] = {
+    **dict.fromkeys(("OLS", "WLS", "GLS", "GLSAR", "RLM", "QuantReg"), "identity"),
+    "Logit": "positive",
+    "Poisson": "exponential",
+    "MNLogit": "softmax",
+}
+LINKS_OF_FAMILIES: dict[str, Link] = {"Identity": "identity", "Log": "exponential", "Logit": "positive"}
+
+
+def from_results(model: Any, output: str | None) -> Predictor:
+    """A predictor from the results of a fit, which expect the columns of the fit, a constant among them."""
+    fitted, kind = model.model, type(model.model).__name__
+    is_classifier = kind in CLASSIFIERS or type(getattr(fitted, "family", None)).__name__ == "Binomial"
+    returns: Values = "probabilities" if is_classifier else "numbers"
+    count = max(np.asarray(model.params).reshape(len(model.params), -1).shape[1] + 1, 2)
+    is_named = not hasattr(fitted, "formula") and hasattr(fitted.data.orig_exog, "columns")
+    link = _link(fitted)
+    return from_methods(
+        model,
+        output,
+        values={"predict": returns},
+        classes=tuple(range(count)) if is_classifier else None,
+        task="regression",
+        name=kind,
+        feature_names=tuple(map(str, fitted.exog_names)) if is_named else None,
+        containers=("pandas",) if is_named or hasattr(fitted, "formula") else (),
+        structure=None if link is None else partial(_structure, model, link),
+    )
+
+
+def _link(fitted: Any) -> Link | None:
+    """The link of a model, None where it is not one of ours or columns are made by a formula."""
+    if hasattr(fitted, "formula"):
+        return None
+    if type(fitted).__name__ == "GLM":
+        return LINKS_OF_FAMILIES.get(type(fitted.family.link).__name__)
+    return LINKS.get(type(fitted).__name__)
+
+
+def _structure(model: Any, link: Link) -> Structure:
+    weights = np.asarray(model.params, dtype=np.float64).reshape(len(model.params), -1)
+    if link == "softmax":  # the first class is the one that others are compared with
+        weights = np.column_stack([np.zeros(len(weights)), weights])
+    return Structure(Linear(weights, np.zeros(weights.shape[1])), link)
