@@ -68,7 +68,8 @@ def solution_of(game: Any) -> Solution | None:
 class Products:
     r"""Squared error of f_S = sum_{A within S} a_A, of which, for each example and output,
 
-    .. math:: \phi_i = 2 y \sum_{A \ni i} \frac{a_A}{|A|} - \sum_{A, B: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
+    .. math:: \phi_i = 2 (y - a_\emptyset) \sum_{A \ni i} \frac{a_A}{|A|}
+        - \sum_{A, B \neq \emptyset: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
 
     since a product of terms is paid to the players of both, in equal shares. The pairs with i in either are twice those
     with i in the first, less those with i in both. Where no two players share a term this is
@@ -82,33 +83,35 @@ class Products:
     weights: np.ndarray
 
     def __call__(self, examples: np.ndarray) -> Solved:
-        a = self.terms(self.native.looked_at(self.X[examples])[0])  # (n, M, K)
+        terms = self.terms(self.native.looked_at(self.X[examples])[0])
+        nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, M, K)
         products = np.sum([self._products(a[:, :, k]) for k in range(a.shape[2])], axis=0)
-        parts = np.stack([self._alone(a, target[examples]) - products for target in self.targets], axis=1)
+        parts = np.stack([self._alone(a, target[examples] - nothing) - products for target in self.targets], axis=1)
         parts *= self.weights[examples][:, None, None]
         return Solved(parts.sum(axis=0), parts)
 
     def _alone(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         """What terms bring by themselves, (n, p)."""
-        sets = self.terms.sets.astype(np.float64)
-        return np.asarray(2 * np.einsum("nmk,nk->nm", a, y) @ (sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)))
+        return np.asarray(2 * np.einsum("nmk,nk->nm", a, y) @ (self._sets / self._sets.sum(axis=1, keepdims=True)))
 
     def _products(self, a: np.ndarray) -> np.ndarray:
         """What products of terms of one output (n, M) take, (n, p)."""
-        sets, shares = self.terms.sets, self._shares
-        found = 2 * (a * (a @ shares)) @ sets.astype(np.float64)
-        for player, its in enumerate(sets.T):
+        found = 2 * (a * (a @ self._shares)) @ self._sets
+        for player, its in enumerate(self._sets.T > 0):
             own = a[:, its]
-            found[:, player] -= ((own @ shares[np.ix_(its, its)]) * own).sum(axis=1)
+            found[:, player] -= ((own @ self._shares[np.ix_(its, its)]) * own).sum(axis=1)
         return np.asarray(found)
 
     @cached_property
+    def _sets(self) -> np.ndarray:
+        """The players of each term but the empty one, (M, p)."""
+        return self.terms.sets[1:].astype(np.float64)
+
+    @cached_property
     def _shares(self) -> np.ndarray:
-        """1 / |A u B| for all pairs of terms, nothing for the empty one with itself."""
-        sets = self.terms.sets.astype(np.float64)
-        size = sets.sum(axis=1)
-        joint = size[:, None] + size - sets @ sets.T
-        return np.asarray(np.divide(1.0, joint, out=np.zeros_like(joint), where=joint > 0))
+        """1 / |A u B| for all pairs of terms."""
+        size = self._sets.sum(axis=1)
+        return np.asarray(1 / (size[:, None] + size - self._sets @ self._sets.T))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from clarysage.structure.form import Crowd, Structure, UnknownStructureError
 from clarysage.structure.links import linked
 from clarysage.tables import Schema
 
-BYTES_REMEMBERED = 2**28
+BYTES_AT_HAND = 2**29  # of background rows as a form sees them
+BYTES_REMEMBERED = 2**28  # of examples
 SELF_CHECK_ROWS = 256
 TIES = 0.25  # share of the cells of these rows that are put on a threshold, or next to it
 
@@ -109,8 +110,8 @@ class Memory:
     @classmethod
     def of(cls, structure: Structure, schema: Schema, codes: np.ndarray) -> Memory | None:
         """A memory of rows of codes; None where it would be too large."""
-        one = structure.form.seen(inner_rows(structure, schema, codes[:1]))
-        if len(codes) * one.nbytes > BYTES_REMEMBERED:
+        one = inner_rows(structure, schema, codes[:1])
+        if len(codes) * (one.nbytes + structure.form.seen(one).nbytes) > BYTES_REMEMBERED:
             return None
         inner, found = inner_rows(structure, schema, codes), marks(codes)
         return cls(codes, inner, structure.form.seen(inner), found, np.argsort(found, kind="stable"))
@@ -146,6 +147,8 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
         return Found()
     owner = np.arange(d) if structure.owner is None else structure.owner
     structure = replace(structure, form=structure.form.owned(owner))
+    if len(background) * structure.form.seen(inner[:1]).nbytes > BYTES_AT_HAND:
+        return Found(remarks=(f"{name} was asked row by row: it is too large to be taken apart.",))
     rows = _trial(structure, background, X)
     widened = predictor.schema.widened(rows)
     tried = inner_rows(structure, widened, rows)

@@ -9,10 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from clarysage.structure.decisions import MISSING, Decisions
-from clarysage.structure.form import Crowd
+from clarysage.structure.form import Crowd, UnknownStructureError
 from clarysage.structure.links import Link, means, outputs_of
 
 EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
+DEEPEST = 250  # levels of a tree
 NUMBERS_AT_HAND = 2**14  # of margins
 ENTRIES = 2**23  # of tables of leaves, at most
 WORDS_AT_ONCE = 1024  # of decisions that are turned from rows to nodes
@@ -223,21 +224,24 @@ def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single:
         for name in ("column", "threshold", "missing_left"):
             parts[name].append(getattr(tree, name)[inner])
         parts["rule"].append(rule[inner])
-        for node in inner:
-            found = tree.categories.get(int(node))
-            first.append(words)
-            count.append(-1 if found is None else len(found))
-            in_left.append(tree.in_left)
-            if found is not None:
-                sets.append(found.astype(np.uint32))
-                words += len(found)
+        here, size = np.zeros(len(inner), dtype=np.int64), np.full(len(inner), -1)
+        for node, found in tree.categories.items():
+            place = int(np.searchsorted(inner, node))
+            here[place], size[place] = words, len(found)
+            sets.append(found.astype(np.uint32))
+            words += len(found)
+        first.append(here)
+        count.append(size)
+        in_left.append(np.full(len(inner), tree.in_left))
         depth = max(depth, _depth(tree))
         nodes, leaves = nodes + len(inner), leaves + int(is_leaf.sum())
+    if depth > DEEPEST:
+        raise UnknownStructureError(f"trees of {depth} levels are not taken apart")
     column = _joined(parts["column"], np.int32)
     decisions = Decisions(
         column, _joined(parts["threshold"], np.float64), _joined(parts["missing_left"], np.bool_),
-        _joined(parts["rule"], np.uint8), np.array(first, dtype=np.int64), np.array(count, dtype=np.int64),
-        np.array(in_left, dtype=np.bool_), np.concatenate(sets), is_single,
+        _joined(parts["rule"], np.uint8), _joined(first, np.int64), _joined(count, np.int64),
+        _joined(in_left, np.bool_), np.concatenate(sets), is_single,
     )  # fmt: skip
     return Trees(
         decisions, column, _joined(left, np.int32), _joined(right, np.int32),
