@@ -201,7 +201,8 @@ def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:
     p, k = game.n_players, native.structure.form.margins
     one = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    how = "predictions for all coalitions follow from the leaves of its trees"
+    source = "its weighted sum" if isinstance(parts.form, Linear) else "the leaves of its trees"
+    how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return Solution(how, solve, at_once, len(game.X) * one, _pair(game, parts))
 
