@@ -161,11 +161,11 @@ class ShortWalks:
 
     def _every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
         n, m, own, draws = len(examples), len(self.whole.mass), self._own(examples), self._all_draws
-        if coalition.all():
+        if coalition[self._is_used].all():
             losses = len(self.losses)
             return EveryRow(self.ends[1][examples], np.zeros(losses), np.zeros((m, losses)))
         picks = np.broadcast_to(np.arange(m), (n, m))
-        if not coalition.any():
+        if not coalition[self._is_used].any():
             return _added(self.ends[0][examples], weights, self._beyond_at_start(examples, picks, draws, own))
         kept = np.broadcast_to(coalition[self.players.owner], (n, self.X.shape[1]))
         z = self.whole.each(self.X[examples], kept)[:, :, None, :]
