@@ -1,4 +1,4 @@
-"""Transformers that keep columns apart, against the definition: a transform of hybrid rows is a hybrid of transforms."""
+"""Transformers that keep columns apart: a transform of hybrid rows is, by definition, a hybrid of transforms."""
 
 from __future__ import annotations
 
