@@ -379,6 +379,20 @@ def test_what_is_said_of_the_population_is_near_what_enumeration_says(name, seed
     assert np.allclose(errors.mean(axis=0)[matters], asked.std_error[matters], rtol=0.1)
 
 
+@pytest.mark.parametrize("way", [SolvedGame(), PairedWalks()])
+def test_error_about_the_population_does_not_depend_on_other_losses_beside(way, seed):
+    """A forest gives most rows a probability of nothing, so that all may hang on one of the rows that were drawn."""
+    alone, beside = (
+        twins("forest", np.random.default_rng(seed), rows=60, background=40, loss=loss).known
+        for loss in (["cross entropy"], ["cross entropy", "brier"])
+    )
+    asked = estimate(alone, Exact()).targets["population"].std_error[0]
+    told = estimate(beside, way, seed=seed).targets["population"].std_error[0]
+    matters = asked > 0.1 * asked.max()
+    assert (told[matters] < 2 * asked[matters]).all()
+    assert (told[matters] > asked[matters] / 2).all()
+
+
 # ---------------------------------------------------------------------------------------------------------- at the door
 
 ROWS = np.random.default_rng(11).normal(size=(900, 8))

@@ -33,7 +33,7 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     """
     if game.n_players == 1:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
-    if game.solution is not None and not is_small(game) and _is_worth_it(game.solution, game, stop):
+    if not is_small(game) and game.solution is not None and _is_worth_it(game.solution, game, stop):
         return SolvedGame(), f"Method 'exact' was chosen: {game.solution.how}."
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -167,15 +168,17 @@ class FromPairs:
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None
         rows, b = trees.seen(self.native.looked_at(x)[0]), trees.seen(self.parts.inner)
-        margins = np.empty((2**self.parts.players, trees.margins, len(b)))
-        found = []
-        for row in rows:
+        coalitions, found = 2**self.parts.players, []
+        at_once = max(1, NUMBERS_AT_ONCE // (coalitions * trees.margins))
+        for row, start in product(rows, range(0, len(b), at_once)):
+            part = slice(start, start + at_once)
+            margins = np.empty((coalitions, trees.margins, len(b[part])))
             lattice(
-                row, b, trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values, trees.base,
-                trees.depth, margins,
+                row, b[part], trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values,
+                trees.base, trees.depth, margins,
             )  # fmt: skip
-            found.append(means(margins, self.parts.mass, link))
-        return np.stack(found)
+            found.append(means(margins, self.parts.mass[part], link))
+        return np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1)
 
 
 def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
