@@ -178,7 +178,7 @@ class FromPairs:
                 trees.base, trees.depth, margins,
             )  # fmt: skip
             found.append(means(margins, self.parts.mass[part], link))
-        return np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1)
+        return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 
 
 def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
