@@ -46,7 +46,7 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
         if name not in METHODS:
             known = ", ".join(map(repr, ("auto", *METHODS)))
             raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()")
-        if name == "exact" and game.solution is not None and not is_small(game):
+        if name == "exact" and not is_small(game) and game.solution is not None:
             return SolvedGame()
         return METHODS[name]()
     if isinstance(method, type) and method in METHODS.values():

@@ -33,7 +33,7 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     """
     if game.n_players == 1:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
-    if game.solution is not None and not is_small(game) and _is_worth_it(game.solution, game, stop):
+    if not is_small(game) and game.solution is not None and _is_worth_it(game.solution, game, stop):
         return SolvedGame(), f"Method 'exact' was chosen: {game.solution.how}."
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
@@ -58,10 +58,12 @@ def is_small(game: Game) -> bool:
 
 def _is_worth_it(solution: Solution, game: Game, stop: Sequence[Any]) -> bool:
     """Whether a solution takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
-    rows = game.rows_spent + SolvedGame().rows(game, int((game.weights > 0).sum()))
+    examples = int((game.weights > 0).sum())
+    rows = game.rows_spent + SolvedGame().rows(game, examples)
+    seconds = solution.seconds + SolvedGame().pairs(game, examples) * solution.seconds_of_pair
     budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
     deadline = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
-    if rows > budget or solution.seconds > SHARE_OF_DEADLINE * deadline:
+    if rows > budget or seconds > SHARE_OF_DEADLINE * deadline:
         return False
     return solution.seconds <= max(MOMENT, _pairs(game, stop) * solution.seconds_of_pair)
 

@@ -83,7 +83,7 @@ def estimate(
             for chunk, part in zip(chunks, executor.map(work, chunks), strict=True):
                 state = part if state is None else estimator.merge(state, part)
                 made, number = made + chunk.draws, number + 1
-                if time.monotonic() - begun > limits.seconds and made >= FEWEST_FOR_AN_ERROR:
+                if time.monotonic() - begun > limits.seconds and FEWEST_FOR_AN_ERROR <= made < limits.draws:
                     raise _DeadlineError
             if limits.is_finite:
                 observer.count(made / limits.draws, time.monotonic() - begun)

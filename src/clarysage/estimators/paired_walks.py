@@ -157,8 +157,11 @@ class PairedWalks:
         if not self.known().per_draw:
             return found
         assert state.comparisons is not None, "the first draws have comparisons"
+        return added([found, self._correction(state.comparisons, visits)], [1.0, 1.0])
+
+    def _correction(self, comparisons: Moments, visits: Visits) -> Estimated:
         moves = self.known().active | (visits.mean != 0).any(axis=(0, 1))
-        return added([found, correction(state.comparisons, moves)], [1.0, 1.0])
+        return correction(comparisons, moves)
 
     def read(self, game: Game, state: Walked) -> Estimate:
         found, plan, tour = self.estimated(state), self.known(), self.tour
@@ -188,7 +191,7 @@ class PairedWalks:
         parts, between = parts_of(visits, tour.size, tour.stratum, weights)
         rest = np.zeros_like(between)
         if self.known().per_draw and state.comparisons is not None:
-            rest = Estimated.mean_of(state.comparisons).variance
+            rest = self._correction(state.comparisons, visits).variance
         found = None
         if state.influences is not None:
             found = leaning(state.influences, tour.groups)

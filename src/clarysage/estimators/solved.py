@@ -55,11 +55,15 @@ class SolvedGame:
     def pause(self, game: Game, made: int) -> int:
         return by_quarters(self.chunk(game), made)
 
+    def pairs(self, game: Game, draws: int) -> int:
+        """Pairs of walks beside so many draws."""
+        return _passes(game) * draws if self._walks(game) else 0
+
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
         if not self._walks(game):
             return 0
         if self.walks.plan is None:
-            return _passes(game) * draws * rows_of_pair(game)
+            return self.pairs(game, draws) * rows_of_pair(game)
         return self.walks.rows(game, _passes(game) * draws, _passes(game) * first)
 
     def limit(self, game: Game) -> int | None:

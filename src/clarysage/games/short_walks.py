@@ -112,7 +112,7 @@ class ShortWalks:
         skip: bool = True, keep: bool = False, beyond: bool = False,
     ) -> Walks:  # fmt: skip
         """Payoffs (n, p + 1, L) and the model rows they cost."""
-        own = self._own(examples)
+        own, active = self._own(examples), active & self._is_used
         picks = self.draws.draw(self.kinds[examples], rng, own)
         arrivals = self.players.arrivals(orders)
         found = self._steps(examples, arrivals, picks, skip, keep)
@@ -129,7 +129,7 @@ class ShortWalks:
         skip: bool = True,
     ) -> Compared:  # fmt: skip
         """Payoffs of coalitions (n, p), one an example, with all rows and by draws of few that share them out."""
-        at_once = max(1, CELLS_COMPARED // self.restricted.background.size)
+        at_once, active = max(1, CELLS_COMPARED // self.restricted.background.size), active & self._is_used
         parts = [
             self._compared(examples[start : start + at_once], coalitions[start : start + at_once], active, rng, skip)
             for start in range(0, len(examples), at_once)
@@ -162,11 +162,11 @@ class ShortWalks:
 
     def _every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
         n, m, own, draws = len(examples), len(self.whole.mass), self._own(examples), self._all_draws
-        if coalition.all():
+        if coalition[self._is_used].all():
             losses = len(self.losses)
             return EveryRow(self.ends[1][examples], np.zeros(losses), np.zeros((m, losses)))
         picks = np.broadcast_to(np.arange(m), (n, m))
-        if not coalition.any():
+        if not coalition[self._is_used].any():
             return _added(self.ends[0][examples], weights, self._beyond_at_start(examples, picks, draws, own))
         kept = np.broadcast_to(coalition[self.players.owner], (n, self.X.shape[1]))
         z = self.whole.each(self.X[examples], kept)[:, :, None, :]
@@ -259,7 +259,8 @@ class ShortWalks:
         inner = len(few.mean) // len(examples)
         losses = [few_form(loss)(loss, few, target) for loss, target in self._by_step(examples, inner)]
         payoffs = -np.stack(losses, axis=1).reshape(len(examples), inner, len(losses))
-        if z is not None and picks is not None and arrived is not None and not self.draws.takes_all:
+        is_known = self.draws.takes_all and self.whole is self.restricted  # as the ends are, to the last bit
+        if z is not None and picks is not None and arrived is not None and not is_known:
             is_start = _is_start(z, self.restricted.alone[picks][:, :, None, :], arrived)
             payoffs[is_start] = np.broadcast_to(self.ends[0][examples][:, None], payoffs.shape)[is_start]
         return payoffs
@@ -314,6 +315,11 @@ class ShortWalks:
             variance = np.maximum(variance - (others - mean) ** 2, 0.0)
         share = by_sampling(np.asarray(self._all_draws.concentration(own)).reshape(-1, 1))
         return np.asarray(variance * share)
+
+    @cached_property
+    def _is_used(self) -> np.ndarray:
+        """Players (p,) that are not known to have no effect."""
+        return np.bincount(self.players.owner, weights=self.whole.is_used, minlength=len(self.players)) > 0
 
     @cached_property
     def _few_draws(self) -> BackgroundDraws:

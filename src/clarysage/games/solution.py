@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -170,15 +171,17 @@ class FromPairs:
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None
         rows, b = trees.seen(self.native.looked_at(x)[0]), trees.seen(self.parts.inner)
-        margins = np.empty((2**self.parts.players, trees.margins, len(b)))
-        found = []
-        for row in rows:
+        coalitions, found = 2**self.parts.players, []
+        at_once = max(1, NUMBERS_AT_ONCE // (coalitions * trees.margins))
+        for row, start in product(rows, range(0, len(b), at_once)):
+            part = slice(start, start + at_once)
+            margins = np.empty((coalitions, trees.margins, len(b[part])))
             lattice(
-                row, b, trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values, trees.base,
-                trees.depth, margins,
+                row, b[part], trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values,
+                trees.base, trees.depth, margins,
             )  # fmt: skip
-            found.append(means(margins, self.parts.mass, link))
-        return np.stack(found)
+            found.append(means(margins, self.parts.mass[part], link))
+        return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 
 
 def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
@@ -204,7 +207,8 @@ def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:
     p, k = game.n_players, native.structure.form.margins
     one = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    how = "predictions for all coalitions follow from the leaves of its trees"
+    source = "its weighted sum" if isinstance(parts.form, Linear) else "the leaves of its trees"
+    how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return Solution(how, solve, at_once, len(game.X) * one, _pair(game, parts))
 

@@ -171,7 +171,9 @@ class Logarithm:
 
     def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
         moved, mean = (loss.probabilities(shown, target) for shown in (few.mean + towards, few.mean))
-        return np.asarray(loss.expected((mean - moved) / self._mean(loss, few, target), target))
+        share = step.reshape(-1, *[1] * (moved.ndim - 1))
+        A = np.maximum(self._mean(loss, few, target), share * moved)  # the mean holds the row itself, if no other
+        return np.asarray(loss.expected((mean - moved) / A, target))
 
     def _mean(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
         """A: (n,), or (n, k) for soft targets."""

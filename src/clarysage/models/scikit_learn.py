@@ -13,7 +13,7 @@ from clarysage.errors import ClarysageError
 from clarysage.models.methods import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.structure.activations import Activation
-from clarysage.structure.columnwise import Transformed, owners
+from clarysage.structure.columnwise import Transformed, owners, working
 from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
 from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.linear import Linear
@@ -84,7 +84,7 @@ def _structure(model: Any) -> Callable[[], Structure] | None:
         return _inner(getattr(model, "best_estimator_", None))
     if name == "Pipeline":
         read = _inner(model.steps[-1][1])
-        return None if read is None else partial(_behind, model[:-1], read)
+        return read if read is None or len(working(model)) == 1 else partial(_behind, model[:-1], read)
     return partial(READERS[name], model) if name in READERS else None
 
 

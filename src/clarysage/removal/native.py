@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.removal.row_marks import bits, marks
 from clarysage.removal.steps import Itinerary, settled
-from clarysage.structure.form import Crowd, Structure, UnknownStructureError
+from clarysage.structure.form import EXACT, Crowd, Structure, UnknownStructureError
 from clarysage.structure.links import linked
 from clarysage.tables import Schema
 
@@ -67,8 +69,12 @@ class Native:
         when = arrivals if self.structure.owner is None else arrivals[:, self.structure.owner]
         count = Itinerary(z, self.inner[picks], when, int(arrivals.max())).changes(form.is_used)
         margins = form.along(seen, self.rows, picks, arrivals, count.shape[2])
-        outputs = linked(margins, self.structure.link)
-        return settled(outputs, count[:, :, :-1], count[:, :, -1:], self.alone[picks], full)
+        outputs, alone = linked(margins, self.structure.link), self.alone[picks]
+        settled(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
+        if form.is_used.any():  # the model's own f(x) may differ in the last bits from that of an equal row b_k
+            is_start = np.arange(1, count.shape[2]) < when[:, form.is_used].min(axis=1, keepdims=True)
+            np.copyto(outputs, alone[:, :, None, :], where=is_start[:, None, :, None])
+        return outputs
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
@@ -146,6 +152,8 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
     if inner.shape[1] != len(structure.form.is_used):
         return Found()
     owner = np.arange(d) if structure.owner is None else structure.owner
+    if structure.view is not None and not _is_apart(structure.view, owner, predictor.schema, background, X, inner):
+        return Found(remarks=(f"{name} was asked row by row: it does not keep columns apart as it was thought to.",))
     structure = replace(structure, form=structure.form.owned(owner))
     if len(background) * structure.form.seen(inner[:1]).nbytes > BYTES_AT_HAND:
         return Found(remarks=(f"{name} was asked row by row: it is too large to be taken apart.",))
@@ -162,6 +170,21 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
         return Found(Native(structure, predictor.schema, inner, mass, varies, memory), rows=len(rows))
     remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
     return Found(remarks=(remark,), rows=len(rows))
+
+
+def _is_apart(
+    view: Callable[[Any], np.ndarray], owner: np.ndarray, schema: Schema, background: np.ndarray, X: np.ndarray,
+    inner: np.ndarray,
+) -> bool:  # fmt: skip
+    """Whether inner rows of hybrid rows are hybrids of inner rows (m, D), on some rows of X and background."""
+    if len(owner) != inner.shape[1]:
+        return False
+    count = min(SELF_CHECK_ROWS, max(len(X), len(background)))
+    rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
+    is_kept = np.random.default_rng(1).random((count, X.shape[1])) < 0.5
+    hybrid = view(schema.decode(np.where(is_kept, X[rows], background[others])))
+    wanted = np.where(is_kept[:, owner], view(schema.decode(X[rows])), inner[others])
+    return bool(np.allclose(hybrid, wanted, rtol=EXACT, atol=EXACT, equal_nan=True))
 
 
 def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.ndarray:

@@ -46,6 +46,11 @@ def owners(transformer: Any) -> np.ndarray:
     return np.asarray(rule(transformer), dtype=np.intp)
 
 
+def working(pipeline: Any) -> list[Any]:
+    """The steps of a Pipeline that do something."""
+    return [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
+
+
 def _one_each(transformer: Any) -> np.ndarray:
     return np.arange(transformer.n_features_in_)
 
@@ -66,7 +71,7 @@ def _by_splines(splines: Any) -> np.ndarray:
 
 def _imputed(imputer: Any) -> np.ndarray:
     columns = np.arange(imputer.n_features_in_)
-    if not imputer.keep_empty_features and imputer.strategy != "constant":
+    if not imputer.keep_empty_features:
         columns = columns[[cell == cell for cell in imputer.statistics_]]  # a column of nothing is left out
     marks = imputer.indicator_.features_ if imputer.add_indicator else []
     return np.concatenate([columns, np.asarray(marks, dtype=columns.dtype)])
@@ -87,12 +92,12 @@ def _encoded_by_target(encoder: Any) -> np.ndarray:
 
 def _in_turn(pipeline: Any) -> np.ndarray:
     found = None
-    for _, step in pipeline.steps:
-        if step is None or step == "passthrough":
-            continue
+    for step in working(pipeline):
         made = owners(step)
         found = made if found is None else found[made]
-    return np.arange(pipeline.n_features_in_) if found is None else found
+    if found is None:
+        raise UnknownStructureError("a Pipeline of no steps does not know its columns")
+    return found
 
 
 def _side_by_side(union: Any) -> np.ndarray:

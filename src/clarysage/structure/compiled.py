@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from functools import wraps
+from pickle import UnpicklingError
 from typing import Any
 
 import numba
@@ -22,22 +23,26 @@ _log = logging.getLogger("clarysage")
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel: a plain function of arrays and numbers, compiled when it is first called, for any number of threads.
 
-    Compiled code is kept beside the source or in the user's cache; where neither can be written it is made anew in
-    each process.
+    Compiled code is kept beside the source or in the user's cache; where neither can be written, or what is there
+    cannot be read, it is made anew in each process.
     """
     try:
         fast = numba.njit(function, cache=True, **OPTIONS)
     except RuntimeError:  # there is no place to keep it
-        fast = numba.njit(function, **OPTIONS)
+        fast = part(function)
 
     @wraps(function)
     def kernel(*arguments: Any) -> Any:
+        nonlocal fast
         if fast.signatures:
             return fast(*arguments)
         word = threading.Timer(SLOW, _log.warning, ["clarysage: compiling kernels for this machine, which is kept"])
         word.daemon = True
         word.start()
         try:
+            return fast(*arguments)
+        except (OSError, EOFError, UnpicklingError):  # of the place, before anything was computed
+            fast = part(function)
             return fast(*arguments)
         finally:
             word.cancel()
@@ -46,7 +51,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that kernels of the same file call."""
+    """A function that kernels of the same file call, or that is kept nowhere."""
     return numba.njit(function, **OPTIONS)  # type: ignore[no-any-return]
 
 
