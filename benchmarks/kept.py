@@ -8,6 +8,8 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,42 @@ def line(entries: Any) -> str:
     return "| " + " | ".join(map(str, entries)) + " |"
 
 
-def made(script: str, seed: int) -> dict[str, Any]:
-    """How numbers are made that are measured now."""
+@dataclass(frozen=True)
+class Cells:
+    """Cells of a table, each made once: those that are in the file are not made again, and new ones are put there.
+
+    Without a file they are all made.
+    """
+
+    path: Path | None
+    found: dict[str, dict[str, Any]]
+
+    @classmethod
+    def of(cls, path: Path | None) -> Cells:
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        kept = [json.loads(one) for one in lines]
+        return cls(path, {one["key"]: one for one in kept})
+
+    def get(self, key: tuple[Any, ...], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        name = json.dumps(key)
+        if name not in self.found:
+            self.found[name] = {"key": name, "commit": commit(), "cell": make()}
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps(self.found[name]) + "\n")
+        return dict(self.found[name]["cell"])
+
+    @property
+    def commits(self) -> str:
+        """The commits that the cells are of."""
+        return ", ".join(dict.fromkeys(one["commit"] for one in self.found.values()))
+
+
+def made(script: str, seed: int, commits: str | None = None) -> dict[str, Any]:
+    """How numbers are made that are measured now, or were at other commits."""
     return {
         "command": " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]]),
-        "commit": commit(),
+        "commit": commits or commit(),
         "clarysage": clarysage.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),

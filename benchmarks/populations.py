@@ -5,7 +5,8 @@
 
 Three tables: intervals and tests about populations whose values are known, with fresh examples and background rows in
 each run; then runs that stop when signs, or the three largest values, are known. A line that misses a bar says which;
-the exit code is then 1. ``--write`` keeps tables in docs/populations.md and numbers in docs/populations.json.
+the exit code is then 1. ``--write`` keeps tables in docs/populations.md and numbers in docs/populations.json; with
+``--keep FILE`` a run that was ended goes on where it was.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import argparse
 import json
 import sys
 import time
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kept import ROOT, digest, line, made, put
+from kept import ROOT, Cells, digest, line, made, put
 
 import clarysage as cs
 from clarysage.execution.observers import clock
@@ -57,24 +60,25 @@ def main() -> int:
     options = read_options()
     begun = time.monotonic()
     executor = as_executor(options.jobs)
+    kept, run = Cells.of(options.keep), (options.runs, options.seed)
     cells, decisions = [], []
     print(line(COVERED))
     for name in options.populations:
         for examples, background in options.sizes:
             for overlap in (False, True) if background < examples else (False,):
-                found = population_runs(name, examples, background, runs=options.runs, overlap=overlap,
-                                        seed=options.seed, executor=executor)  # fmt: skip
-                cells.append(judged(name, examples, background, overlap, found))
+                where = (name, examples, background, overlap)
+                cells.append(kept.get((*where, *run), partial(covered, *where, options, executor)))
                 print(row(cells[-1]), flush=True)
     print(line(DECISIONS))
     for rule in (cs.SignsKnown(), cs.TopKnown(TOP)):
         for name, loss in DECIDED.items():
-            decisions.append(decided(rule, name, loss, options, executor))
+            key = (type(rule).__name__, name, *run)
+            decisions.append(kept.get(key, partial(decided, rule, name, loss, options, executor)))
             print(decision_row(decisions[-1]), flush=True)
     missed = [cell for cell in (*cells, *decisions) if cell["missed"]]
     print(f"{len(missed)} of {len(cells) + len(decisions)} lines miss a bar; {clock(time.monotonic() - begun)}")
     if options.write:
-        write(cells, decisions, options)
+        write(cells, decisions, made("populations.py", options.seed, kept.commits))
     return 1 if missed else 0
 
 
@@ -85,6 +89,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=sizes, default=SIZES, help="such as 100x64,400x256: examples x background rows")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1, help="processes")
+    parser.add_argument("--keep", type=Path, help="a file for cells as they are made, which are not made again")
     parser.add_argument("--write", action="store_true", help="keep tables and numbers in docs/")
     options = parser.parse_args()
     if unknown := set(options.populations) - set(POPULATIONS):
@@ -96,6 +101,15 @@ def read_options() -> argparse.Namespace:
 
 def sizes(text: str) -> list[tuple[int, int]]:
     return [(int(n), int(m)) for n, m in (part.split("x") for part in text.split(","))]
+
+
+def covered(
+    name: str, examples: int, background: int, overlap: bool, options: argparse.Namespace, executor: Any
+) -> dict[str, Any]:
+    """A cell of the first table."""
+    found = population_runs(name, examples, background, runs=options.runs, overlap=overlap, seed=options.seed,
+                            executor=executor)  # fmt: skip
+    return judged(name, examples, background, overlap, found)
 
 
 def judged(name: str, examples: int, background: int, overlap: bool, found: Any) -> dict[str, Any]:
@@ -157,8 +171,8 @@ def missing(cell: dict[str, Any]) -> str:
     return "".join(f" **{words}**" for words in cell["missed"])
 
 
-def write(cells: list[dict[str, Any]], decisions: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    how, sha256 = made("populations.py", options.seed), digest([cells, decisions])
+def write(cells: list[dict[str, Any]], decisions: list[dict[str, Any]], how: dict[str, Any]) -> None:
+    sha256 = digest([cells, decisions])
     DATA.write_text(
         json.dumps({"made": how, "sha256": sha256, "populations": cells, "decisions": decisions}, indent=1) + "\n"
     )

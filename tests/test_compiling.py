@@ -19,7 +19,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 
 import clarysage as cs
 from clarysage.models import as_predictor
-from clarysage.structure import compiled
+from clarysage.structure.kernels import compiled
 from clarysage.structure.trees import LeafTables, TreeCrowd
 
 PACKAGE = Path(cs.__file__).parent
@@ -64,21 +64,21 @@ def nowhere(folder: Path) -> dict[str, str]:
 def unkept(folder: Path) -> Path:
     """A copy of the package beside whose source nothing can be kept either."""
     shutil.copytree(PACKAGE, folder / "copy" / "clarysage", ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "copy" / "clarysage" / "structure" / "__pycache__").write_text("")
+    (folder / "copy" / "clarysage" / "structure" / "kernels" / "__pycache__").write_text("")
     return folder / "copy"
 
 
 def test_kernels_work_where_compiled_code_can_be_kept_nowhere(tmp_path):
     script = EXPLAINED + (
-        "from clarysage.structure import kernels\n"
+        "from clarysage.structure.kernels import walks\n"
         "from numba.core.caching import NullCache\n"
-        "fast = next(cell.cell_contents for cell in kernels.alone.__closure__"
+        "fast = next(cell.cell_contents for cell in walks.alone.__closure__"
         " if hasattr(cell.cell_contents, 'signatures'))\n"
         "assert fast.signatures and isinstance(fast._cache, NullCache), fast._cache\n"
         "print(told.values.tobytes().hex())\n"
     )
     assert said(script, folder=unkept(tmp_path), **nowhere(tmp_path)) == as_usual()
-    assert (tmp_path / "copy" / "clarysage" / "structure" / "__pycache__").is_file()
+    assert (tmp_path / "copy" / "clarysage" / "structure" / "kernels" / "__pycache__").is_file()
 
 
 def test_kernels_work_where_the_chosen_place_for_compiled_code_cannot_be_made(tmp_path):

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 class StopReason(Enum):
     """Why a run ended; the member's value is the message."""
 
-    EXACT = "Exact: every coalition was evaluated."
+    EXACT = "Exact: nothing was sampled."
     CONVERGED = "Converged: the largest standard error is below the tolerance times the range of the values."
     EQUAL = (
         "Converged: the values cannot be told apart, and the largest standard error is below the tolerance times "

@@ -15,7 +15,7 @@ from clarysage.protocols import Estimator, Game, Solution
 TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
 FEW_ROWS = 2**20  # of the model
 MOMENT = 2.0  # seconds that nobody minds
-SHARE_OF_DEADLINE = 0.1
+LONG_ENOUGH, SHARE_OF_DEADLINE = 60.0, 0.1  # of a deadline in seconds, since kernels may have to be compiled first
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
 
 
@@ -63,7 +63,7 @@ def _is_worth_it(solution: Solution, game: Game, stop: Sequence[Any]) -> bool:
     seconds = solution.seconds + SolvedGame().pairs(game, examples) * solution.seconds_of_pair
     budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
     deadline = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
-    if rows > budget or seconds > SHARE_OF_DEADLINE * deadline:
+    if rows > budget or deadline < LONG_ENOUGH or seconds > SHARE_OF_DEADLINE * deadline:
         return False
     return solution.seconds <= max(MOMENT, _pairs(game, stop) * solution.seconds_of_pair)
 

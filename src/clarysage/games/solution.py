@@ -166,7 +166,7 @@ class FromPairs:
     native: Native
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels import lattice
+        from clarysage.structure.kernels.lattice import lattice
 
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None

@@ -148,6 +148,8 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
         inner = inner_rows(structure, predictor.schema, background)
     except UnknownStructureError as error:
         return Found(remarks=(f"{name} was asked row by row: {error}.",))
+    except Exception as error:  # a library whose insides have changed, which can still be asked
+        return Found(remarks=(f"{name} was asked row by row: its insides were not understood ({error!r}).",))
     d = X.shape[1]
     if inner.shape[1] != len(structure.form.is_used):
         return Found()

@@ -79,7 +79,7 @@ def _imputed(imputer: Any) -> np.ndarray:
 
 def _elementwise(transformer: Any) -> np.ndarray:
     function = transformer.func
-    if function is not None and not (isinstance(function, np.ufunc) and function.nin == 1):
+    if function is not None and not (isinstance(function, np.ufunc) and function.nin == function.nout == 1):
         name = getattr(function, "__name__", repr(function))
         raise UnknownStructureError(f"FunctionTransformer({name}) is not known to keep columns apart")
     return _one_each(transformer)

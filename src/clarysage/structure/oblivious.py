@@ -113,7 +113,7 @@ class ObliviousTrees:
 
     def seen(self, z: np.ndarray) -> np.ndarray:
         """Numbers of leaves, (n, trees)."""
-        from clarysage.structure.oblivious_kernels import number
+        from clarysage.structure.kernels.oblivious import number
 
         rows = np.empty((len(z), len(self.first) - 1), dtype=np.uint16)
         number(self.decisions.bits(z), self.first, rows)
@@ -142,7 +142,7 @@ class ObliviousTrees:
 
     def beside(self, x: np.ndarray, others: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Margins at the proper prefixes of walks, with rows (n or 1, trees, q) each: (n, p - 1, K, q)."""
-        from clarysage.structure.oblivious_kernels import follow
+        from clarysage.structure.kernels.oblivious import follow
 
         margins = np.empty((len(x), steps - 1, self.margins, others.shape[2]))
         follow(
@@ -201,7 +201,7 @@ class TabulatedCrowd:
         return cls(trees, start, table)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.oblivious_kernels import look_up
+        from clarysage.structure.kernels.oblivious import look_up
 
         trees, found = self.trees, np.empty((len(x), steps - 1, self.trees.margins))
         look_up(

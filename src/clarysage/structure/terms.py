@@ -60,7 +60,7 @@ class LeafTerms:
         return LeafTables.of(self.trees, self.trees.seen(self.inner), self.mass)
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels import leaf_terms
+        from clarysage.structure.kernels.leaves import leaf_terms
 
         trees, (starts, _, place) = self.trees, self.trees.paths
         terms = np.zeros((len(z), len(self.sets), trees.margins))
@@ -117,7 +117,7 @@ class Expansion:
         return LeafTerms(self.trees, self.inner, self.mass, ids, sets)
 
     def _numbered(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
-        from clarysage.structure.kernels import sets_of_leaves
+        from clarysage.structure.kernels.leaves import sets_of_leaves
 
         starts, features, _ = trees.paths
         firsts, entries = trees.tables

@@ -83,14 +83,14 @@ class Trees:
         return self.decisions.bits(z)
 
     def alone(self, rows: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels import alone
+        from clarysage.structure.kernels.walks import alone
 
         margins = np.empty((len(rows), len(self.base)))
         alone(rows, self.left, self.right, self.roots, self.output, self.values, self.base, margins)
         return margins
 
     def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels import along
+        from clarysage.structure.kernels.walks import along
 
         margins = np.empty((*picks.shape, steps - 1, len(self.base)))
         along(
@@ -105,8 +105,8 @@ class Trees:
 
     @cached_property
     def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.paths`."""
-        from clarysage.structure.kernels import paths
+        """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.leaves.paths`."""
+        from clarysage.structure.kernels.leaves import paths
 
         starts, features, place = paths(
             self.left, self.right, self.roots, self.feature, self.depth, len(self.values)
@@ -138,7 +138,7 @@ class TreeCrowd:
     @cached_property
     def blocks(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """For so many rows at a time: which of them go left at each node, which there are, and their masses."""
-        from clarysage.structure.kernels import ROWS
+        from clarysage.structure.kernels.walks import ROWS
 
         found = []
         for start in range(0, len(self.b), ROWS):
@@ -150,7 +150,7 @@ class TreeCrowd:
         return found
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels import spread
+        from clarysage.structure.kernels.walks import spread
 
         trees = self.trees
         found = np.zeros((len(x), steps - 1, outputs_of(trees.margins, self.link)))
@@ -176,7 +176,7 @@ class LeafTables:
 
     @classmethod
     def of(cls, trees: Trees, b: np.ndarray, mass: np.ndarray) -> LeafTables:
-        from clarysage.structure.kernels import leaf_tables
+        from clarysage.structure.kernels.leaves import leaf_tables
 
         starts, _, place = trees.paths
         firsts, entries = trees.tables
@@ -185,7 +185,7 @@ class LeafTables:
         return cls(trees, firsts, tables)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels import by_tables
+        from clarysage.structure.kernels.leaves import by_tables
 
         trees, (starts, features, place) = self.trees, self.trees.paths
         margins = np.empty((len(x), steps - 1, trees.margins))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.structure.compiled import compiled, part
+from clarysage.structure.kernels.compiled import compiled, part
 
 DEEPEST = 16  # what CatBoost allows, and numbers of leaves hold
 

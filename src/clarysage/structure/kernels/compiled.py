@@ -14,6 +14,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 SLOW = 2.0  # seconds of compiling after which the user is told
+WORD = "clarysage: compiling kernels for this machine; later runs find them ready"
 
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 
@@ -36,7 +37,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal fast
         if fast.signatures:
             return fast(*arguments)
-        word = threading.Timer(SLOW, _log.warning, ["clarysage: compiling kernels for this machine, which is kept"])
+        word = threading.Timer(SLOW, _log.warning, [WORD])
         word.daemon = True
         word.start()
         try:

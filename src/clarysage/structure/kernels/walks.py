@@ -1,0 +1,174 @@
+"""Walks through trees: with no, few and all background rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clarysage.structure.kernels.compiled import compiled, trailing_zeros
+
+WORDS = 8  # of 64 background rows each, walked together
+ROWS = 64 * WORDS
+
+
+@compiled
+def alone(bits, left, right, roots, output, values, base, margins):
+    """Margins (n, K) of rows as they are."""
+    one = np.uint64(1)
+    for i in range(bits.shape[0]):
+        for k in range(len(base)):
+            margins[i, k] = base[k]
+        for tree in range(len(roots)):
+            node = roots[tree]
+            while node >= 0:
+                goes_left = (bits[i, node >> 6] >> np.uint64(node & 63)) & one
+                node = left[node] if goes_left else right[node]
+            for v in range(values.shape[1]):
+                margins[i, output[tree] + v] += values[~node, v]
+
+
+@compiled
+def along(x, b, picks, arrivals, feature, left, right, roots, output, values, base, depth, at_once, margins):
+    """Margins (n, q, p - 1, K) along walks, for picked background rows, tree by tree for so many examples at once.
+
+    A tree is gone through with the range [t0, t1) of steps for which a node is reached: where x and b decide
+    differently on a column that arrives within it, b's way is taken before and x's way from then on.
+    """
+    one = np.uint64(1)
+    steps, size, width = margins.shape[2] + 1, depth + 2, values.shape[1]
+    node_of, from_of, to_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    for block in range(0, picks.shape[0], at_once):
+        last = min(block + at_once, picks.shape[0])
+        for i in range(block, last):
+            for j in range(picks.shape[1]):
+                margins[i, j] = 0.0
+                for k in range(len(base)):
+                    margins[i, j, 0, k] = base[k]
+        for tree in range(len(roots)):
+            out = output[tree]
+            for i in range(block, last):
+                for j in range(picks.shape[1]):
+                    row, before = picks[i, j], np.int64(-1)
+                    node_of[0], from_of[0], to_of[0], top = roots[tree], 1, steps, 1
+                    while top > 0:
+                        top -= 1
+                        node, t0, t1 = node_of[top], from_of[top], to_of[top]
+                        while node >= 0:
+                            place = np.uint64(node & 63)
+                            by_x = (x[i, node >> 6] >> place) & one
+                            by_b = (b[row, node >> 6] >> place) & one
+                            if by_x != by_b:
+                                arrival = arrivals[i, feature[node]]
+                                if arrival >= t1:
+                                    by_x = by_b
+                                elif arrival > t0:
+                                    node_of[top] = left[node] if by_x else right[node]
+                                    from_of[top], to_of[top] = arrival, t1
+                                    top += 1
+                                    t1 = arrival
+                                    by_x = by_b
+                            node = left[node] if by_x else right[node]
+                        for v in range(width):
+                            value = values[~node, v]
+                            if before >= 0:
+                                value -= values[before, v]
+                            margins[i, j, t0 - 1, out + v] += value
+                        before = ~node
+        for i in range(block, last):
+            for j in range(picks.shape[1]):
+                for t in range(1, steps - 1):
+                    for k in range(len(base)):
+                        margins[i, j, t, k] += margins[i, j, t - 1, k]
+
+
+@compiled
+def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output, values, base, depth, margins):
+    """Margins (n, p - 1, K, m) along walks, for all background rows together, by sets of rows.
+
+    ``goes_left`` (nodes, WORDS) are the rows that go left at a node. A node is reached by groups of rows, each from
+    some step t0 on, all until some step t1.
+    """
+    one, nothing = np.uint64(1), np.uint64(0)
+    steps, rows = margins.shape[1] + 1, margins.shape[3]
+    size = depth + 2
+    node_of, to_of, groups = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    from_of, sets = np.empty((size, size + 1), np.int64), np.empty((size, size + 1, WORDS), np.uint64)
+    way, joined = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
+    for i in range(x.shape[0]):
+        found = margins[i]
+        found[:] = 0.0
+        for k in range(len(base)):
+            found[0, k, :] = base[k]
+        for tree in range(len(roots)):
+            out = output[tree]
+            top = 0
+            node_of[0], to_of[0], groups[0], from_of[0, 0] = roots[tree], steps, 1, 1
+            for w in range(WORDS):
+                sets[0, 0, w] = everyone[w]
+            while top >= 0:
+                node, t1 = node_of[top], to_of[top]
+                if node < 0 or groups[top] == 0:
+                    for g in range(groups[top]):
+                        t0 = from_of[top, g]
+                        for v in range(values.shape[1]):
+                            value, begun = values[~node, v], found[t0 - 1, out + v]
+                            if t1 == steps:
+                                for w in range(WORDS):
+                                    word = sets[top, g, w]
+                                    while word != nothing:
+                                        begun[np.uint64(64 * w) + trailing_zeros(word)] += value
+                                        word &= word - one
+                                continue
+                            over = found[t1 - 1, out + v]
+                            for w in range(WORDS):
+                                word = sets[top, g, w]
+                                while word != nothing:
+                                    row = np.uint64(64 * w) + trailing_zeros(word)
+                                    begun[row] += value
+                                    over[row] -= value
+                                    word &= word - one
+                    top -= 1
+                    continue
+                x_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
+                for w in range(WORDS):
+                    way[w] = goes_left[node, w] if x_left else ~goes_left[node, w]
+                    joined[w] = nothing
+                arrival = arrivals[i, feature[node]]
+                until = min(t1, arrival)
+                theirs = 0  # groups that go the other way, until the column arrives
+                ours = 0  # those that go the way of x
+                for g in range(groups[top]):
+                    t0 = from_of[top, g]
+                    if t0 >= arrival:
+                        from_of[top, ours] = t0
+                        for w in range(WORDS):
+                            sets[top, ours, w] = sets[top, g, w]
+                        ours += 1
+                        continue
+                    some, others = nothing, nothing
+                    for w in range(WORDS):
+                        word = sets[top, g, w]
+                        other = word & ~way[w]
+                        sets[top + 1, theirs, w] = other
+                        joined[w] |= other
+                        sets[top, ours, w] = word & way[w]
+                        some |= word & way[w]
+                        others |= other
+                    if others != nothing:
+                        from_of[top + 1, theirs] = t0
+                        theirs += 1
+                    if some != nothing:
+                        from_of[top, ours] = t0
+                        ours += 1
+                if arrival < t1 and theirs > 0:
+                    from_of[top, ours] = arrival
+                    for w in range(WORDS):
+                        sets[top, ours, w] = joined[w]
+                    ours += 1
+                node_of[top], groups[top] = (left[node] if x_left else right[node]), ours
+                if theirs > 0:
+                    top += 1
+                    node_of[top], to_of[top], groups[top] = (right[node] if x_left else left[node]), until, theirs
+        for t in range(1, steps - 1):
+            for k in range(len(base)):
+                for row in range(rows):
+                    found[t, k, row] += found[t - 1, k, row]
