@@ -11,7 +11,9 @@ import numpy as np
 
 from clarysage.few import Few
 from clarysage.games.beyond import Seen, joined, seen_beyond
+from clarysage.games.main_effects import main_effects
 from clarysage.losses.few_forms import few_form
+from clarysage.losses.regression import SquaredError
 from clarysage.players import Players
 from clarysage.protocols import Beyond, Compared, EveryRow, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
@@ -32,10 +34,13 @@ class ShortWalks:
 
     With z_k(S) = f(x_S, b_k) the drawn predictions are adjusted by their known start,
 
-    .. math:: a_k(S) = z_k(S) - \beta(S) (z_k(\emptyset) - \bar z(\emptyset)), \qquad \beta(S) = 1 - |S \cap A| / |A|
+    .. math:: a_k(S) = z_k(S) - \sum_{i \in A \setminus S} h_i(b_k) - \beta(S) r_k, \qquad
+        r_k = z_k(\emptyset) - \bar z(\emptyset) - \sum_{i \in A} h_i(b_k), \qquad \beta(S) = 1 - |S \cap A| / |A|
 
-    whose mean over all m rows is that of z_k(S) for any beta fixed in advance. A holds the players that are known to
-    matter: one that never changes a prediction then changes no estimate either, and is worth exactly nothing.
+    with main effects h_i of mean 0 (:mod:`clarysage.games.main_effects`): what a player does by itself is noise of the
+    draw until it is known, and what is left of the start fades. The mean over all m rows is that of z_k(S) for any h
+    and beta fixed in advance. A holds the players that are known to matter: one that never changes a prediction then
+    changes no estimate either, and is worth exactly nothing.
 
     An example that is a background row itself, ``own`` (N,), is known to predict what it does: that row is not drawn
     for it, but added by its mass. ``whole`` is the restricted model with all the rows that ``restricted`` may do
@@ -117,7 +122,8 @@ class ShortWalks:
         arrivals = self.players.arrivals(orders)
         found = self._steps(examples, arrivals, picks, skip, keep)
         arrived = _arrived(orders, active)
-        seen = self._seen(examples, arrived, picks, found.outputs, active)
+        control = self._control_along(examples, orders, picks, active)
+        seen = self._seen(examples, control, found.outputs)
         payoffs = self._payoffs(examples, seen.few, seen.z, picks, arrived)
         more = None
         if beyond and self.is_sampled:
@@ -148,7 +154,8 @@ class ShortWalks:
         z = found.outputs[np.arange(n)[:, None, None], picks].reshape(n * groups, -1, *found.outputs.shape[2:])
         arrived = np.repeat((coalitions & active).sum(axis=1), groups)[:, None]
         each, drawn = np.repeat(examples, groups), picks.reshape(n * groups, -1)
-        few = self._payoffs(each, self._seen(each, arrived, drawn, z, active).few, z, drawn, arrived)
+        control = self._control_at(each, np.repeat(coalitions, groups, axis=0), drawn, active)
+        few = self._payoffs(each, self._seen(each, control, z).few, z, drawn, arrived)
         exact = self._payoffs(examples, self._known(examples, found.outputs).few)
         return Compared(exact[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows)
 
@@ -205,17 +212,12 @@ class ShortWalks:
         own = self.own[examples]
         return own if (own >= 0).any() else None
 
-    def _seen(
-        self, examples: np.ndarray, arrived: np.ndarray, picks: np.ndarray, z: np.ndarray, active: np.ndarray
-    ) -> Seen:
-        """What predictions z (n, q, steps, k) for the picked rows tell of their means; arrived is |S n A|."""
+    def _seen(self, examples: np.ndarray, control: np.ndarray, z: np.ndarray) -> Seen:
+        """What predictions z (n, q, steps, k) for drawn rows, less a control of mean 0, tell of their means."""
         if self.draws.takes_all:
             return self._known(examples, z)
         own, k = self._own(examples), z.shape[3]
-        beta = 1 - arrived / max(1, active.sum())
-        nothing = self._start(examples)
-        excess = self.restricted.alone[picks] - nothing[:, None, :]  # (n, q, k)
-        a = z - beta[:, None, :, None] * excess[:, :, None, :]
+        a = z - control
         variance = self.draws.variance_of_mean(a, own)
         plain, mean = _mean(z), _mean(a)
         others = Few(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
@@ -225,6 +227,58 @@ class ShortWalks:
         plain, mean = (one + share * (mine - one) for one in (plain, mean))
         variance = variance * (1 - share) ** 2
         return Seen(z, Few(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k)), others, a)
+
+    def _control_along(
+        self, examples: np.ndarray, orders: np.ndarray, picks: np.ndarray, active: np.ndarray
+    ) -> np.ndarray:
+        """What drawn rows (n, q) add to predictions at the prefixes of orders, as far as known: (n, q, p - 1, k)."""
+        if self.draws.takes_all:
+            return np.zeros(1)
+        effects, rest = self._excess(examples, picks, active)
+        beta = 1 - _arrived(orders, active) / max(1, active.sum())
+        control = beta[:, None, :, None] * rest[:, :, None, :]
+        if effects is not None:
+            coming = np.take_along_axis(effects, orders[:, None, :, None], axis=2)
+            control += np.cumsum(coming[:, :, ::-1], axis=2)[:, :, -2::-1]  # of those after each prefix
+        return np.asarray(control)
+
+    def _control_at(
+        self, examples: np.ndarray, coalitions: np.ndarray, picks: np.ndarray, active: np.ndarray
+    ) -> np.ndarray:
+        """The same for one coalition (n, p) an example: (n, q, 1, k)."""
+        if self.draws.takes_all:
+            return np.zeros(1)
+        effects, rest = self._excess(examples, picks, active)
+        beta = 1 - (coalitions & active).sum(axis=1) / max(1, active.sum())
+        control = beta[:, None, None] * rest
+        if effects is not None:
+            control += np.einsum("nqpk,np->nqk", effects, ~coalitions)
+        return np.asarray(control[:, :, None])
+
+    def _excess(
+        self, examples: np.ndarray, picks: np.ndarray, active: np.ndarray
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """By how much drawn rows alone are off their mean: by active players (n, q, p, k), and the rest (n, q, k)."""
+        excess = self.restricted.alone[picks] - self._start(examples)[:, None, :]
+        if self._effects is None:
+            return None, np.asarray(excess)
+        effects, own = self._effects * active[:, None], self._own(examples)
+        each = effects[picks]
+        if own is not None:  # the mean over all rows but the own one is to be 0
+            share = self._mass(own)
+            each += (share / (1 - share))[:, None, None, None] * effects[own][:, None]
+        return each, np.asarray(excess - each.sum(axis=2))
+
+    @cached_property
+    def _effects(self) -> np.ndarray | None:
+        """Main effects of players on predictions for background rows, (m, p, k), where they stay when others are known.
+
+        Effects on probabilities do not: these saturate, and what is left to come counts for less and less.
+        """
+        f_S = self.restricted
+        if not all(isinstance(loss, SquaredError) for loss in self.losses):
+            return None
+        return main_effects(f_S.background, f_S.alone, f_S.mass, self.players.owner, len(self.players))
 
     def _known(self, examples: np.ndarray, z: np.ndarray) -> Seen:
         """The same from predictions z (n, m, steps, k) for all rows."""
