@@ -239,7 +239,7 @@ def in_levels(
     sets = [np.zeros(0, dtype=np.uint32) if level.category is None else level.words() for level in levels]
     ends = np.cumsum([len(words) for words in sets], dtype=np.int64)
     sizes = np.array([-1 if level.category is None else len(words) for level, words in zip(levels, sets, strict=True)])
-    column = np.array([level.column for level in levels], dtype=np.int32)
+    column = np.array([level.column for level in levels], dtype=np.int64)
     decisions = Decisions(
         column=column,
         threshold=np.array([level.threshold for level in levels], dtype=np.float64),

@@ -44,20 +44,33 @@ class LeafTerms:
 
     Attributes
     ----------
-    ids : the term that each entry of the tables adds to
     sets : the players of each term, (M, p)
+    ids : the term that each entry of the tables adds to; None where terms are numbered by their players
     """
 
     trees: Trees
     inner: np.ndarray
     mass: np.ndarray
-    ids: np.ndarray
     sets: np.ndarray
+    ids: np.ndarray | None = None
 
     @cached_property
     def leaves(self) -> LeafTables:
         """The tables, which are made when they are first needed."""
         return LeafTables.of(self.trees, self.trees.seen(self.inner), self.mass)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The term that each entry of the tables adds to."""
+        from clarysage.structure.kernels.leaves import sets_of_leaves
+
+        if self.ids is not None:
+            return self.ids
+        starts, features, _ = self.trees.paths
+        firsts, entries = self.trees.tables
+        numbers = np.empty(entries, dtype=np.int64)
+        sets_of_leaves(starts, features, firsts, numbers)
+        return numbers
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         from clarysage.structure.kernels.leaves import leaf_terms
@@ -67,7 +80,7 @@ class LeafTerms:
         terms[:, 0] = trees.base
         leaf_terms(
             trees.seen(z), trees.left, trees.right, trees.roots, trees.output, trees.values, place, starts, trees.depth,
-            self.leaves.firsts, self.leaves.tables, self.ids, terms,
+            self.leaves.firsts, self.leaves.tables, self.numbers, terms,
         )  # fmt: skip
         return terms
 
@@ -113,17 +126,10 @@ class Expansion:
             return LinearTerms(self.form, self.player, self.players, self.mass @ self.inner)
         if self.trees is None or self.entries > MOST_ENTRIES:
             return None
-        ids, sets = self._numbered(self.trees) if by_number else self._distinct(self.trees)
-        return LeafTerms(self.trees, self.inner, self.mass, ids, sets)
-
-    def _numbered(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
-        from clarysage.structure.kernels.leaves import sets_of_leaves
-
-        starts, features, _ = trees.paths
-        firsts, entries = trees.tables
-        ids = np.empty(entries, dtype=np.int64)
-        sets_of_leaves(starts, features, firsts, ids)
-        return ids, _all_sets(self.players)
+        if by_number:
+            return LeafTerms(self.trees, self.inner, self.mass, _all_sets(self.players))
+        ids, sets = self._distinct(self.trees)
+        return LeafTerms(self.trees, self.inner, self.mass, sets, ids)
 
     def _distinct(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
         """The term of each entry, and the sets of players of terms, the empty one first."""

@@ -76,7 +76,7 @@ class Trees:
         return thresholds_of(self.decisions)
 
     def owned(self, owner: np.ndarray) -> Trees:
-        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))
+        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int64))
 
     def seen(self, z: np.ndarray) -> np.ndarray:
         """Decisions, 64 to a word."""
@@ -237,15 +237,15 @@ def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single:
         nodes, leaves = nodes + len(inner), leaves + int(is_leaf.sum())
     if depth > DEEPEST:
         raise UnknownStructureError(f"trees of {depth} levels are not taken apart")
-    column = _joined(parts["column"], np.int32)
+    column = _joined(parts["column"], np.int64)
     decisions = Decisions(
         column, _joined(parts["threshold"], np.float64), _joined(parts["missing_left"], np.bool_),
         _joined(parts["rule"], np.uint8), _joined(first, np.int64), _joined(count, np.int64),
         _joined(in_left, np.bool_), np.concatenate(sets), is_single,
     )  # fmt: skip
     return Trees(
-        decisions, column, _joined(left, np.int32), _joined(right, np.int32),
-        np.array(roots, dtype=np.int32),
+        decisions, column, _joined(left, np.int64), _joined(right, np.int64),
+        np.array(roots, dtype=np.int64),
         np.array([tree.output for tree in trees], dtype=np.int64), _joined(values, np.float64),
         np.ascontiguousarray(base, dtype=np.float64), depth, columns,
     )  # fmt: skip
@@ -269,7 +269,7 @@ def _at_once(margins: np.ndarray) -> int:
 
 
 def _whole(numbers: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(numbers, dtype=np.int32)
+    return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
 def _turned(words: np.ndarray) -> np.ndarray:

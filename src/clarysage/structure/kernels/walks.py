@@ -33,7 +33,7 @@ def along(x, b, picks, arrivals, feature, left, right, roots, output, values, ba
     A tree is gone through with the range [t0, t1) of steps for which a node is reached: where x and b decide
     differently on a column that arrives within it, b's way is taken before and x's way from then on.
     """
-    one = np.uint64(1)
+    one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     steps, size, width = margins.shape[2] + 1, depth + 2, values.shape[1]
     node_of, from_of, to_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     for block in range(0, picks.shape[0], at_once):
@@ -46,33 +46,35 @@ def along(x, b, picks, arrivals, feature, left, right, roots, output, values, ba
         for tree in range(len(roots)):
             out = output[tree]
             for i in range(block, last):
+                known, when = x[i], arrivals[i]
                 for j in range(picks.shape[1]):
-                    row, before = picks[i, j], np.int64(-1)
-                    node_of[0], from_of[0], to_of[0], top = roots[tree], 1, steps, 1
-                    while top > 0:
-                        top -= 1
-                        node, t0, t1 = node_of[top], from_of[top], to_of[top]
+                    drawn, found = b[picks[i, j]], margins[i, j]
+                    node, t0, t1, top, before = roots[tree], 1, steps, 0, np.int64(-1)
+                    while True:
                         while node >= 0:
-                            place = np.uint64(node & 63)
-                            by_x = (x[i, node >> 6] >> place) & one
-                            by_b = (b[row, node >> 6] >> place) & one
-                            if by_x != by_b:
-                                arrival = arrivals[i, feature[node]]
-                                if arrival >= t1:
-                                    by_x = by_b
-                                elif arrival > t0:
-                                    node_of[top] = left[node] if by_x else right[node]
-                                    from_of[top], to_of[top] = arrival, t1
-                                    top += 1
-                                    t1 = arrival
-                                    by_x = by_b
-                            node = left[node] if by_x else right[node]
+                            here = np.uint64(node)  # numbers without a sign are quicker to index with
+                            word, place = here >> six, here & low
+                            goes_left = known[word] >> place
+                            if (goes_left ^ (drawn[word] >> place)) & one:
+                                arrival = when[feature[here]]
+                                if arrival > t0:
+                                    if arrival < t1:
+                                        node_of[top] = left[here] if goes_left & one else right[here]
+                                        from_of[top], to_of[top] = arrival, t1
+                                        top += 1
+                                        t1 = arrival
+                                    goes_left = ~goes_left
+                            node = left[here] if goes_left & one else right[here]
                         for v in range(width):
                             value = values[~node, v]
                             if before >= 0:
                                 value -= values[before, v]
-                            margins[i, j, t0 - 1, out + v] += value
+                            found[t0 - 1, out + v] += value
                         before = ~node
+                        if top == 0:
+                            break
+                        top -= 1
+                        node, t0, t1 = node_of[top], from_of[top], to_of[top]
         for i in range(block, last):
             for j in range(picks.shape[1]):
                 for t in range(1, steps - 1):
