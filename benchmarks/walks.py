@@ -78,10 +78,10 @@ def report(bar: Bar) -> None:
         times["clarysage"].append(time.process_time() - between)
         apart = max(apart, float(np.abs(scores - theirs).max() / np.abs(theirs).max()))
     slow, fast = (min(taken) / bar.walks * 1e3 for taken in times.values())
-    ratio = slow / fast
+    ratio, wanted = slow / fast, f"{bar.least:.0f}x" if bar.least else "-"
     d, m = case.X.shape[1], len(case.background)
     print(
-        f"{case.name:<44}{d:>4}{m:>5}{slow:>10.3f} ms{fast:>10.4f} ms{ratio:>7.1f}x{bar.least:>7.0f}x"
+        f"{case.name:<44}{d:>4}{m:>5}{slow:>10.3f} ms{fast:>10.4f} ms{ratio:>7.1f}x{wanted:>8}"
         f"{apart:>10.1e}{setup:>7.2f} s{'' if ratio >= bar.least else '  below the bar'}", flush=True,
     )  # fmt: skip
 
