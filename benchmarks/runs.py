@@ -32,10 +32,10 @@ class Runs:
 
 
 def run(case: Case, method: str, seed: int, model: Any = None, **options: Any) -> tuple[Any, float]:
-    """One whole call, and its processor seconds."""
+    """One whole call, and its processor seconds; the model is a black box, whatever is known of its insides."""
     begun = time.process_time()
     found = cs.sage(
-        model or case.model, case.X, case.y,
+        model or prediction(case.model), case.X, case.y,
         background=case.background, loss=case.loss, method=method, rng=seed, **options,
     )  # fmt: skip
     return found, time.process_time() - begun
