@@ -16,7 +16,7 @@ from clarysage.inference.reach import Reach
 from clarysage.protocols import Game, Solution
 
 FEWEST_PAIRS = 1024
-PAIRS_AT_ONCE = 1024
+FEWEST_AT_ONCE, ROWS_AT_ONCE = 8, 2**18  # pairs that are walked together, and their rows
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class SolvedGame:
         return replace(self, walks=self.walks.prepared(game, rows, rng))
 
     def chunk(self, game: Game) -> int:
-        return min(_solution(game).at_once, max(1, PAIRS_AT_ONCE // _passes(game)))
+        pairs = max(FEWEST_AT_ONCE, ROWS_AT_ONCE // max(1, rows_of_pair(game)))
+        return min(_solution(game).at_once, max(1, pairs // _passes(game)))
 
     def pause(self, game: Game, made: int) -> int:
         return by_quarters(self.chunk(game), made)
