@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from math import factorial
 from typing import Any
 
 import numpy as np
+
+from clarysage.structure.links import linked
 
 
 def shapley(v: dict[frozenset[int], Any], p: int) -> np.ndarray:
@@ -62,3 +65,20 @@ def cross_entropy(y: Any, prediction: Any) -> float:
     if len(prediction) == 1:
         return float(-np.log(prediction[0] if y == 1 else 1 - prediction[0]))
     return float(-np.log(prediction[int(y)]))
+
+
+@dataclass(frozen=True)
+class RowByRow:
+    """A form beside all background rows, an example at a time."""
+
+    form: Any
+    b: np.ndarray
+    mass: np.ndarray
+    link: Any
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+        picks, found = np.arange(len(self.b))[None], []
+        for i in range(len(x)):
+            margins = self.form.along(x[i : i + 1], self.b, picks, arrivals[i : i + 1], steps)[0]  # (m, p - 1, K)
+            found.append(np.einsum("m,mpk->pk", self.mass, linked(margins, self.link)))
+        return np.stack(found)

@@ -373,7 +373,8 @@ def test_steps_of_a_linear_map_are_its_predictions_of_hybrid_rows(link, players,
     walks = itinerary("all different", OWNERS[players], rng)
     n, q = walks.b.shape[:2]
     rows, picks = walks.b.reshape(n * q, -1), np.arange(n * q).reshape(n, q)
-    found = linked(form.along(walks.x, rows, picks, walks.arrivals, walks.steps), kind)
+    seen = form.seen(walks.x), form.seen(rows)
+    found = linked(form.along(*seen, picks, walks.arrivals, walks.steps), kind)
     walk, which, step = (axis.ravel() for axis in np.indices((n, q, walks.steps - 1)))
     truth = Structure(form, kind)(walks.rows(walk, which, step + 1)).reshape(found.shape)
     assert found.shape[:3] == (n, q, walks.steps - 1)

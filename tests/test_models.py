@@ -1386,10 +1386,12 @@ def test_logits_of_a_network_become_probabilities_on_request():
     f = cs.as_predictor(two, output="sigmoid")
     assert f.task == "classification"
     np.testing.assert_allclose(f(X)[:, 1], expit(_forward(two)(X)[:, 0]), atol=1e-12)
-    assert_agreement(f, lambda rows: expit(_forward(two)(rows)), X, binary(X))
+    single = {"atol": 1e-6}  # the layers are followed in the network's precision
+    assert_agreement(f, lambda rows: expit(_forward(two)(rows)), X, binary(X), **single)
     labels = np.array(["low", "mid", "top"])
     g = cs.as_predictor(many, output="softmax", classes=labels)
-    assert_agreement(g, lambda rows: softmax(_forward(many)(rows), axis=1), X, labels[three(X)], codes=three(X))
+    own = _forward(many)
+    assert_agreement(g, lambda rows: softmax(own(rows), axis=1), X, labels[three(X)], codes=three(X), **single)
 
 
 @pytest.mark.needs("torch")
@@ -1720,3 +1722,12 @@ def test_results_of_a_formula_take_the_frame_that_it_speaks_of():
     train, test = (pd.DataFrame(x, columns=list("abc")) for x in (X_TRAIN, X))
     model = smf.ols("y ~ a * b + c", train.assign(y=noisy(X_TRAIN))).fit()
     assert_agreement(model, lambda rows: model.predict(rows), test, noisy(X), background=test[:M])
+
+
+def test_a_linear_model_in_single_precision_is_walked_by_its_coefficients():
+    single = X_TRAIN.astype(np.float32)
+    model = linear_model.Ridge().fit(single, noisy(X_TRAIN).astype(np.float32))
+    assert model.coef_.dtype == np.float32
+    found = cs.sage(model, X.astype(np.float32), noisy(X), background=single[:M], rng=0)
+    assert found.method == "exact"
+    assert not [note for note in found.notes if "row by row" in note]

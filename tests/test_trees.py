@@ -23,9 +23,10 @@ from clarysage.models import as_predictor
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.native import beside
 from clarysage.structure.decisions import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions
-from clarysage.structure.form import RowByRow, Structure
+from clarysage.structure.form import Structure
 from clarysage.structure.oblivious import Level, ObliviousTree, PairedCrowd, TabulatedCrowd, in_levels, tabulated
 from clarysage.structure.trees import Tree, TreeCrowd, planted
+from oracle import RowByRow
 
 N, D, ROWS = 300, 4, 400
 DOUBLE, SINGLE = 1e-12, 2e-6  # of the largest prediction: what sums of few trees differ by
@@ -660,3 +661,29 @@ def test_structure_that_predicts_something_else_is_found_out(name):
     asked = cs.sage(replace(predictor, structure=None), X[:40], SCORE[:40], background=X[40:60], rng=0, method="exact")
     assert any("differ from those of its structure" in note for note in told.notes)
     assert np.array_equal(told.values, asked.values)
+
+
+@pytest.mark.needs("xgboost")
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
+def test_a_large_mean_does_not_drown_the_values_of_a_model_in_single_precision(offset, seed):
+    from xgboost import XGBRegressor
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 4))
+    y = 2 * X[:, 0] + X[:, 1] * X[:, 2] + offset
+    model = XGBRegressor(n_estimators=40, max_depth=3, n_jobs=1).fit(X, y)
+    options = {"background": X[80:140], "method": "exact", "loss": "squared error", "rng": 0}
+    native, black = (cs.sage(f, X[:80], y[:80], **options) for f in (model, lambda rows: model.predict(rows)))
+    spacing = float(np.spacing(np.float32(max(offset, 1.0))))  # of its predictions, beside which errors are of size 3
+    np.testing.assert_allclose(native.values, black.values, rtol=0, atol=1e-5 + 3 * spacing)
+
+
+@pytest.mark.needs("xgboost")
+def test_a_model_that_never_splits_is_worth_exactly_nothing(seed):
+    from xgboost import XGBClassifier
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 4))
+    y = (X[:, 0] > 0).astype(int)
+    model = XGBClassifier(n_estimators=3, gamma=1e9, n_jobs=1).fit(X, y)
+    assert (cs.sage(model, X[:80], y[:80], background=X[80:], rng=0).values == 0).all()

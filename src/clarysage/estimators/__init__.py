@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from clarysage.errors import InputError
-from clarysage.estimators.choice import choose, is_small
+from clarysage.estimators.choice import choose
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
 from clarysage.estimators.loop import estimate
@@ -46,7 +46,7 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
         if name not in METHODS:
             known = ", ".join(map(repr, ("auto", *METHODS)))
             raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()")
-        if name == "exact" and not is_small(game) and game.solution is not None:
+        if name == "exact" and game.solution is not None:
             return SolvedGame()
         return METHODS[name]()
     if isinstance(method, type) and method in METHODS.values():

@@ -13,7 +13,6 @@ from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator, Game, Solution
 
 TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
-FEW_ROWS = 2**20  # of the model
 MOMENT = 2.0  # seconds that nobody minds
 LONG_ENOUGH, SHARE_OF_DEADLINE = 60.0, 0.1  # of a deadline in seconds, since kernels may have to be compiled first
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
@@ -33,7 +32,7 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     """
     if game.n_players == 1:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
-    if not is_small(game) and game.solution is not None and _is_worth_it(game.solution, game, stop):
+    if game.solution is not None and _is_worth_it(game.solution, game, stop):
         return SolvedGame(), f"Method 'exact' was chosen: {game.solution.how}."
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
@@ -49,11 +48,6 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
         Exact(),
         f"Method 'exact' was chosen: all coalitions take {_short(exact)} model rows, no more than walks would.",
     )
-
-
-def is_small(game: Game) -> bool:
-    """Whether all coalitions are so quickly looked at that no other way to exact values is needed."""
-    return game.n_players <= MOST_PLAYERS and Exact().rows(game, 2**game.n_players) <= FEW_ROWS
 
 
 def _is_worth_it(solution: Solution, game: Game, stop: Sequence[Any]) -> bool:

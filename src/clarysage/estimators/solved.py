@@ -16,6 +16,7 @@ from clarysage.inference.reach import Reach
 from clarysage.protocols import Game, Solution
 
 FEWEST_PAIRS = 1024
+MANY_PLAYERS = 2000  # of whose covariances the diagonal alone is kept
 FEWEST_AT_ONCE, ROWS_AT_ONCE = 8, 2**18  # pairs that are walked together, and their rows
 
 
@@ -85,8 +86,9 @@ class SolvedGame:
     def read(self, game: Game, state: Answers) -> Estimate:
         values, walked = state.values, state.walked
         rows = 0 if walked is None else self.walks.known().rows + walked.rows
+        shape = values.shape if values.shape[1] > MANY_PLAYERS else (*values.shape, values.shape[1])
         return Estimate(
-            values=values, covariance=np.zeros((*values.shape, values.shape[1])), dof=np.ones(values.shape), draws=0,
+            values=values, covariance=np.zeros(shape), dof=np.ones(values.shape), draws=0,
             model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
             scale=scale(game),
         )  # fmt: skip

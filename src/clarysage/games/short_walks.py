@@ -24,6 +24,7 @@ ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
 ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together
 CELLS_COMPARED = 4_000_000  # of hybrid rows, at once
 ROWS_SEEN = 8  # of a background of which the mean row was walked with, to see their part in it
+EFFECTS_KEPT = 2**23  # numbers, at most
 ROWS_OF_NATIVE = 8  # at least, of a model whose structure is known: rows then cost less than what goes on around them
 SPARING = 2  # few rows are drawn of a background more than this many times as large
 
@@ -187,6 +188,7 @@ class ShortWalks:
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""
+        _ = self._effects  # so that they are there before walks are made by several threads
         rows = self.X[:ASKED_AGAIN]
         first, again = self.outputs[: len(rows)], self.restricted.full(rows)
         return bool((np.abs(again - first) <= ROUNDING * np.abs(first).max()).all()), len(rows)
@@ -262,11 +264,11 @@ class ShortWalks:
         excess = self.restricted.alone[picks] - self._start(examples)[:, None, :]
         if self._effects is None:
             return None, np.asarray(excess)
-        effects, own = self._effects * active[:, None], self._own(examples)
-        each = effects[picks]
+        each, own = self._effects[picks], self._own(examples)
         if own is not None:  # the mean over all rows but the own one is to be 0
             share = self._mass(own)
-            each += (share / (1 - share))[:, None, None, None] * effects[own][:, None]
+            each += (share / (1 - share))[:, None, None, None] * self._effects[own][:, None]
+        each *= active[:, None]
         return each, np.asarray(excess - each.sum(axis=2))
 
     @cached_property
@@ -276,7 +278,8 @@ class ShortWalks:
         Effects on probabilities do not: these saturate, and what is left to come counts for less and less.
         """
         f_S = self.restricted
-        if not all(isinstance(loss, SquaredError) for loss in self.losses):
+        numbers = f_S.alone.size * len(self.players)
+        if numbers > EFFECTS_KEPT or not all(isinstance(loss, SquaredError) for loss in self.losses):
             return None
         return main_effects(f_S.background, f_S.alone, f_S.mass, self.players.owner, len(self.players))
 

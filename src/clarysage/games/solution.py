@@ -17,7 +17,7 @@ from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.native import Native
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import means
-from clarysage.structure.terms import Expansion, Terms
+from clarysage.structure.terms import Expansion, LeafTerms, LinearTerms, Terms
 
 SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
 MOST_PLAYERS = 14  # of which all coalitions are looked at
@@ -66,6 +66,29 @@ def solution_of(game: Any) -> Solution | None:
 
 
 @dataclass(frozen=True)
+class Additive:
+    r"""Squared error of an additive model, f_S = a_\emptyset + sum_{i in S} a_i, of which, for each example and output,
+
+    .. math:: \phi_i = a_i (2 y - a_\emptyset - f)
+    """
+
+    terms: LinearTerms
+    native: Native
+    X: np.ndarray
+    targets: tuple[np.ndarray, ...]
+    weights: np.ndarray
+
+    def __call__(self, examples: np.ndarray) -> Solved:
+        terms = self.terms(self.native.looked_at(self.X[examples])[0])
+        nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, p, K)
+        parts = np.stack([
+            np.einsum("npk,nk->np", a, 2 * (target[examples] - nothing) - a.sum(axis=1)) for target in self.targets
+        ], axis=1)  # fmt: skip
+        parts *= self.weights[examples][:, None, None]
+        return Solved(parts.sum(axis=0), parts)
+
+
+@dataclass(frozen=True)
 class Products:
     r"""Squared error of f_S = sum_{A within S} a_A, of which, for each example and output,
 
@@ -73,11 +96,10 @@ class Products:
         - \sum_{A, B \neq \emptyset: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
 
     since a product of terms is paid to the players of both, in equal shares. The pairs with i in either are twice those
-    with i in the first, less those with i in both. Where no two players share a term this is
-    a_i (2 y - a_\emptyset - f).
+    with i in the first, less those with i in both.
     """
 
-    terms: Terms
+    terms: LeafTerms
     native: Native
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
@@ -185,19 +207,24 @@ class FromPairs:
 
 
 def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
-    is_linear = isinstance(parts.form, Linear)
-    if not is_linear and (parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > 2**20):
+    is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > 2**20
+    if is_deep and not isinstance(parts.form, Linear):
         return None
-    terms = parts.terms(by_number=False)
+    terms, k = parts.terms(by_number=False), native.structure.form.margins
+    data = (native, game.X, game.targets, game.weights)
+    if isinstance(terms, LinearTerms):
+        at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
+        seconds = game.X.size * k * OF_ENTRY
+        return Solution(
+            "a linear model has a closed form", Additive(terms, *data), at_once, seconds, _pair(game, parts)
+        )
     if terms is None or len(terms.sets) > MOST_TERMS:
         return None
-    is_additive = bool((terms.sets.sum(axis=1) <= 1).all())
-    how = "an additive model has a closed form" if is_additive else f"its {len(terms.sets):,} terms are multiplied out"
-    count = len(game.X) * native.structure.form.margins
-    seconds = count * (len(terms.sets) ** 2 * OF_PRODUCT + parts.entries * OF_ENTRY)
-    solve = Products(terms, native, game.X, game.targets, game.weights)
-    at_once = NUMBERS_AT_ONCE // (len(terms.sets) * native.structure.form.margins)
-    return Solution(how, solve, max(1, at_once), seconds, _pair(game, parts))
+    count = len(terms.sets)
+    seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
+    how = f"its {count:,} terms are multiplied out"
+    at_once = max(1, NUMBERS_AT_ONCE // (count * k))
+    return Solution(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
 
 
 def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:

@@ -116,7 +116,8 @@ def _linear(model: Any) -> Structure:
     if link == "logistic" and len(coefficients) > 1:
         link = "softmax"
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (len(coefficients),))
-    return Structure(Linear(coefficients.T.copy(), intercept.copy()), link)
+    rounding = SINGLE if np.asarray(dense).dtype == np.float32 else EXACT
+    return Structure(Linear(coefficients.T.copy(), intercept.copy()), link, rounding=rounding)
 
 
 def _network(model: Any) -> Structure:

@@ -73,7 +73,7 @@ class HybridModel:
         return replace(self, predictor=self.predictor.guarded(checks))
 
     def full(self, x: np.ndarray) -> np.ndarray:
-        return self.predictor(x)
+        return self.predictor(x) if self.native is None else self.native.full(x)
 
     @cached_property
     def alone(self) -> np.ndarray:

@@ -19,6 +19,7 @@ from clarysage.tables import Schema
 BYTES_AT_HAND = 2**29  # of background rows as a form sees them
 BYTES_REMEMBERED = 2**28  # of examples
 SELF_CHECK_ROWS = 256
+VISIBLE = 1e-3  # as a share of the range of predictions
 TIES = 0.25  # share of the cells of these rows that are put on a threshold, or next to it
 
 
@@ -28,12 +29,13 @@ class Native:
 
     Attributes
     ----------
-    inner : (m, D) the background rows as the insides have them
+    codes, inner : (m, d), (m, D) the background rows, and these as the insides have them
     varies : (d,) columns that are not the same in all examples and background rows
     """
 
     structure: Structure
     schema: Schema
+    codes: np.ndarray
     inner: np.ndarray
     mass: np.ndarray
     varies: np.ndarray
@@ -47,7 +49,8 @@ class Native:
 
     def of_mean_row(self) -> Native:
         """The same with the mean row alone."""
-        return replace(self, inner=self.mass[None] @ self.inner, mass=np.ones(1))
+        mean = self.inner[:1] + self.mass[None] @ (self.inner - self.inner[:1])  # of equal cells, that cell
+        return replace(self, codes=mean, inner=mean, mass=np.ones(1))
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -65,16 +68,19 @@ class Native:
 
     def steps(self, x: np.ndarray, full: np.ndarray, arrivals: np.ndarray, picks: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, q, p - 1, k)."""
-        form, (z, seen) = self.structure.form, self.looked_at(x)
-        when = arrivals if self.structure.owner is None else arrivals[:, self.structure.owner]
-        count = Itinerary(z, self.inner[picks], when, int(arrivals.max())).changes(form.is_used)
-        margins = form.along(seen, self.rows, picks, arrivals, count.shape[2])
+        steps = int(arrivals.max())
+        count = Itinerary(x, self.codes[picks], arrivals, steps).changes(self.is_used)
+        margins = self.structure.form.along(self.looked_at(x)[1], self.rows, picks, arrivals, steps)
         outputs, alone = linked(margins, self.structure.link), self.alone[picks]
         settled(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
-        if form.is_used.any():  # the model's own f(x) may differ in the last bits from that of an equal row b_k
-            is_start = np.arange(1, count.shape[2]) < when[:, form.is_used].min(axis=1, keepdims=True)
+        if self.is_used.any():  # f(x) may differ in the last bits from that of an equal row b_k
+            is_start = np.arange(1, steps) < arrivals[:, self.is_used].min(axis=1, keepdims=True)
             np.copyto(outputs, alone[:, :, None, :], where=is_start[:, None, :, None])
         return outputs
+
+    def full(self, x: np.ndarray) -> np.ndarray:
+        """f(x), (n, k): as walks have it, since a model that adds up in single precision has other last digits."""
+        return linked(self.structure.form.alone(self.looked_at(x)[1]), self.structure.link)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
@@ -165,13 +171,20 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
     if not structure.form.takes_missing and not (np.isfinite(tried).all() and np.isfinite(inner).all()):
         return Found()
     said, known = replace(predictor, schema=widened)(rows), structure(tried)
-    allowed = structure.rounding * max(np.abs(said).max(), 1e-300)
-    if said.shape == known.shape and np.allclose(said, known, rtol=structure.rounding, atol=allowed):
+    if said.shape == known.shape and _is_same(said, known, structure):
         memory = Memory.of(structure, predictor.schema, X)
         varies = np.any([(bits(part) != bits(background[:1])).any(axis=0) for part in (X, background)], axis=0)
-        return Found(Native(structure, predictor.schema, inner, mass, varies, memory), rows=len(rows))
+        return Found(Native(structure, predictor.schema, background, inner, mass, varies, memory), rows=len(rows))
     remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
     return Found(remarks=(remark,), rows=len(rows))
+
+
+def _is_same(said: np.ndarray, known: np.ndarray, structure: Structure) -> bool:
+    """Whether predictions (n, k) are the same, but for rounding, and that small beside how they differ among rows."""
+    off, spread = np.abs(said - known), np.ptp(said, axis=0)
+    size = np.abs(said) if structure.link == "exponential" else np.abs(said).max()
+    is_visible = (off > VISIBLE * spread) & (spread > 0)
+    return bool((off <= structure.rounding * size).all() and not is_visible.any())
 
 
 def _is_apart(
@@ -205,9 +218,9 @@ def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.nd
     rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
     trial = np.where(rng.random((count, X.shape[1])) < 0.5, X[rows], background[others])
     if structure.view is None:
-        for column, marks in structure.form.thresholds().items():
+        for column, thresholds in structure.form.thresholds().items():
             there = np.flatnonzero(rng.random(count) < TIES)
-            trial[there, column] = beside(rng.choice(marks, len(there)), rng)
+            trial[there, column] = beside(rng.choice(thresholds, len(there)), rng)
     return trial
 
 

@@ -119,6 +119,8 @@ def _by_columns(transformer: Any) -> np.ndarray:
         if len(made) != place.stop - place.start:
             raise UnknownStructureError(f"{type(part).__name__} makes other columns than expected")
         found[place] = made
+    if (found < 0).any():
+        raise UnknownStructureError("ColumnTransformer makes columns of unknown origin")
     return found
 
 

@@ -50,7 +50,8 @@ class Decisions:
 
     def cells(self, z: np.ndarray) -> np.ndarray:
         """Rows z (n, D) as they are compared with thresholds."""
-        rounded = z.astype(np.float32) if self.is_single else z
+        with np.errstate(over="ignore"):  # infinite is what the library makes of such cells
+            rounded = z.astype(np.float32) if self.is_single else z
         return np.ascontiguousarray(rounded, dtype=np.float64)
 
     def table(self, z: np.ndarray) -> np.ndarray:

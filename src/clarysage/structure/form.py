@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clarysage.structure.links import Link, linked, outputs_of
+from clarysage.structure.links import Link, linked
 
 EXACT = 1e-9  # of the largest prediction, by which a form's predictions may differ from those of its model
 SINGLE = 1e-5  # the same for a model that computes in single precision
@@ -99,29 +99,6 @@ class Structure:
     owner: np.ndarray | None = None
     rounding: float = EXACT
 
-    @property
-    def outputs(self) -> int:
-        """k, how many predictions there are."""
-        return outputs_of(self.form.margins, self.link)
-
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Predictions (n, k) of inner rows."""
         return linked(self.form.alone(self.form.seen(z)), self.link)
-
-
-@dataclass(frozen=True)
-class RowByRow:
-    """Any form beside all background rows, an example at a time."""
-
-    form: Form
-    b: np.ndarray
-    mass: np.ndarray
-    link: Link
-
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        picks = np.arange(len(self.b))[None]
-        found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
-        for i in range(len(x)):
-            margins = self.form.along(x[i : i + 1], self.b, picks, arrivals[i : i + 1], steps)[0]  # (m, p - 1, K)
-            found[i] = np.einsum("m,mpk->pk", self.mass, linked(margins, self.link))
-        return found

@@ -17,9 +17,12 @@ FARTHEST = 600.0  # from zero that a margin may be, for its odds to be a number
 class Linear:
     """Margins z w + c, with weights w (D, K) and intercept c (K,).
 
+    A row is seen by what each of the model's columns brings to the margins, (n, d, K).
+
     Examples
     --------
-    >>> Linear(np.array([[2.0], [1.0]]), np.array([1.0])).alone(np.array([[1.0, 1.0]]))
+    >>> form = Linear(np.array([[2.0], [1.0]]), np.array([1.0]))
+    >>> form.alone(form.seen(np.array([[1.0, 1.0]])))
     array([[4.]])
     """
 
@@ -44,40 +47,43 @@ class Linear:
         return replace(self, owner=owner)
 
     def seen(self, z: np.ndarray) -> np.ndarray:
-        return z
+        if self.owner is None or np.array_equal(self.owner, np.arange(len(self.weights))):
+            return np.asarray(z[:, :, None] * self.weights)
+        brought = np.zeros((len(z), int(self.owner.max()) + 1, self.margins))
+        for column in range(brought.shape[1]):
+            its = self.owner == column
+            brought[:, column] = z[:, its] @ self.weights[its]
+        return brought
 
     def alone(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(rows @ self.weights + self.intercept)
+        return np.asarray(rows.sum(axis=1) + self.intercept)
 
     def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        """Running sums of w_i (x_i - b_i) in the order of arrival."""
-        when, rows = self._when(arrivals), b[picks]  # (n, D), (n, q, D)
-        order = np.argsort(when, axis=1, kind="stable")
-        moves = np.take_along_axis(x[:, None, :] - rows, order[:, None, :], axis=2)[..., None]
-        margins, ends = np.cumsum(moves * self.weights[order][:, None], axis=2), _ends(when, steps)[:, None, :, None]
+        """Running sums of what columns of x bring beyond those of b, in the order of arrival."""
+        when, rows = arrivals[:, : x.shape[1]], b[picks]  # (n, d), (n, q, d, K)
+        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, None, :, None]
+        moves = np.take_along_axis(x[:, None] - rows, order[:, None, :, None], axis=2)
+        margins = np.cumsum(moves, axis=2, out=moves)
         known = np.where(ends < 0, 0.0, np.take_along_axis(margins, np.maximum(ends, 0), axis=2))
-        return np.asarray(self.alone(rows)[:, :, None] + known)
+        return np.asarray((rows.sum(axis=2) + self.intercept)[:, :, None] + known)
 
     def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        is_kept = kept if self.owner is None else kept[:, self.owner]
-        withheld = np.einsum("nd,dk,bd->nbk", ~is_kept, self.weights, b, optimize=True)
-        return np.asarray(((x * is_kept) @ self.weights + self.intercept)[:, None] + withheld)
+        kept = kept[:, : x.shape[1]]
+        withheld = np.einsum("nd,bdk->nbk", (~kept).astype(np.float64), b, optimize=True)
+        return np.asarray((np.einsum("nd,ndk->nk", kept, x) + self.intercept)[:, None] + withheld)
 
     def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearCrowd | OddsCrowd:
         if link == "identity":  # the mean of a linear function is the function of the mean
-            b, mass = mass[None] @ b, np.ones(1)
-        brought, start = (b[:, :, None] * self.weights).transpose(1, 2, 0).copy(), self.alone(b).T
+            b, mass = b[:1] + np.einsum("m,mdk->dk", mass, b - b[:1]), np.ones(1)
+        sums = LinearCrowd(self, np.ascontiguousarray(b.transpose(1, 2, 0)), self.alone(b).T, mass, link)
         if link in ("logistic", "positive") and self.margins == 1:
-            return OddsCrowd(b[0], brought[:, 0] - brought[:, 0, :1], LinearCrowd(self, brought, start, mass, link))
-        return LinearCrowd(self, brought, start, mass, link)
-
-    def _when(self, arrivals: np.ndarray) -> np.ndarray:
-        return arrivals if self.owner is None else arrivals[:, self.owner]
+            return OddsCrowd(b[0, :, 0], sums.brought[:, 0] - sums.brought[:, 0, :1], sums)
+        return sums
 
 
 @dataclass(frozen=True)
 class LinearCrowd:
-    """What background rows bring to the margins, (D, K, m), and their margins with nothing known, (K, m)."""
+    """What background rows bring to the margins, (d, K, m), and their margins with nothing known, (K, m)."""
 
     form: Linear
     brought: np.ndarray
@@ -86,14 +92,13 @@ class LinearCrowd:
     link: Link
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        when = self.form._when(arrivals)
+        when = arrivals[:, : x.shape[1]]
         order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
-        brought = x[:, :, None] * self.form.weights  # (n, D, K)
         found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
         for i in range(len(x)):
-            path = np.empty((len(order[i]) + 1, *self.start.shape))  # (D + 1, K, m), the first with nothing known
+            path = np.empty((len(order[i]) + 1, *self.start.shape))  # (d + 1, K, m), the first with nothing known
             path[0] = self.start
-            np.subtract(brought[i, order[i], :, None], self.brought[order[i]], out=path[1:])
+            np.subtract(x[i, order[i], :, None], self.brought[order[i]], out=path[1:])
             for step in range(1, len(path)):  # a running sum over steps, whole rows at a time
                 path[step] += path[step - 1]
             found[i] = means(path[ends[i] + 1], self.mass, self.link)
@@ -104,8 +109,8 @@ class LinearCrowd:
 class OddsCrowd:
     """The same for probabilities, by odds against: these are products, so that a step multiplies and no step takes exp.
 
-    Columns count from those of one background row, ``origin`` (D,), beyond which background rows bring ``brought``
-    (D, m): a column that is always the same brings nothing. ``sums`` does the same by margins, for rows whose odds are
+    Columns count from those of one background row, ``origin`` (d,), beyond which background rows bring ``brought``
+    (d, m): a column that is always the same brings nothing. ``sums`` does the same by margins, for rows whose odds are
     too large or too small to be numbers.
     """
 
@@ -114,9 +119,9 @@ class OddsCrowd:
     sums: LinearCrowd
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        when, weights = self.sums.form._when(arrivals), self.sums.form.weights[:, 0]
+        when = arrivals[:, : x.shape[1]]
         order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
-        moves = (x - self.origin) * weights
+        moves = x[:, :, 0] - self.origin
         reach = np.abs(moves).sum(axis=1) + self._reach
         positive = np.empty((len(x), steps - 1))
         far = ~(reach < FARTHEST)
@@ -129,7 +134,7 @@ class OddsCrowd:
         return np.stack(both, axis=-1)
 
     def _means(self, moves: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Mean probabilities (n, D + 1) when no, one, ... columns have arrived.
+        """Mean probabilities (n, d + 1) when no, one, ... columns have arrived.
 
         With odds a of the example's columns and o of background rows' they are the means of 1 / (1 + o / a), a times
         those of 1 / (a + o).
@@ -154,7 +159,7 @@ class OddsCrowd:
 
     @cached_property
     def _odds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Odds of background rows with nothing known, (m,), and the factors of what they bring, (D, m)."""
+        """Odds of background rows with nothing known, (m,), and the factors of what they bring, (d, m)."""
         return np.exp(-self.sums.start[0]), np.exp(self.brought)
 
 

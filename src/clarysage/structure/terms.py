@@ -18,23 +18,16 @@ MOST_ENTRIES = 2**24  # of leaves' tables
 class LinearTerms:
     """A constant, and one term a player: what its columns bring beyond the mean of the background."""
 
-    form: Linear
-    player: np.ndarray  # of each inner column
+    form: Linear  # whose columns are the players
     players: int
     mean: np.ndarray
 
-    @property
-    def sets(self) -> np.ndarray:
-        """The players of each term, (M, p)."""
-        return np.vstack([np.zeros((1, self.players), dtype=bool), np.eye(self.players, dtype=bool)])
-
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """Terms (n, M, K) of inner rows."""
-        moves = (z - self.mean)[:, :, None] * self.form.weights  # (n, D, K)
-        terms = np.zeros((len(z), self.players + 1, self.form.margins))
-        terms[:, 0] = self.form.alone(self.mean[None])
-        for player in range(self.players):
-            terms[:, player + 1] = moves[:, self.player == player].sum(axis=1)
+        """Terms (n, p + 1, K) of inner rows, the constant first."""
+        mean, terms = self.form.seen(self.mean[None]), np.zeros((len(z), self.players + 1, self.form.margins))
+        terms[:, 0] = self.form.alone(mean)
+        moves = self.form.seen(z) - mean
+        terms[:, 1 : 1 + moves.shape[1]] = moves
         return terms
 
 
@@ -123,7 +116,9 @@ class Expansion:
     def terms(self, *, by_number: bool) -> Terms | None:
         """Terms for those sets that have some, or by the number of the set; None where the form has no such."""
         if isinstance(self.form, Linear):
-            return LinearTerms(self.form, self.player, self.players, self.mass @ self.inner)
+            return LinearTerms(
+                self.form.owned(self.player), self.players, self.inner[0] + self.mass @ (self.inner - self.inner[0])
+            )
         if self.trees is None or self.entries > MOST_ENTRIES:
             return None
         if by_number:

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from clarysage.structure.category_codes import CategoryCodes
-from clarysage.structure.form import Structure, UnknownStructureError
+from clarysage.structure.form import SINGLE, Structure, UnknownStructureError
 from clarysage.structure.links import Link
 from clarysage.structure.trees import Tree, planted
-
-ROUNDING = 1e-5  # of the largest prediction: XGBoost adds up in single precision
 
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
@@ -47,7 +45,7 @@ def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Str
     form = planted(trees, base, int(param["num_feature"]), is_single=True)
     is_categorical = bool((form.decisions.count >= 0).any()) or "c" in learner["feature_types"]
     view = CategoryCodes(_categories(model.get("cats"))) if is_categorical else None
-    return Structure(form, "logistic" if both and link == "positive" else link, view, rounding=ROUNDING)
+    return Structure(form, "logistic" if both and link == "positive" else link, view, rounding=SINGLE)
 
 
 def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:

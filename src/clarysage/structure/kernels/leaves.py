@@ -178,7 +178,10 @@ def leaf_terms(x, left, right, roots, output, values, place, starts, depth, firs
     one = np.uint64(1)
     size, width = depth + 2, values.shape[1]
     node_of, failed_of = np.empty(size, np.int64), np.empty(size, np.int64)
-    shares = np.empty(1 << min(depth, 30))
+    longest = 0
+    for leaf in range(len(firsts)):
+        longest = max(longest, starts[leaf + 1] - starts[leaf])
+    shares = np.empty(1 << longest)
     for i in range(x.shape[0]):
         for tree in range(len(roots)):
             out = output[tree]
