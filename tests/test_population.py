@@ -16,11 +16,11 @@ from sklearn.linear_model import LinearRegression
 import clarysage as cs
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
-from clarysage.games.own_rows import own_rows
 from clarysage.inference import reach as reaching
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
+from clarysage.removal.own_rows import own_rows
 from clarysage.testing import POPULATIONS, population_runs
 from clarysage.testing.runs import AfterDraws
 from oracle import shapley

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.games.own_rows import own_of, own_rows
 from clarysage.games.short_walks import ShortWalks
 from clarysage.games.solution import solution_of
 from clarysage.games.surrogate import imitated
@@ -20,6 +19,7 @@ from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presum
 from clarysage.players import Players
 from clarysage.protocols import Game, Loss, RestrictedModel, Solution
 from clarysage.removal.hybrid import HybridModel
+from clarysage.removal.own_rows import own_of, own_rows
 from clarysage.tables import read_target, read_weights
 
 NEARLY_ALL = 1 - 1e-9  # of the mass of the background, in one row

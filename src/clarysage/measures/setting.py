@@ -21,7 +21,7 @@ from clarysage.losses.few_forms import few_form
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Removal
-from clarysage.removal import Marginal, as_removal, removal_name
+from clarysage.removal import as_removal, removal_name
 from clarysage.tables import as_table, container_of, labels_of
 
 DEFAULT_BACKGROUND = 512
@@ -68,8 +68,8 @@ class Setting:
         players = named if columns == names else Players.of(columns, named.members(names))
         place = {name: player for player, name in enumerate(players.names)}
         order = tuple(place[name] for name in named.names)
-        q = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
-        q = replace(q, examples=source) if isinstance(q, Marginal) and source is not None else q
+        q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
+        q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
         members = None if groups is None else named.members(names)
         return cls(f, arranged, q, players, order, members, entropy, notes)
 

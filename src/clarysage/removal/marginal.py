@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from clarysage.errors import InputError, ModelError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
+from clarysage.removal.own_rows import source_of
 from clarysage.tables import Schema, as_table, container_of, read_weights, schema_of
 
 
@@ -50,21 +49,8 @@ class Marginal:
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
         kept, codes = mass > 0, schema.encode(X, "X")
         f_S = hybrid_model(bound, rows[kept], mass[kept], codes)
-        source = self._source(len(rows), len(codes))
+        source = source_of(self.examples, len(rows), len(codes))
         return f_S if source is None else replace(f_S, source=source[kept])
-
-    def _source(self, rows: int, count: int) -> np.ndarray | None:
-        if self.examples is None:
-            return None
-        source = np.asarray(self.examples)
-        is_whole = source.ndim == 1 and len(source) == rows and source.dtype.kind in "iu"
-        is_right = is_whole and ((source >= -1) & (source < count)).all()
-        if not is_right or (np.unique(source[source >= 0], return_counts=True)[1] > 1).any():
-            raise InputError(
-                "background examples", got=repr(self.examples)[:80],
-                wanted=f"the number of a row of X for each of {rows} background rows, each at most once, -1 for none",
-            )  # fmt: skip
-        return source
 
 
 def bound_to(

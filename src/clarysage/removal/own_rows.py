@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
+from clarysage.errors import InputError
 from clarysage.removal.row_marks import bits, marks
 
 
@@ -48,3 +50,18 @@ def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
         if is_single and np.array_equal(bits(X[example]), bits(background[places[mark]])):
             found[example] = places[mark]
     return found if (found >= 0).sum() >= min(len(X), len(background)) / 2 else None
+
+
+def source_of(examples: Any, rows: int, count: int) -> np.ndarray | None:
+    """The example that each of so many background rows is, of so many examples, as a user gives it; None for None."""
+    if examples is None:
+        return None
+    source = np.asarray(examples)
+    is_whole = source.ndim == 1 and len(source) == rows and source.dtype.kind in "iu"
+    is_right = is_whole and ((source >= -1) & (source < count)).all()
+    if not is_right or (np.unique(source[source >= 0], return_counts=True)[1] > 1).any():
+        raise InputError(
+            "background examples", got=repr(examples)[:80],
+            wanted=f"the number of a row of X for each of {rows} background rows, each at most once, -1 for none",
+        )  # fmt: skip
+    return source
