@@ -24,6 +24,8 @@ _ROOMS = {
     "Marginal": "removal",
     "ProductOfMarginals": "removal",
     "Baseline": "removal",
+    "Gaussian": "removal",
+    "Copula": "removal",
     "SquaredError": "losses",
     "AbsoluteError": "losses",
     "CrossEntropy": "losses",
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
     from clarysage.measures.sage import sage
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
-    from clarysage.removal import Baseline, Marginal, ProductOfMarginals
+    from clarysage.removal import Baseline, Copula, Gaussian, Marginal, ProductOfMarginals
 
 __all__ = [
     "AbsoluteError",
@@ -75,11 +77,13 @@ __all__ = [
     "ClarysageError",
     "ClarysageWarning",
     "Converged",
+    "Copula",
     "CrossEntropy",
     "Deadline",
     "Estimate",
     "Exact",
     "Explanation",
+    "Gaussian",
     "InputError",
     "Kernel",
     "Marginal",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+
+from clarysage.removal.one_thread import one_thread
 
 FEWEST_ROWS = 32  # of the background, below which there is nothing to be fitted
 MOST_ROWS = 512  # that are fitted to
@@ -41,7 +42,7 @@ def main_effects(
     m = len(background)
     if m < FEWEST_ROWS:
         return None
-    with ThreadpoolController().limit(limits=1):  # so that sums do not depend on the machine
+    with one_thread():
         return _fitted(background, alone - mass @ alone, mass, owner, players)
 
 
@@ -53,15 +54,9 @@ def _fitted(
     rows = np.unique(np.linspace(0, m - 1, min(m, MOST_ROWS)).astype(np.intp))
     root = np.sqrt(mass[rows] / mass[rows].mean())[:, None]
     designs = [_design(one, rows) for one in bins]
-    Z = np.concatenate(designs, axis=1) * root
-    size, basis = np.linalg.eigh(Z @ Z.T)
-    size, wanted = np.maximum(size, 0.0), root * y[rows]
-    turned = basis.T @ wanted
-    left_out = [_left_out(size, basis, turned, wanted, penalty) for penalty in PENALTIES]
-    best = int(np.argmin(left_out))
-    if left_out[best] >= (wanted**2).sum():
+    weights = _ridge(np.concatenate(designs, axis=1) * root, root * y[rows])
+    if weights is None:
         return None
-    weights = Z.T @ (basis @ (turned / (size + PENALTIES[best])[:, None]))
     effects, first = np.zeros((m, players, y.shape[1])), 0
     for column, one in enumerate(bins):
         scale = _scale(one, rows)
@@ -69,6 +64,27 @@ def _fitted(
         first += one.count
         effects[:, owner[column]] += own[one.place]
     return np.asarray(effects - np.einsum("m,mpk->pk", mass, effects))
+
+
+def slopes(scores: np.ndarray, alone: np.ndarray) -> np.ndarray | None:
+    """Slopes (d, k) of a linear function of scores (m, d) that predictions (m, k) are near; None where they are not."""
+    if len(scores) < FEWEST_ROWS:
+        return None
+    rows = slice(0, MOST_ROWS)
+    with one_thread():
+        return _ridge(scores[rows] - scores[rows].mean(axis=0), alone[rows] - alone[rows].mean(axis=0))
+
+
+def _ridge(Z: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """Weights of ridge regression under the best penalty; None where they explain nothing."""
+    size, basis = np.linalg.eigh(Z @ Z.T)
+    size = np.maximum(size, 0.0)
+    turned = basis.T @ wanted
+    left_out = [_left_out(size, basis, turned, wanted, penalty) for penalty in PENALTIES]
+    best = int(np.argmin(left_out))
+    if left_out[best] >= (wanted**2).sum():
+        return None
+    return np.asarray(Z.T @ (basis @ (turned / (size + PENALTIES[best])[:, None])))
 
 
 def _scale(bins: Bins, rows: np.ndarray) -> np.ndarray:

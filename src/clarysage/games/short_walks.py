@@ -11,7 +11,7 @@ import numpy as np
 
 from clarysage.few import Few
 from clarysage.games.beyond import Seen, joined, seen_beyond
-from clarysage.games.main_effects import main_effects
+from clarysage.games.main_effects import main_effects, slopes
 from clarysage.losses.few_forms import few_form
 from clarysage.losses.regression import SquaredError
 from clarysage.players import Players
@@ -188,7 +188,7 @@ class ShortWalks:
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""
-        _ = self._effects  # so that they are there before walks are made by several threads
+        _ = self._effects, self._slopes  # so that they are there before walks are made by several threads
         rows = self.X[:ASKED_AGAIN]
         first, again = self.outputs[: len(rows)], self.restricted.full(rows)
         return bool((np.abs(again - first) <= ROUNDING * np.abs(first).max()).all()), len(rows)
@@ -236,8 +236,10 @@ class ShortWalks:
         """What drawn rows (n, q) add to predictions at the prefixes of orders, as far as known: (n, q, p - 1, k)."""
         if self.draws.takes_all:
             return np.zeros(1)
-        effects, rest = self._excess(examples, picks, active)
         beta = 1 - _arrived(orders, active) / max(1, active.sum())
+        if self._slopes is not None:
+            return self._owed(examples, picks, self.players.arrivals(orders), beta)
+        effects, rest = self._excess(examples, picks, active)
         control = beta[:, None, :, None] * rest[:, :, None, :]
         if effects is not None:
             coming = np.take_along_axis(effects, orders[:, None, :, None], axis=2)
@@ -250,12 +252,22 @@ class ShortWalks:
         """The same for one coalition (n, p) an example: (n, q, 1, k)."""
         if self.draws.takes_all:
             return np.zeros(1)
-        effects, rest = self._excess(examples, picks, active)
         beta = 1 - (coalitions & active).sum(axis=1) / max(1, active.sum())
+        if self._slopes is not None:
+            return self._owed(examples, picks, np.where(self.players.columns(coalitions), 1, 2), beta[:, None])
+        effects, rest = self._excess(examples, picks, active)
         control = beta[:, None, None] * rest
         if effects is not None:
             control += np.einsum("nqpk,np->nqk", effects, ~coalitions)
         return np.asarray(control[:, :, None])
+
+    def _owed(self, examples: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, beta: np.ndarray) -> np.ndarray:
+        """The same where withheld cells follow the kept ones: by a linear function of scores, (n, q, p - 1, k)."""
+        assert self.restricted.filling is not None
+        assert self._slopes is not None
+        owed = self.restricted.filling.left(self._slopes, picks, arrivals)
+        rest = self.restricted.alone[picks] - self._start(examples)[:, None, :] - owed[:, :, 0]
+        return np.asarray(owed[:, :, 1:] + beta[:, None, :, None] * rest[:, :, None, :])
 
     def _excess(
         self, examples: np.ndarray, picks: np.ndarray, active: np.ndarray
@@ -278,10 +290,19 @@ class ShortWalks:
         Effects on probabilities do not: these saturate, and what is left to come counts for less and less.
         """
         f_S = self.restricted
-        numbers = f_S.alone.size * len(self.players)
-        if numbers > EFFECTS_KEPT or not all(isinstance(loss, SquaredError) for loss in self.losses):
+        if f_S.filling is not None or f_S.alone.size * len(self.players) > EFFECTS_KEPT or not self._is_square:
             return None
         return main_effects(f_S.background, f_S.alone, f_S.mass, self.players.owner, len(self.players))
+
+    @cached_property
+    def _slopes(self) -> np.ndarray | None:
+        """Slopes (d, k) of predictions in scores, where withheld cells follow the kept ones and so do their effects."""
+        filling = self.restricted.filling
+        return None if filling is None or not self._is_square else slopes(filling.latent, self.restricted.alone)
+
+    @property
+    def _is_square(self) -> bool:
+        return all(isinstance(loss, SquaredError) for loss in self.losses)
 
     def _known(self, examples: np.ndarray, z: np.ndarray) -> Seen:
         """The same from predictions z (n, m, steps, k) for all rows."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, softmax
-from threadpoolctl import ThreadpoolController
 
 from clarysage.errors import InputError
 from clarysage.games.short_walks import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.protocols import Beyond, Compared, Game, Walks
 from clarysage.removal.hybrid import HybridModel
+from clarysage.removal.one_thread import one_thread
 from clarysage.tables import Schema
 
 SURE = 1e-6  # probabilities nearer to 0 or 1 count as this near when their log odds are imitated
@@ -43,7 +43,7 @@ class Surrogate:
 
         form = _form(outputs)
         try:
-            with threads().limit(limits=1):  # so that sums, and with them the surrogate, do not depend on the machine
+            with one_thread():  # so that sums, and with them the surrogate, do not depend on the machine
                 found = tuple(clone(regressor).fit(rows[:, used], wanted) for wanted in _unlinked(outputs, form).T)
         except Exception as error:
             raise _unfit(regressor, f"{type(error).__name__} from {{}}: {error}") from error
@@ -51,7 +51,7 @@ class Surrogate:
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         try:
-            with threads().limit(limits=1):
+            with one_thread():
                 margins = np.column_stack([regressor.predict(codes[:, self.used]) for regressor in self.regressors])
         except Exception as error:
             raise _unfit(self.regressors[0], f"{type(error).__name__} from {{}}: {error}") from error
@@ -74,7 +74,7 @@ def imitated(
     known = [(game.X, game.outputs), (f_S.background, f_S.alone), *asked]
     rows, outputs = (np.vstack(part) for part in zip(*known, strict=True))
     g = Surrogate.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
-    g_S = HybridModel(g, f_S.background, f_S.mass, is_sampled=f_S.is_sampled)
+    g_S = HybridModel(g, f_S.background, f_S.mass, is_sampled=f_S.is_sampled, filling=f_S.filling)
     shown = g(game.X)
     nothing = np.broadcast_to(g_S.empty(), shown.shape)
     ends = tuple(
@@ -190,11 +190,6 @@ def _unfit(regressor: Any, what: str) -> InputError:
         "surrogate", got=what.replace("{}", type(regressor).__name__),
         wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
     )  # fmt: skip
-
-
-@cache
-def threads() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def _twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:

@@ -10,6 +10,8 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.protocols import Removal
 from clarysage.removal.baseline import Baseline
+from clarysage.removal.copula import Copula
+from clarysage.removal.gaussian import Gaussian
 from clarysage.removal.marginal import Marginal
 from clarysage.removal.product import ProductOfMarginals
 
@@ -18,6 +20,8 @@ REMOVALS: dict[str, Callable[[Any, Any, np.random.Generator], Removal]] = {
     "marginal": lambda background, weights, rng: Marginal(background, weights=weights),
     "product of marginals": lambda background, weights, rng: ProductOfMarginals(background, weights=weights, rng=rng),
     "baseline": lambda background, weights, rng: Baseline(background=background, weights=weights),
+    "gaussian": lambda background, weights, rng: Gaussian(background, weights=weights, rng=rng),
+    "copula": lambda background, weights, rng: Copula(background, weights=weights, rng=rng),
 }
 
 
@@ -46,4 +50,4 @@ def removal_name(removal: str) -> str:
     raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
 
 
-__all__ = ["REMOVALS", "Baseline", "Marginal", "ProductOfMarginals", "as_removal", "removal_name"]
+__all__ = ["REMOVALS", "Baseline", "Copula", "Gaussian", "Marginal", "ProductOfMarginals", "as_removal", "removal_name"]

@@ -10,11 +10,13 @@ import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
+from clarysage.removal.filling import Filling, Passage
 from clarysage.removal.native import Native, native_of
-from clarysage.removal.steps import Itinerary, Steps, evaluate
+from clarysage.removal.steps import Itinerary, Steps, evaluate, joined
 from clarysage.tables import Schema
 
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
+CELLS_AT_ONCE = 4_000_000  # of rows of walks that are made whole
 
 
 class CodePredictor(Protocol):
@@ -36,7 +38,8 @@ class HybridModel:
     .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
 
     ``source`` (m,) is the example that each background row is, -1 for none, where that is known; ``is_sampled`` says
-    whether the rows may be thought of as drawn independently from a population.
+    whether the rows may be thought of as drawn independently from a population. With a ``filling`` the rows move with
+    what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known.
     """
 
     predictor: CodePredictor
@@ -47,6 +50,7 @@ class HybridModel:
     rows_of_checks: int = 0
     source: np.ndarray | None = None
     is_sampled: bool = True
+    filling: Filling | None = None
 
     @property
     def schema(self) -> Schema:
@@ -93,9 +97,20 @@ class HybridModel:
         if self.native is not None:
             outputs = self.native.steps(x, full, arrivals, picks)
             return Steps(outputs, outputs[..., 0].size)
-        walks = Itinerary(x, self.background[picks], arrivals, int(arrivals.max()))
-        size = self.predictor.rows_per_call
-        return evaluate(walks, self.alone[picks], full, self.predictor, size, skip=skip, keep=keep)
+        p, d, size = int(arrivals.max()), x.shape[1], self.predictor.rows_per_call
+        at_once = len(x) if self.filling is None else max(1, CELLS_AT_ONCE // (picks.shape[1] * p * d))
+        parts = []
+        for start in range(0, len(x), at_once):
+            part = slice(start, start + at_once)
+            walks = self._walks(x[part], picks[part], arrivals[part])
+            alone = self.alone[picks[part]]
+            parts.append(evaluate(walks, alone, full[part], self.predictor, size, skip=skip, keep=keep))
+        return joined(parts)
+
+    def _walks(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> Itinerary | Passage:
+        if self.filling is None:
+            return Itinerary(x, self.background[picks], arrivals, int(arrivals.max()))
+        return Passage(x, self.background[picks], self.filling.along(x, picks, arrivals))
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
@@ -126,10 +141,16 @@ class HybridModel:
         if self.native is not None:
             return self.native.each(x, kept)
         m, d = self.background.shape
-        rows = np.where(kept[:, None, :], x[:, None, :], self.background).reshape(-1, d)  # (n m, d)
+        rows = self._rows(x, kept).reshape(-1, d)  # (n m, d)
         size = self.predictor.rows_per_call
         outputs = [self.predictor(rows[start : start + size]) for start in range(0, len(rows), size)]
         return np.concatenate(outputs).reshape(len(x), m, -1)
+
+    def _rows(self, x: np.ndarray, kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
+        """Hybrid rows (n, m, d), or those of a part of the background."""
+        if self.filling is not None:
+            return self.filling.at(x, kept, part)
+        return np.where(kept[:, None, :], x[:, None, :], self.background[part])
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         if self.native is not None:
@@ -141,7 +162,7 @@ class HybridModel:
         size = self.predictor.rows_per_call
         first = excess = np.zeros(1)
         for start in range(0, len(self.background), size):
-            outputs = self.predictor(np.where(kept, x, self.background[start : start + size]))
+            outputs = self.predictor(self._rows(x[None], kept[None], slice(start, start + size))[0])
             first = outputs[0] if start == 0 else first
             excess = excess + _weighted((outputs - first)[None], self.mass[start : start + size])[0]
         return np.asarray(first + excess)

@@ -30,26 +30,26 @@ class ProductOfMarginals:
     name: str = "product of marginals"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        rng = _generator(self.rng)
+        rng = generator(self.rng)
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
         m = len(rows)
         mass = read_weights(self.weights, self.background, m, "background weights", "background")
         apart = np.empty_like(rows)
         for j in range(rows.shape[1]):
-            apart[:, j] = rows[_shuffled(mass, rng), j]
+            apart[:, j] = rows[shuffled(mass, rng), j]
         f_S = hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
         return replace(f_S, is_sampled=False)  # rows share individuals
 
 
-def _generator(rng: Any) -> np.random.Generator:
+def generator(rng: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
         raise InputError("rng", got=f"{rng!r}", wanted="a seed, or a numpy Generator") from error
 
 
-def _shuffled(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def shuffled(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """m row numbers in random order, each about m times its mass; each once where masses are equal."""
     m = len(mass)
     if np.all(mass == mass[0]):

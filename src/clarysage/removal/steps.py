@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +24,29 @@ class Steps:
     outputs: np.ndarray
     rows: int
     asked: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class Walks(Protocol):
+    """Hybrid rows of n walks of examples x (n, d), each with q background rows b (n, q, d), at steps 1 to p."""
+
+    @property
+    def x(self) -> np.ndarray: ...
+
+    @property
+    def b(self) -> np.ndarray: ...
+
+    @property
+    def steps(self) -> int:
+        """p."""
+        ...
+
+    def changes(self, is_used: np.ndarray) -> np.ndarray:
+        """How many changes there were up to steps 1 to p, columns that are not used aside: (n, q, p)."""
+        ...
+
+    def rows(self, walk: np.ndarray, which: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Hybrid rows (r, d) at the given steps of the given walks with the given ones of their background rows."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -58,7 +82,7 @@ class Itinerary:
 
 
 def evaluate(
-    walks: Itinerary, alone: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], at_once: int,
+    walks: Walks, alone: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], at_once: int,
     *, skip: bool = True, keep: bool = False,
 ) -> Steps:  # fmt: skip
     """Asks a model for the hybrid rows of walks.
@@ -100,6 +124,15 @@ def settled(
     np.copyto(outputs, alone[:, :, None, :], where=(before == 0)[..., None])
     np.copyto(outputs, full[:, None, None, :], where=(before == last)[..., None])
     return outputs
+
+
+def joined(parts: list[Steps]) -> Steps:
+    """Those of several sets of walks."""
+    if len(parts) == 1:
+        return parts[0]
+    asked = [one.asked for one in parts if one.asked is not None]
+    outputs = np.concatenate([one.outputs for one in parts])
+    return Steps(outputs, sum(one.rows for one in parts), _joined(asked) if asked else None)
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:

@@ -1,0 +1,148 @@
+"""What stands in withheld cells when others are known: a Gaussian law behind the columns, conditioned on these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from clarysage.removal.one_thread import one_thread
+from clarysage.removal.row_marks import bits
+
+RIDGE = 1e-10  # added to the variance of each score, so that columns which determine each other can be conditioned on
+
+
+class Lens(Protocol):
+    """Between cells of columns and scores, which are normal."""
+
+    def scores(self, x: np.ndarray, picks: np.ndarray) -> np.ndarray:
+        """Scores of rows x (n, d) beside drawn rows (n, q): (n, q, d), or (n, 1, d) where draws make no difference."""
+        ...
+
+    def cells(self, scores: np.ndarray) -> np.ndarray:
+        """Cells of scores (..., d)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Filling:
+    r"""Rows of scores z_k (m, d), drawn from N(0, R), which move along with what becomes known.
+
+    A draw from N(0, R) becomes one from the conditional law when what is known of it is put right and the other scores
+    follow by regression (Matheron's rule):
+
+    .. math:: z_{\bar S | S} = z_{\bar S} + R_{\bar S S} R_{S S}^{-1} (s_S(x) - z_S)
+
+    with s(x) the scores of the example. Nothing is drawn anew from coalition to coalition: with nothing known the rows
+    are those that were drawn, with everything known they are the example, and so rows of a walk change step by step as
+    hybrid rows of a fixed background do.
+    """
+
+    lens: Lens
+    latent: np.ndarray
+    correlation: np.ndarray
+
+    @cached_property
+    def background(self) -> np.ndarray:
+        """The rows with nothing known, as cells, (m, d)."""
+        return self.lens.cells(self.latent)
+
+    def at(self, x: np.ndarray, kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
+        """Rows, or a part of them, when the kept columns of examples are known: (n, d), (n, d) -> (n, m, d)."""
+        latent, numbers = self.latent[part], np.arange(len(self.latent))[part]
+        scores = self.lens.scores(x, np.broadcast_to(numbers, (len(x), len(numbers))))
+        coalitions, back = _coalitions(kept)
+        share = self._regression(coalitions)
+        moved = latent - latent @ share  # (u, m, d)
+        found = moved[back] + scores @ share[back]
+        return np.where(kept[:, None, :], x[:, None, :], self.lens.cells(found))
+
+    def along(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""
+        (n, q), steps, each = picks.shape, int(arrivals.max()), np.arange(len(picks))
+        order, gain = self._gains(arrivals)
+        scores, z = self.lens.scores(x, picks), self.latent[picks]
+        rows = np.empty((n, steps, q, x.shape[1]))
+        for place, column in enumerate(order.T):
+            z += (scores[each, :, column] - z[each, :, column])[:, :, None] * gain[:, place, None, :]
+            rows[each, arrivals[each, column] - 1] = z
+        cells = self.lens.cells(rows[:, :-1].swapaxes(1, 2))
+        has_arrived = arrivals[:, None, :] <= np.arange(1, steps)[:, None]  # (n, p - 1, d)
+        return np.where(has_arrived[:, None], x[:, None, None, :], cells)
+
+    def left(self, slopes: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        r"""What a linear function of scores, of slopes (d, k), owes to drawn rows: (n, q), (n, d) -> (n, q, p, k).
+
+        .. math:: \sum_i \beta_i (z_{k, i | S} - \bar z_{i | S})
+
+        at every prefix but the last, the empty one first. Its mean over all rows is 0 at each of them, since scores
+        move by the same share of what they are off, whatever the row.
+        """
+        (n, q), steps, each = picks.shape, int(arrivals.max()), np.arange(len(picks))
+        order, gain = self._gains(arrivals)
+        z = (self.latent - self.latent.mean(axis=0))[picks]
+        owed = np.empty((n, steps + 1, q, slopes.shape[1]))
+        owed[:, 0] = z @ slopes
+        now = owed[:, 0].copy()
+        with_player = gain @ slopes  # (n, d, k)
+        for place, column in enumerate(order.T):
+            off = z[each, :, column]
+            now -= off[:, :, None] * with_player[:, place, None, :]
+            z -= off[:, :, None] * gain[:, place, None, :]
+            owed[each, arrivals[each, column]] = now
+        return owed[:, :-1].swapaxes(1, 2)
+
+    def _gains(self, arrivals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Columns in the order of their arrival, (n, d), and how scores follow each when it arrives: (n, d, d)."""
+        order = np.argsort(arrivals, axis=1, kind="stable")
+        with one_thread():
+            factor = np.linalg.cholesky(self.correlation[order[:, :, None], order[:, None, :]])
+        factor /= np.diagonal(factor, axis1=1, axis2=2)[:, None, :]  # scores of later columns per score of an earlier
+        gain = np.empty_like(factor)
+        np.put_along_axis(gain, np.broadcast_to(order[:, None, :], gain.shape), factor.swapaxes(1, 2), axis=2)
+        return order, gain
+
+    def _regression(self, kept: np.ndarray) -> np.ndarray:
+        """By how much withheld scores go up with each kept one: (u, d) -> (u, d, d), 0 but for kept and withheld."""
+        both = kept[:, :, None] & kept[:, None, :]
+        apart = kept[:, :, None] & ~kept[:, None, :]
+        R = self.correlation
+        with one_thread():
+            return np.linalg.solve(np.where(both, R, np.eye(len(R))), np.where(apart, R, 0.0))
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Rows of n walks with q draws each, at steps 1 to p - 1: what :class:`Itinerary` is for rows that stay.
+
+    ``b`` (n, q, d) are the rows at the start, x (n, d) those at the end.
+    """
+
+    x: np.ndarray
+    b: np.ndarray
+    along: np.ndarray
+
+    @property
+    def steps(self) -> int:
+        return int(self.along.shape[2]) + 1
+
+    def changes(self, is_used: np.ndarray) -> np.ndarray:
+        """How many changes there were up to steps 1 to p, columns that are not used aside: (n, q, p)."""
+        start, end = (
+            self.b[:, :, None, :],
+            np.broadcast_to(self.x[:, None, None, :], (*self.b.shape[:2], 1, len(is_used))),
+        )
+        rows = bits(np.concatenate([start, self.along, end], axis=2))
+        return np.cumsum(((rows[:, :, 1:] != rows[:, :, :-1]) & is_used).any(axis=3), axis=2, dtype=np.int32)
+
+    def rows(self, walk: np.ndarray, which: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Rows (r, d) at the given steps of the given walks with the given ones of their draws."""
+        return np.asarray(self.along[walk, which, step - 1])
+
+
+def _coalitions(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The coalitions among rows (n, d), and which of them each row is, (n,)."""
+    _, first, back = np.unique(np.packbits(kept, axis=1), axis=0, return_index=True, return_inverse=True)
+    return kept[first], back.ravel()

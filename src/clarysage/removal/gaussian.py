@@ -1,0 +1,152 @@
+"""Withheld features drawn from a Gaussian law, given the kept ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.models import BoundPredictor
+from clarysage.removal.filling import RIDGE, Filling
+from clarysage.removal.hybrid import HybridModel
+from clarysage.removal.marginal import bound_to
+from clarysage.removal.one_thread import one_thread
+from clarysage.removal.product import generator
+from clarysage.tables import Schema, read_weights
+
+ROWS_A_COLUMN = 4  # background rows below which correlations are shrunk
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    r"""Withheld features follow the kept ones as in a Gaussian law with the background's mean and covariance.
+
+    .. math:: q(x_{\bar S} | x_S) = N(\mu_{\bar S} + \Sigma_{\bar S S} \Sigma_{S S}^{-1} (x_S - \mu_S), \;
+        \Sigma_{\bar S \bar S} - \Sigma_{\bar S S} \Sigma_{S S}^{-1} \Sigma_{S \bar S})
+
+    Right for columns that are jointly Gaussian; for others it keeps means and correlations, and may put cells where no
+    value ever is, such as fractions in a column of counts. For columns of numbers only: see
+    :class:`~clarysage.Copula` for others. With fewer than four background rows a column, correlations are shrunk
+    towards zero (Ledoit and Wolf).
+
+    Parameters
+    ----------
+    background : table of rows with the columns of X, to which the law is fitted
+    weights : one weight a background row
+    draws : rows drawn from the law once, over which predictions are averaged
+    rng : seed or Generator for these
+    memory_limit : bytes that the rows given to the model at once may take
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> z = np.random.default_rng(0).normal(size=(1000, 1))
+    >>> f_S = Gaussian(np.hstack([z, z])).restrict(lambda X: X[:, 1], z[:1] * [1.0, 1.0])
+    >>> f_S.predict(np.array([[2.0, 7.0]]), np.array([[True, False]]), rng=None).round(3)
+    array([[2.]])
+    """
+
+    background: Any
+    weights: Any = None
+    draws: int = 512
+    rng: Any = 0
+    memory_limit: float = 1e9
+    name: str = "gaussian"
+
+    def restrict(self, predictor: Any, X: Any) -> HybridModel:
+        schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
+        rows = schema.encode(self.background, "background")
+        for argument, table in (("background", rows), ("X", schema.encode(X, "X"))):
+            _check(schema, table, argument)
+        mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
+        scale = Scale.of(rows, mass)
+        with one_thread():
+            scores = (rows - scale.mean) / scale.size
+            R = conditionable((scores * mass[:, None]).T @ scores * (1 - shrinkage(scores, mass)))
+        return filled(bound, Filling(scale, drawn(R, self.draws, self.rng), R), len(rows))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Scores that are cells, less their mean, in units of their standard deviation: (d,) each."""
+
+    mean: np.ndarray
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, rows: np.ndarray, mass: np.ndarray) -> Scale:
+        mean = rows[0] + mass @ (rows - rows[0])
+        size = np.sqrt(mass @ (rows - mean) ** 2)
+        return cls(mean, np.where(size > 0, size, 1.0))
+
+    def scores(self, x: np.ndarray, picks: np.ndarray) -> np.ndarray:
+        return np.asarray(((x - self.mean) / self.size)[:, None, :])
+
+    def cells(self, scores: np.ndarray) -> np.ndarray:
+        return np.asarray(self.mean + self.size * scores)
+
+
+def shrinkage(scores: np.ndarray, mass: np.ndarray) -> float:
+    """By what share correlations of scores (n, d) are to be shrunk; 0 where there are rows enough."""
+    n, d = scores.shape
+    if n >= ROWS_A_COLUMN * d:
+        return 0.0
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
+    return float(ledoit_wolf_shrinkage(scores * np.sqrt(n * mass)[:, None], assume_centered=True))
+
+
+def conditionable(R: np.ndarray) -> np.ndarray:
+    """The matrix with ones on its diagonal, a little more than what others determine."""
+    R = (R + R.T) / 2
+    np.fill_diagonal(R, 1.0)
+    size, turn = np.linalg.eigh(R)
+    if size[0] < 0:
+        R = (turn * np.maximum(size, 0.0)) @ turn.T
+        root = np.sqrt(np.diagonal(R))
+        R = R / root / root[:, None]
+        np.fill_diagonal(R, 1.0)
+    return np.asarray((R + RIDGE * np.eye(len(R))) / (1 + RIDGE))
+
+
+def drawn(R: np.ndarray, draws: Any, rng: Any) -> np.ndarray:
+    """So many rows of scores from N(0, R)."""
+    if not isinstance(draws, (int, np.integer)) or isinstance(draws, bool) or draws < 2:
+        raise InputError("draws", got=f"{draws!r}", wanted="a whole number of two or more", hint="512")
+    noise = generator(rng).normal(size=(int(draws), len(R)))
+    with one_thread():
+        return np.asarray(noise @ np.linalg.cholesky(R).T)
+
+
+def filled(predictor: BoundPredictor, filling: Filling, rows: int) -> HybridModel:
+    """The restricted model of a filling that was fitted to so many rows."""
+    background = filling.background
+    predictor = replace(predictor, schema=predictor.schema.widened(background))
+    m = len(background)
+    remarks = [
+        f"Withheld features were drawn given the kept ones, by a law fitted to {rows:,} background rows; intervals "
+        "take this law as it is."
+    ]
+    if predictor.predictor.structure is not None:
+        remarks.append(
+            f"{predictor.predictor.name} was asked row by row: its structure is of use where withheld features do not "
+            "follow the kept ones."
+        )
+    nowhere = np.full(m, -1)  # drawn rows are no examples, even where they have the same cells
+    return HybridModel(
+        predictor, background, np.full(m, 1 / m), remarks=tuple(remarks), rows_of_checks=predictor.rows_asked,
+        source=nowhere, filling=filling,
+    )  # fmt: skip
+
+
+def _check(schema: Schema, rows: np.ndarray, argument: str) -> None:
+    """Raise where columns are not of finite numbers."""
+    for column, (cells, name) in enumerate(zip(rows.T, schema.names, strict=True)):
+        if not schema.is_number[column]:
+            raise InputError("removal", got=f"'gaussian' for column {name!r}, which is not of numbers",
+                             wanted="columns of numbers", hint='removal="copula"')  # fmt: skip
+        if not np.isfinite(cells).all():
+            raise InputError(argument, got=f"missing or infinite cells in column {name!r}, for a Gaussian law",
+                             wanted="finite numbers", hint='removal="copula", or an imputer')  # fmt: skip
