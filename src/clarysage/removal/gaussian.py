@@ -12,10 +12,12 @@ from clarysage.models import BoundPredictor
 from clarysage.removal.filling import RIDGE, Filling
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.marginal import bound_to
+from clarysage.removal.native import native_of
 from clarysage.removal.one_thread import one_thread
 from clarysage.removal.product import generator
 from clarysage.tables import Schema, read_weights
 
+LINEAR = "The model is linear: its mean prediction is that for the mean of the withheld features."
 ROWS_A_COLUMN = 4  # background rows below which correlations are shrunk
 
 
@@ -28,7 +30,8 @@ class Gaussian:
 
     Right for columns that are jointly Gaussian; for others it keeps means and correlations, and may put cells where no
     value ever is, such as fractions in a column of counts. For columns of numbers only: see
-    :class:`~clarysage.Copula` for others. With fewer than four background rows a column, correlations are shrunk
+    :class:`~clarysage.Copula` for others. Of a model that is known to be linear the mean prediction is taken exactly,
+    without draws. With fewer than four background rows a column, correlations are shrunk
     towards zero (Ledoit and Wolf).
 
     Parameters
@@ -58,14 +61,20 @@ class Gaussian:
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
-        for argument, table in (("background", rows), ("X", schema.encode(X, "X"))):
+        codes = schema.encode(X, "X")
+        for argument, table in (("background", rows), ("X", codes)):
             _check(schema, table, argument)
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
         scale = Scale.of(rows, mass)
         with one_thread():
             scores = (rows - scale.mean) / scale.size
             R = conditionable((scores * mass[:, None]).T @ scores * (1 - shrinkage(scores, mass)))
-        return filled(bound, Filling(scale, drawn(R, self.draws, self.rng), R), len(rows))
+        filling = Filling(scale, drawn(R, self.draws, self.rng), R)
+        found = native_of(bound, filling.background, np.full(self.draws, 1 / self.draws), codes)
+        if found.native is None or not found.native.is_linear_mean:
+            return filled(bound, filling, len(rows), found.rows)
+        f_S = filled(bound, replace(filling, latent=np.zeros((1, len(R)))), len(rows), found.rows)
+        return replace(f_S, remarks=(f_S.remarks[0], LINEAR))
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ def drawn(R: np.ndarray, draws: Any, rng: Any) -> np.ndarray:
         return np.asarray(noise @ np.linalg.cholesky(R).T)
 
 
-def filled(predictor: BoundPredictor, filling: Filling, rows: int) -> HybridModel:
+def filled(predictor: BoundPredictor, filling: Filling, rows: int, rows_of_checks: int = 0) -> HybridModel:
     """The restricted model of a filling that was fitted to so many rows."""
     background = filling.background
     predictor = replace(predictor, schema=predictor.schema.widened(background))
@@ -136,8 +145,8 @@ def filled(predictor: BoundPredictor, filling: Filling, rows: int) -> HybridMode
         )
     nowhere = np.full(m, -1)  # drawn rows are no examples, even where they have the same cells
     return HybridModel(
-        predictor, background, np.full(m, 1 / m), remarks=tuple(remarks), rows_of_checks=predictor.rows_asked,
-        source=nowhere, filling=filling,
+        predictor, background, np.full(m, 1 / m), remarks=tuple(remarks),
+        rows_of_checks=predictor.rows_asked + rows_of_checks, source=nowhere, filling=filling,
     )  # fmt: skip
 
 
