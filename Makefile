@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test test-slow lint bench bench-walks calibrate clean
+.PHONY: demo test test-slow lint bench bench-walks bench-conditional calibrate clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -25,9 +25,13 @@ lint: $(VENV)/.installed-lint
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/equal_error.py
 	$(BIN)/python benchmarks/walks.py
+	$(BIN)/python benchmarks/conditional.py
 
 bench-walks: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/walks.py
+
+bench-conditional: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/conditional.py
 
 calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write
