@@ -91,6 +91,8 @@ class UniversalPower:
         )
         f, outputs = _fitted_on_all(refits)
         losses = _losses(loss, f, outputs, refits.y[refits.design.examples])
+        for one in losses:
+            one.check(outputs)
         everyone = np.resize(outputs, (len(refits.y), outputs.shape[1]))  # of which the shape is looked at
         targets = tuple(one.encode(refits.y, refits.classes, everyone) for one in losses)
         examples = refits.design.examples

@@ -125,7 +125,8 @@ def universal_power(
     try:
         result = estimate(v, estimator, stop=rules, executor=ahead, seed=entropy, observer=observer)
     except ExhaustedError:
-        raise _too_small(most, v, 2 * estimator.chunk(v) * (v.n_players - 1) + 1) from None
+        first = 2 * (v.n_players - 1) * max(2, estimator.chunk(v))  # subsets of the shortest run at most
+        raise _too_small(most, v, min(2**v.n_players - 1, 1 + first)) from None
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
