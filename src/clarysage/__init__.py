@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 # public name -> the room it lives in; rooms load on first touch
 _ROOMS = {
     "sage": "measures.sage",
+    "universal_power": "measures.universal_power",
     "Explanation": "explanation",
     "load": "explanation",
     "Predictor": "models",
@@ -33,6 +34,7 @@ _ROOMS = {
     "Brier": "losses",
     "PredictivePower": "games",
     "TabularGame": "games",
+    "UniversalPower": "games",
     "sensitivity": "games",
     "Players": "players",
     "Exact": "estimators",
@@ -60,11 +62,12 @@ if TYPE_CHECKING:
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
     from clarysage.explanation import Explanation, load
-    from clarysage.games import PredictivePower, TabularGame, sensitivity
+    from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
     from clarysage.measures.sage import sage
+    from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
     from clarysage.removal import Baseline, Copula, Gaussian, Marginal, ProductOfMarginals
@@ -100,12 +103,14 @@ __all__ = [
     "SurrogateWalks",
     "TabularGame",
     "TopKnown",
+    "UniversalPower",
     "ZeroOne",
     "as_predictor",
     "load",
     "plots",
     "sage",
     "sensitivity",
+    "universal_power",
 ]
 
 

@@ -23,7 +23,7 @@ class StopReason(Enum):
     SIGNS_KNOWN = "Decided: it is known which values are above zero and which below, but for negligible ones."
     TOP_KNOWN = "Decided: it is known which values are the largest, but for negligible differences."
     NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
-    BUDGET = "Stopped at the budget of model rows before convergence."
+    BUDGET = "Stopped at the budget before convergence."
     DEADLINE = "Stopped at the deadline before convergence."
     INTERRUPTED = "Interrupted; this is the estimate so far."
     FAILED = "The model failed; this is the estimate up to then."

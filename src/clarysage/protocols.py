@@ -47,6 +47,10 @@ class Loss(Protocol):
         """Losses (n,) of predictions (n, k)."""
         ...
 
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """The prediction (k,) of least mean loss among constants, of so many outputs; targets are encoded."""
+        ...
+
 
 class RestrictedModel(Protocol):
     """f_S: the model's prediction when only the columns in S are known (Eq. 1)."""

@@ -9,7 +9,7 @@ from clarysage.errors import InputError
 from clarysage.estimators.choice import choose
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
-from clarysage.estimators.loop import estimate
+from clarysage.estimators.loop import ExhaustedError, estimate
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.solved import SolvedGame
@@ -59,6 +59,7 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
 __all__ = [
     "METHODS",
     "Exact",
+    "ExhaustedError",
     "Kernel",
     "PairedWalks",
     "Permutation",

@@ -95,6 +95,10 @@ def estimate(
         reason = reason or (StopReason.EXACT if limits.is_finite else StopReason.BUDGET)
     except _DeadlineError:
         reason = StopReason.DEADLINE
+    except ExhaustedError:
+        if made < FEWEST_FOR_AN_ERROR:
+            raise
+        reason = StopReason.BUDGET
     except KeyboardInterrupt:
         if made < FEWEST_FOR_AN_ERROR or limits.is_finite:
             raise
@@ -141,6 +145,10 @@ class Looks:
             return result
         looks = max(1, self.number + (result.draws != self.at))
         return replace(result, looks=looks, confidence=min(self.confidences))
+
+
+class ExhaustedError(Exception):
+    """Raised by an executor that has spent a budget of its own: the run ends with the estimate so far."""
 
 
 class _DeadlineError(Exception):

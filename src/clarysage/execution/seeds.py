@@ -10,6 +10,8 @@ from clarysage.errors import InputError
 
 DRAWS, BACKGROUND, REMOVAL, PILOT = 0, 1, 2, 3  # what a stream is for
 
+FOLDS, LEARNER = 8, 9  # for refits
+
 
 def entropy_of(rng: Any) -> int:
     """The entropy behind a run: a seed stands for itself, a Generator gives of its own, None takes the system's."""

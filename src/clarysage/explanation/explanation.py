@@ -21,6 +21,10 @@ ABOUT: dict[str, str] = {
     "rows": "the population of rows, with the background as chosen",
     "population": "the population of rows and of background",
 }
+ABOUT_REFITS: dict[str, str] = {
+    "data": "this data, so divided (sampling error of the run alone)",
+    "rows": "the population of rows, with learners as they were fitted",
+}
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -98,6 +102,10 @@ class Explanation:
     def shown(self) -> str:
         """What intervals are about where nothing else is asked for: the widest of what is known."""
         return next((about for about in ("population", "rows") if about in self.targets), "data")
+
+    def meaning(self, about: str) -> str:
+        """What intervals are about, in words."""
+        return ABOUT_REFITS.get(about, ABOUT[about]) if self.measure == "universal power" else ABOUT[about]
 
     def target(self, about: str | None = None) -> Target:
         """Values, standard errors and degrees of freedom about the data, the rows or the population."""

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from clarysage.explanation.explanation import ABOUT, Explanation
+from clarysage.explanation.explanation import Explanation
 
 BAR = 24
 LOSS_WORDS = {"zero one": "zero-one loss", "brier": "Brier score"}
@@ -30,7 +30,7 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
         between = "".join(f"  {cells[i]:<8}" for cells in chances.values())
         lines.append(f"  {names[i]:<{wide}}  {values[i]:>{right}}  {ends[i]:<{far}}{between}  {bar}".rstrip())
     said = (
-        [f"p: how likely a value so far from zero would be if it were zero, about {ABOUT[about]} (Holm)."]
+        [f"p: how likely a value so far from zero would be if it were zero, about {explanation.meaning(about)} (Holm)."]
         if tests
         else []
     )
@@ -73,6 +73,8 @@ def loss_words(loss: str) -> str:
 def _headline(explanation: Explanation) -> str:
     if explanation.measure == "shapley effects":
         return "Shapley effects: the variance of the model's output that each feature explains"
+    if explanation.measure == "universal power":
+        return f"Universal predictive power: the {loss_words(explanation.loss)} that each feature saves a learner"
     return f"SAGE values: the {loss_words(explanation.loss)} that each feature saves the model"
 
 
@@ -101,11 +103,12 @@ def about_words(explanation: Explanation, about: str) -> str:
     """What intervals are about, and how far the run itself may be off."""
     if explanation.draws == 0:
         own = "No sampling error."
-        return own if about == "data" else f"Intervals are about {ABOUT[about]}. {own}"
+        return own if about == "data" else f"Intervals are about {explanation.meaning(about)}. {own}"
     if about == "data":
-        return f"Intervals are about {ABOUT['data']}."
+        return f"Intervals are about {explanation.meaning(about)}."
     error = _number_format(explanation)(float(explanation.std_error.max()))
-    said = f"Intervals are about {ABOUT[about]}; the largest standard error of the run's own sampling is {error}."
+    meaning = explanation.meaning(about)
+    said = f"Intervals are about {meaning}; the largest standard error of the run's own sampling is {error}."
     return f"{said} {outside}" if (outside := _outside(explanation, about)) else said
 
 

@@ -3,5 +3,6 @@
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.games.sensitivity import sensitivity
 from clarysage.games.tabular import TabularGame
+from clarysage.games.universal_power import UniversalPower
 
-__all__ = ["PredictivePower", "TabularGame", "sensitivity"]
+__all__ = ["PredictivePower", "TabularGame", "UniversalPower", "sensitivity"]

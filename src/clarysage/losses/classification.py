@@ -55,6 +55,10 @@ class CrossEntropy:
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         return self.expected(-np.log(np.maximum(self.probabilities(prediction, target), self.clip)), target)
 
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """The shares of the classes."""
+        return _shown_as(class_shares(target, weights, outputs), outputs)
+
     def probabilities(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Probabilities that enter the loss: (n,) of the true class, or (n, k) for soft targets."""
         return _of_true_class(self.all_classes(prediction), target)
@@ -96,6 +100,11 @@ class ZeroOne:
         is_largest = shares >= shares.max(axis=-1, keepdims=True) - ROUNDING
         return np.asarray(is_largest.argmax(axis=-1) != target, dtype=np.float64)
 
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """All on the most frequent class, the first of several."""
+        shares = class_shares(target, weights, outputs)
+        return _shown_as(np.eye(len(shares))[(shares >= shares.max() - ROUNDING).argmax()], outputs)
+
 
 @dataclass(frozen=True)
 class Brier:
@@ -119,6 +128,10 @@ class Brier:
         if target.shape[-1] == 2:
             return np.asarray((prediction[..., -1] - target[..., 1]) ** 2)
         return np.asarray(((prediction - target) ** 2).sum(axis=-1))
+
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """The shares of the classes."""
+        return _shown_as(class_shares(target, weights, outputs), outputs)
 
 
 def check_probabilities(outputs: np.ndarray, loss: str) -> None:
@@ -168,6 +181,23 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
             hint="as_predictor(model, classes=[...]) for a model that does not know the names of its classes",
         )  # fmt: skip
     return numbers
+
+
+def class_shares(target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+    """Shares (c,) of the weight that classes have, for targets that are class numbers (n,) or probabilities (n, c).
+
+    Examples
+    --------
+    >>> class_shares(np.array([0, 2, 2]), np.array([2.0, 1.0, 1.0]), 3)
+    array([0.5, 0. , 0.5])
+    """
+    sums = weights @ target if target.ndim > 1 else np.bincount(target, weights, minlength=max(outputs, 2))
+    return np.asarray(sums / weights.sum())
+
+
+def _shown_as(shares: np.ndarray, outputs: int) -> np.ndarray:
+    """Probabilities of all classes as a model gives them: that of the second of two alone, if it has one output."""
+    return shares[-1:] if outputs == 1 else shares
 
 
 def _soft_target(y: np.ndarray, n_classes: int) -> np.ndarray:

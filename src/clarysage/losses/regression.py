@@ -13,6 +13,8 @@ from clarysage.errors import InputError
 from clarysage.losses.few_forms import FewForm, Plain, Square
 from clarysage.losses.size import LARGEST, moderate
 
+HALF = 1e-12  # of the weight, by which sums of it may be off one half
+
 
 @dataclass(frozen=True)
 class SquaredError:
@@ -37,6 +39,10 @@ class SquaredError:
         with np.errstate(over="ignore"):
             return moderate(np.asarray(((prediction - target) ** 2).sum(axis=-1)), self.name)
 
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """The mean."""
+        return np.asarray(np.average(target, axis=0, weights=weights))
+
 
 @dataclass(frozen=True)
 class AbsoluteError:
@@ -55,6 +61,24 @@ class AbsoluteError:
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return moderate(np.asarray(np.abs(prediction - target).sum(axis=-1)), self.name)
+
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """The median."""
+        return np.array([weighted_median(column, weights) for column in target.T])
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The value with half of the weight on either side; halfway between two where both will do.
+
+    Examples
+    --------
+    >>> weighted_median(np.array([1.0, 2.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    3.5
+    """
+    order = np.argsort(values[weights > 0], kind="stable")
+    ranked, below = values[weights > 0][order], np.cumsum(weights[weights > 0][order])
+    ends = np.searchsorted(below, below[-1] * (0.5 + np.array([-HALF, HALF])))
+    return float(ranked[ends].mean())
 
 
 def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:

@@ -10,14 +10,12 @@ from typing import Any
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
-from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
-from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
+from clarysage.measures.rules import observer_of, rules_of
 from clarysage.measures.setting import Setting
-from clarysage.protocols import Observer
 
 SLOW_RUN = 30.0  # seconds ...
 SLOW_ROW = 2e-4  # ... at so many a model row, about twenty times what a surrogate takes
@@ -83,7 +81,7 @@ def sage(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
-    rules = _rules(tolerance, budget, deadline, stop)
+    rules = rules_of(tolerance, budget, deadline, stop)
     executor = as_executor(n_jobs)
     setting = Setting.of(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
@@ -104,7 +102,7 @@ def sage(
     try:
         still, in_vain = nothing_moves(v, rules, **options) if estimator.limit(v) is None else (None, 0)
         v = replace(v, rows_in_vain=in_vain) if in_vain else v
-        result = still or estimate(v, estimator, stop=rules, observer=_observer(progress, rules), **options)
+        result = still or estimate(v, estimator, stop=rules, observer=observer_of(progress, rules), **options)
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
@@ -133,24 +131,3 @@ def _about_speed(seconds: float, result: Estimate, method: str) -> list[str]:
         return []
     return [f"The model took {1e3 * seconds / result.model_rows:.2g} ms a row: method=\"surrogate walks\" asks it for "
             "fewer rows."]  # fmt: skip
-
-
-def _rules(tolerance: Any, budget: Any, deadline: Any, stop: Any) -> list[Any]:
-    rules: list[Any] = [] if tolerance is None else [Converged(tolerance)]
-    rules += [] if budget is None else [Budget(budget)]
-    rules += [] if deadline is None else [Deadline(deadline)]
-    given = stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]
-    for rule in given:
-        if isinstance(rule, type) or not (callable(rule) or isinstance(rule, Deadline)):
-            raise InputError("stop", got=f"{rule!r}", wanted="a rule called with the Estimate, such as Converged(0.01)")
-    rules += given
-    if not rules:
-        raise InputError("tolerance", got="None, and no budget, deadline or stop", wanted="some reason to stop")
-    return rules
-
-
-def _observer(progress: bool | None, rules: list[Any]) -> Observer:
-    if not progress:
-        return Silent()
-    criterion = next((rule for rule in rules if isinstance(rule, Converged)), Converged())
-    return ProgressBar(criterion.progress)

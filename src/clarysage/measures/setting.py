@@ -16,11 +16,11 @@ from clarysage.estimate import Estimate, Target
 from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
-from clarysage.games import PredictivePower
+from clarysage.games import PredictivePower, UniversalPower
 from clarysage.losses.few_forms import few_form
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
-from clarysage.protocols import Removal
+from clarysage.protocols import Loss, Removal
 from clarysage.removal import as_removal, removal_name
 from clarysage.tables import as_table, container_of, labels_of
 
@@ -73,81 +73,93 @@ class Setting:
         members = None if groups is None else named.members(names)
         return cls(f, arranged, q, players, order, members, entropy, notes)
 
-    def _tails(self, result: Estimate, place: int) -> list[str]:
-        """A warning where few examples carry most of what a value's interval rests on."""
-        if result.tails is None:
-            return []
-        shares, of_value = result.tails[:, place]
-        heavy = [i for i in self.order if shares[i] > HEAVY]
-        if not heavy:
-            return []
-        worst = max(heavy, key=lambda i: shares[i])
-        few = max(1, len(result.reach.parts) // 100)
-        rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few} in number, carry"
-        value = f", and {of_value[worst]:.0%} of its value" if 0 < of_value[worst] <= 1 else ""
-        more = len(heavy) - 1
-        others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
-        return [
-            f"{rows} {shares[worst]:.0%} of the variance of {self.players.names[worst]!r} over the rows"
-            f"{value}{others}: with tails so heavy, intervals about other rows may hold less often than they say. "
-            "More rows help."
-        ]
-
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = ()
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
-        assert result.stopped is not None
-        order = list(self.order)
-        whole = total(v)
-        full = result.covariance.ndim == 3
-        return [
-            Explanation(
-                values=result.values[place][order],
-                std_error=result.std_error[place][order],
-                dof=result.dof[place][order],
-                targets={
-                    about: Target(
-                        *(getattr(found, part)[place][order] for part in ("values", "std_error", "dof", "skew"))
-                    )
-                    for about, found in result.targets.items()
-                },
-                looks=result.looks,
-                confidence=result.confidence,
-                covariance=result.covariance[place][np.ix_(order, order)] if full else None,
-                feature_names=tuple(self.players.names[i] for i in order),
-                total=float(whole[place]),
-                base=-float(v.weights @ v.ends[0][:, place]),
-                model_rows=result.model_rows,
-                draws=result.draws,
-                stopped=result.stopped,
-                measure=measure,
-                loss=loss.name,
-                removal=str(getattr(self.removal, "name", type(self.removal).__name__)),
-                method=method,
-                groups=self.members,
-                notes=(
-                    *self.notes,
-                    *notes,
-                    *_remarks(result, v, place, float(whole[place])),
-                    *self._tails(result, place),
-                ),
-                provenance=_provenance(self, v),
-            )
-            for place, loss in enumerate(v.losses)
-        ]
+        removal = str(getattr(self.removal, "name", type(self.removal).__name__))
+        return explained(
+            v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
+            notes=(*self.notes, *notes), provenance=_provenance(self, v),
+        )  # fmt: skip
+
+
+def explained(
+    v: PredictivePower | UniversalPower,
+    result: Estimate,
+    players: Players,
+    order: Sequence[int],
+    *,
+    notes: Sequence[str],
+    **told: Any,
+) -> list[Explanation]:
+    """One explanation for each loss of a game, its players in the given order; ``told`` goes into each as it is."""
+    assert result.stopped is not None
+    order = list(order)
+    whole = total(v)
+    full = result.covariance.ndim == 3
+    return [
+        Explanation(
+            values=result.values[place][order],
+            std_error=result.std_error[place][order],
+            dof=result.dof[place][order],
+            targets={
+                about: Target(*(getattr(found, part)[place][order] for part in ("values", "std_error", "dof", "skew")))
+                for about, found in result.targets.items()
+            },
+            looks=result.looks,
+            confidence=result.confidence,
+            covariance=result.covariance[place][np.ix_(order, order)] if full else None,
+            feature_names=tuple(players.names[i] for i in order),
+            total=float(whole[place]),
+            base=-float(v.weights @ v.ends[0][:, place]),
+            model_rows=result.model_rows,
+            draws=result.draws,
+            stopped=result.stopped,
+            loss=loss.name,
+            notes=(
+                *notes,
+                *_remarks(result, loss, float(whole[place])),
+                *_tails(result, place, [(i, players.names[i]) for i in order]),
+            ),
+            **told,
+        )
+        for place, loss in enumerate(v.losses)
+    ]
+
+
+def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> list[str]:
+    """A warning where few examples carry most of what a value's interval rests on."""
+    if result.tails is None:
+        return []
+    shares, of_value = result.tails[:, place]
+    heavy = [(i, name) for i, name in players if shares[i] > HEAVY]
+    if not heavy:
+        return []
+    worst, name = max(heavy, key=lambda player: shares[player[0]])
+    few = max(1, len(result.reach.parts) // 100)
+    rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few} in number, carry"
+    value = f", and {of_value[worst]:.0%} of its value" if 0 < of_value[worst] <= 1 else ""
+    more = len(heavy) - 1
+    others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
+    return [
+        f"{rows} {shares[worst]:.0%} of the variance of {name!r} over the rows"
+        f"{value}{others}: with tails so heavy, intervals about other rows may hold less often than they say. "
+        "More rows help."
+    ]
 
 
 def _names(f: Predictor, X: Any, background: Any, given: Any) -> tuple[str, ...]:
     """Names of the columns of X: those given, its own, the model's, the background's, or x0, x1, ..."""
     width = int(X.shape[1])
     if given is not None:
-        return _given_names(given, width)
+        return given_names(given, width)
     candidates = (labels_of(X), f.feature_names, labels_of(background), [f"x{i}" for i in range(width)])
     return next(tuple(map(str, names)) for names in candidates if names is not None and len(names) == width)
 
 
-def _given_names(given: Any, width: int) -> tuple[str, ...]:
+def given_names(given: Any, width: int) -> tuple[str, ...]:
+    """Names that the user gave to the columns, checked."""
     if isinstance(given, (str, bytes, set, frozenset)) or not hasattr(given, "__iter__"):
         raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
     names = tuple(map(str, given))
@@ -201,8 +213,8 @@ def _rows(table: Any, places: np.ndarray) -> Any:
     return table.take(places) if kind == "pyarrow" else table[places]
 
 
-def _remarks(result: Estimate, v: PredictivePower, place: int, whole: float) -> list[str]:
-    loss, remarks = v.losses[place], [result.remark] if result.remark else []
+def _remarks(result: Estimate, loss: Loss, whole: float) -> list[str]:
+    remarks = [result.remark] if result.remark else []
     if "population" in result.targets and not few_form(loss).knows_excess:
         remarks.append(
             f"No correction for the finite background is known for the loss {loss.name!r}: what is said of the "
@@ -217,26 +229,30 @@ def _remarks(result: Estimate, v: PredictivePower, place: int, whole: float) -> 
     return remarks
 
 
+def versions() -> dict[str, str]:
+    """Of what numbers depend on."""
+    return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
+
+
 def _provenance(setting: Setting, v: PredictivePower) -> dict[str, Any]:
     return {
-        "clarysage": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
+        **versions(),
         "seed": setting.entropy,
         "model": setting.f.name,
         "examples": len(v.X),
         "columns": int(v.X.shape[1]),
         "background_rows": v.rows_per_payoff,
         "fingerprints": {
-            "X": _fingerprint(v.X),
-            "y": _fingerprint(*v.targets),
-            "weights": _fingerprint(v.weights),
-            "background": _fingerprint(getattr(v.restricted, "background", np.empty(0))),
+            "X": fingerprint(v.X),
+            "y": fingerprint(*v.targets),
+            "weights": fingerprint(v.weights),
+            "background": fingerprint(getattr(v.restricted, "background", np.empty(0))),
         },
     }
 
 
-def _fingerprint(*arrays: np.ndarray) -> str:
+def fingerprint(*arrays: np.ndarray) -> str:
+    """Arrays in short, so that it can be seen whether two runs had the same."""
     digest = hashlib.sha256()
     for array in arrays:
         kind = array.astype(str) if array.dtype.kind in "OUS" else np.ascontiguousarray(array)

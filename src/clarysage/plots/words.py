@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clarysage.explanation import ABOUT, Explanation
+from clarysage.explanation import Explanation
 from clarysage.explanation.text import loss_words
 
 
@@ -24,7 +24,7 @@ def interval_note(explanation: Explanation, level: float, joint: bool, about: st
     if explanation.draws == 0 and about == "data":
         return ["No sampling error."]
     reach = "all holding at once" if joint else "each on its own"
-    return [f"{100 * level:.6g}% intervals, {reach}, about {ABOUT[about]}."]
+    return [f"{100 * level:.6g}% intervals, {reach}, about {explanation.meaning(about)}."]
 
 
 def convergence_note(explanation: Explanation) -> list[str]:

@@ -1,0 +1,79 @@
+"""Coalitions learned ahead of the draws that ask for them: each once, shared out to workers, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.estimators import ExhaustedError
+from clarysage.games import UniversalPower
+from clarysage.games.memo import Memo
+from clarysage.protocols import Executor, Observer, Result, Task
+
+
+class Ahead:
+    """An executor for the chunks of a game of refits.
+
+    Which coalitions a chunk will ask for is seen from a rehearsal, in which all payoffs are zero: draws do not depend
+    on payoffs. Those that are new go to the workers, one by one; the chunk itself is then made here, from memory. So
+    no coalition is fitted twice, by whichever worker, and it is known how many there were.
+
+    Parameters
+    ----------
+    executor : who learns
+    game : whose memory takes up what was learned
+    budget : coalitions to be learned at most, none for no limit
+    observer : told how far an enumeration of all coalitions is, where ``of`` says how many it has
+    """
+
+    def __init__(
+        self, executor: Executor, game: UniversalPower, *, budget: float = np.inf, observer: Observer, of: int = 0
+    ) -> None:
+        self.executor, self.game, self.budget, self.observer, self.of = executor, game, budget, observer, of
+        self.learned = game.learned  # one object for all rounds, which is sent to workers once
+        self.done, self.begun = 0, time.monotonic()
+
+    def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+        wanted = self._rehearsed(function, tasks)
+        keys = [key for new in wanted for key in new]
+        coming = self.executor.map(self.learned, keys)
+        for task, new in zip(tasks, wanted, strict=False):
+            for key in new:
+                self.game.memo.put(key, next(coming))
+                self.done += 1
+                if self.of:
+                    self.observer.count(self.done / self.of, time.monotonic() - self.begun)
+            yield function(task)
+        if len(wanted) < len(tasks):
+            raise ExhaustedError
+
+    def _rehearsed(self, function: Any, tasks: Sequence[Any]) -> list[list[bytes]]:
+        """New coalitions of each task, up to the first that the budget is too small for."""
+        wanted: list[list[bytes]] = []
+        planned: set[bytes] = set()
+        for task in tasks:
+            script = Script(len(self.game.weights), len(self.game.losses))
+            replace(function, game=replace(self.game, memo=script))(task)
+            new = [key for key in script.asked if key not in planned and key not in self.game.memo]
+            if self.done + len(planned) + len(new) > self.budget:
+                break
+            planned.update(new)
+            wanted.append(new)
+        return wanted
+
+
+class Script(Memo):
+    """A memory that knows nothing, answers zeros, and takes down what it was asked."""
+
+    def __init__(self, states: int, losses: int) -> None:
+        super().__init__()
+        self.asked: dict[bytes, None] = {}
+        self.zeros = np.zeros((states, losses))
+
+    def get(self, key: bytes, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        self.asked[key] = None
+        return self.zeros
