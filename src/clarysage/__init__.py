@@ -17,6 +17,8 @@ __version__ = "0.1.0"
 # public name -> the room it lives in; rooms load on first touch
 _ROOMS = {
     "sage": "measures.sage",
+    "removal_quality": "measures.removal_quality",
+    "RemovalQuality": "explanation",
     "Explanation": "explanation",
     "load": "explanation",
     "Predictor": "models",
@@ -57,11 +59,12 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, load
+    from clarysage.explanation import Explanation, RemovalQuality, load
     from clarysage.games import PredictivePower, TabularGame, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
@@ -90,6 +93,7 @@ __all__ = [
     "PredictivePower",
     "Predictor",
     "ProductOfMarginals",
+    "RemovalQuality",
     "SignsKnown",
     "SquaredError",
     "StopReason",
@@ -100,6 +104,7 @@ __all__ = [
     "as_predictor",
     "load",
     "plots",
+    "removal_quality",
     "sage",
     "sensitivity",
 ]
