@@ -19,6 +19,8 @@ _ROOMS = {
     "sage": "measures.sage",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
+    "off_manifold": "measures.off_manifold",
+    "OffManifold": "removal.manifold",
     "Explanation": "explanation",
     "load": "explanation",
     "Predictor": "models",
@@ -64,11 +66,13 @@ if TYPE_CHECKING:
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
     from clarysage.removal import Baseline, Marginal, ProductOfMarginals
+    from clarysage.removal.manifold import OffManifold
 
 __all__ = [
     "AbsoluteError",
@@ -87,6 +91,7 @@ __all__ = [
     "Kernel",
     "Marginal",
     "ModelError",
+    "OffManifold",
     "PairedWalks",
     "Permutation",
     "Players",
@@ -103,6 +108,7 @@ __all__ = [
     "ZeroOne",
     "as_predictor",
     "load",
+    "off_manifold",
     "plots",
     "removal_quality",
     "sage",

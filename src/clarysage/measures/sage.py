@@ -16,6 +16,7 @@ from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
+from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.setting import Setting
 from clarysage.protocols import Observer
 
@@ -94,6 +95,7 @@ def sage(
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
+    remarks += about_manifold(v, setting.removal, setting.entropy)
 
     def explanations(result: Estimate) -> Any:
         measure = "shapley effects" if y is None else "sage"
