@@ -18,6 +18,10 @@ __version__ = "0.1.0"
 _ROOMS = {
     "sage": "measures.sage",
     "universal_power": "measures.universal_power",
+    "removal_quality": "measures.removal_quality",
+    "RemovalQuality": "explanation",
+    "off_manifold": "measures.off_manifold",
+    "OffManifold": "removal.manifold",
     "Explanation": "explanation",
     "load": "explanation",
     "Predictor": "models",
@@ -61,16 +65,19 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, load
+    from clarysage.explanation import Explanation, RemovalQuality, load
     from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.off_manifold import off_manifold
+    from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
     from clarysage.removal import Baseline, Copula, Gaussian, Marginal, ProductOfMarginals
+    from clarysage.removal.manifold import OffManifold
 
 __all__ = [
     "AbsoluteError",
@@ -91,12 +98,14 @@ __all__ = [
     "Kernel",
     "Marginal",
     "ModelError",
+    "OffManifold",
     "PairedWalks",
     "Permutation",
     "Players",
     "PredictivePower",
     "Predictor",
     "ProductOfMarginals",
+    "RemovalQuality",
     "SignsKnown",
     "SquaredError",
     "StopReason",
@@ -107,7 +116,9 @@ __all__ = [
     "ZeroOne",
     "as_predictor",
     "load",
+    "off_manifold",
     "plots",
+    "removal_quality",
     "sage",
     "sensitivity",
     "universal_power",

@@ -37,7 +37,8 @@ def explain(
         "fit the model's task.")] = "auto",
     removal: Annotated[str, typer.Option(
         metavar="NAME",
-        help='How features are withheld: "marginal", "product of marginals", "baseline".')] = "marginal",
+        help='How features are withheld: "marginal", "product of marginals", "baseline", or "auto conditional" to '
+        "choose among conditional removals.")] = "marginal",
     method: Annotated[str, typer.Option(
         metavar="NAME",
         help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".')] = "auto",

@@ -15,9 +15,10 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import LOSSES
-    from clarysage.removal import REMOVALS
+    from clarysage.removal import AUTO_CONDITIONAL, REMOVALS
 
-    _check_names(settings, {"loss": ["auto", *LOSSES], "method": ["auto", *METHODS], "removal": [*REMOVALS]})
+    removals = [*REMOVALS, AUTO_CONDITIONAL]
+    _check_names(settings, {"loss": ["auto", *LOSSES], "method": ["auto", *METHODS], "removal": removals})
     _check_values(
         settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor}
     )  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.errors import InputError
 
-DRAWS, BACKGROUND, REMOVAL, PILOT = 0, 1, 2, 3  # what a stream is for
+DRAWS, BACKGROUND, REMOVAL, PILOT, TRIAL, MANIFOLD = 0, 1, 2, 3, 4, 5  # what a stream is for
 
 FOLDS, LEARNER = 8, 9  # for refits
 

@@ -2,5 +2,6 @@
 
 from clarysage.explanation.explanation import ABOUT, Explanation
 from clarysage.explanation.json_file import load
+from clarysage.explanation.removal_quality import RemovalQuality
 
-__all__ = ["ABOUT", "Explanation", "load"]
+__all__ = ["ABOUT", "Explanation", "RemovalQuality", "load"]

@@ -56,7 +56,7 @@ class PredictivePower:
     outputs: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
     remarks: tuple[str, ...] = ()
-    rows_in_vain: int = 0  # model rows of a look at the game that settled nothing
+    rows_in_vain: int = 0  # model rows of looks at the game beforehand, of which its payoffs know nothing
     like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
 
     @classmethod

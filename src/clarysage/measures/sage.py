@@ -14,6 +14,7 @@ from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
+from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of, rules_of
 from clarysage.measures.setting import Setting
 
@@ -49,7 +50,8 @@ def sage(
     X, y : examples to judge the model on, best not those it was fitted on; ``y=None`` explains the variance of the
         model's output instead (Shapley effects), without labels
     background : rows that stand in for withheld features; default X itself, thinned to 512 rows
-    removal : "marginal", "product of marginals", "baseline", or an object such as ``Marginal(X_train)``
+    removal : "marginal", "product of marginals", "baseline", an object such as ``Marginal(X_train)``, or
+        "auto conditional": that of the conditional removals which comes nearest to E[f | x_S] on the data
     loss : "auto", "squared error", "absolute error", "cross entropy", "zero one", "brier", a callable
         ``loss(y_true, y_pred)`` that returns one value per example, or a list of these, evaluated in one pass
     method : "auto" (exact where that is no dearer, else paired walks), "exact", "paired walks", "surrogate walks" (for
@@ -88,8 +90,10 @@ def sage(
     )
     f_S = setting.removal.restrict(setting.f, setting.X)
     v, remarks = _game(f_S, setting, y, loss, sample_weight)
+    v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
+    remarks += about_manifold(v, setting.removal, setting.entropy)
 
     def explanations(result: Estimate) -> Any:
         measure = "shapley effects" if y is None else "sage"
@@ -101,7 +105,7 @@ def sage(
     begun = time.monotonic()
     try:
         still, in_vain = nothing_moves(v, rules, **options) if estimator.limit(v) is None else (None, 0)
-        v = replace(v, rows_in_vain=in_vain) if in_vain else v
+        v = replace(v, rows_in_vain=v.rows_in_vain + in_vain) if in_vain else v
         result = still or estimate(v, estimator, stop=rules, observer=observer_of(progress, rules), **options)
     except Exception as error:
         if hasattr(error, "estimate"):

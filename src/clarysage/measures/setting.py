@@ -18,11 +18,12 @@ from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
 from clarysage.games import PredictivePower, UniversalPower
 from clarysage.losses.few_forms import few_form
+from clarysage.measures.removal_choice import choose_removal
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import as_removal, removal_name
-from clarysage.tables import as_table, container_of, labels_of
+from clarysage.removal import as_removal, is_auto_conditional, removal_name
+from clarysage.tables import as_table, labels_of, rows_of
 
 DEFAULT_BACKGROUND = 512
 LARGE_BACKGROUND = 4096
@@ -45,6 +46,7 @@ class Setting:
     members: dict[str, list[str]] | None
     entropy: int
     notes: tuple[str, ...]
+    rows_spent: int = 0  # model rows that choosing a removal took
 
     @classmethod
     def of(
@@ -68,9 +70,14 @@ class Setting:
         players = named if columns == names else Players.of(columns, named.members(names))
         place = {name: player for player, name in enumerate(players.names)}
         order = tuple(place[name] for name in named.names)
-        q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0))
+        chosen = (
+            choose_removal(f, arranged, rows, players, entropy, source=source) if is_auto_conditional(removal) else None
+        )
+        q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
         q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
         members = None if groups is None else named.members(names)
+        if chosen is not None:
+            return cls(f, arranged, q, players, order, members, entropy, (*notes, chosen.note), chosen.model_rows)
         return cls(f, arranged, q, players, order, members, entropy, notes)
 
     def explanations(
@@ -190,11 +197,12 @@ def _background(
         rows = as_table(given, "background")
         return rows, None, _about_size(len(rows))
     X, n = f.arrange(X), len(X)
-    if removal_name(removal) == "baseline" or n <= DEFAULT_BACKGROUND:
+    is_baseline = not is_auto_conditional(removal) and removal_name(removal) == "baseline"
+    if is_baseline or n <= DEFAULT_BACKGROUND:
         return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.",)
     chosen = np.sort(rng.choice(n, DEFAULT_BACKGROUND, replace=False))
     note = f"Background: {DEFAULT_BACKGROUND} of the {n:,} rows of X, drawn at random, since none was given."
-    return _rows(X, chosen), chosen, (note,)
+    return rows_of(X, chosen), chosen, (note,)
 
 
 def _about_size(size: int) -> tuple[str, ...]:
@@ -204,13 +212,6 @@ def _about_size(size: int) -> tuple[str, ...]:
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "
         f"About {DEFAULT_BACKGROUND} rows commonly do as well.",
     )
-
-
-def _rows(table: Any, places: np.ndarray) -> Any:
-    kind = container_of(table)
-    if kind == "pandas":
-        return table.iloc[places]
-    return table.take(places) if kind == "pyarrow" else table[places]
 
 
 def _remarks(result: Estimate, loss: Loss, whole: float) -> list[str]:

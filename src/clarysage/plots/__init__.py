@@ -1,10 +1,11 @@
-"""Pictures of explanations: functions of an Explanation that return a matplotlib axis.
+"""Pictures of results: functions of an Explanation, or of what is known of removals, that return a matplotlib axis.
 
 matplotlib is imported when a function is first called, not before.
 """
 
 from clarysage.plots.bars import bars
 from clarysage.plots.pixels import pixels
+from clarysage.plots.removal_errors import removal_errors
 from clarysage.plots.signs import signs
 
-__all__ = ["bars", "pixels", "signs"]
+__all__ = ["bars", "pixels", "removal_errors", "signs"]

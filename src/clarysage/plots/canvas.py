@@ -22,13 +22,18 @@ LETTER = 0.6  # width of an average letter, in units of the font size
 
 def check(explanation: object, ax: object) -> None:
     """An error for anything but one Explanation and one axis, or None for it; and for want of matplotlib."""
+    if not isinstance(explanation, Explanation):
+        hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
+        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=hint)
+    check_axis(ax)
+
+
+def check_axis(ax: object) -> None:
+    """An error for anything but one axis, or None for it; and for want of matplotlib."""
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
         raise MissingLibraryError("matplotlib", None, "A plot") from error
-    if not isinstance(explanation, Explanation):
-        hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
-        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=hint)
     if ax is not None and not isinstance(ax, Axes):
         is_many = isinstance(ax, (np.ndarray, list, tuple))
         raise InputError(

@@ -24,6 +24,10 @@ REMOVALS: dict[str, Callable[[Any, Any, np.random.Generator], Removal]] = {
     "copula": lambda background, weights, rng: Copula(background, weights=weights, rng=rng),
 }
 
+# removals that aim at p(x_rest | x_S), among which "auto conditional" chooses
+CONDITIONAL = tuple(name for name in ("gaussian", "copula", "neighbours", "trees", "surrogate") if name in REMOVALS)
+AUTO_CONDITIONAL = "auto conditional"
+
 
 def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Generator) -> Removal:
     """A removal by name, made of the background, or an object as it is."""
@@ -43,11 +47,32 @@ def removal_name(removal: str) -> str:
     >>> removal_name("Product_of_marginals")
     'product of marginals'
     """
-    name = removal.lower().replace("_", " ").replace("-", " ").strip()
+    name = _spelled(removal)
     if name in REMOVALS:
         return name
-    known = ", ".join(map(repr, REMOVALS))
+    known = ", ".join(map(repr, [*REMOVALS, AUTO_CONDITIONAL]))
     raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
 
 
-__all__ = ["REMOVALS", "Baseline", "Copula", "Gaussian", "Marginal", "ProductOfMarginals", "as_removal", "removal_name"]
+def is_auto_conditional(removal: Any) -> bool:
+    """Whether a removal is to be chosen among the conditional ones."""
+    return isinstance(removal, str) and _spelled(removal) == AUTO_CONDITIONAL
+
+
+def _spelled(removal: str) -> str:
+    return removal.lower().replace("_", " ").replace("-", " ").strip()
+
+
+__all__ = [
+    "AUTO_CONDITIONAL",
+    "CONDITIONAL",
+    "REMOVALS",
+    "Baseline",
+    "Copula",
+    "Gaussian",
+    "Marginal",
+    "ProductOfMarginals",
+    "as_removal",
+    "is_auto_conditional",
+    "removal_name",
+]

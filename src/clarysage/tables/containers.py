@@ -44,6 +44,14 @@ def labels_of(table: Any) -> tuple[Any, ...] | None:
     return tuple(table.column_names) if kind == "pyarrow" else tuple(table.columns)
 
 
+def rows_of(table: Any, places: Any) -> Any:
+    """The rows of a table at the given places."""
+    kind = container_of(table)
+    if kind == "pandas":
+        return table.iloc[places]
+    return table.take(places) if kind == "pyarrow" else table[places]
+
+
 def _filled(table: Any, argument: str) -> np.ndarray:
     if len(table.shape) == 2 and table.shape[0] * table.shape[1] > CELLS_OF_SPARSE:
         raise InputError(

@@ -1,0 +1,109 @@
+"""Whether marginal removal leaves the data's manifold: asked by itself, and for a run of cs.sage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.execution.seeds import MANIFOLD, entropy_of, stream
+from clarysage.games import PredictivePower
+from clarysage.players import Players
+from clarysage.removal import Marginal, ProductOfMarginals
+from clarysage.removal.hybrid import HybridModel
+from clarysage.removal.manifold import FEWEST, OffManifold, Pairs, look, some_columns
+from clarysage.removal.own_rows import own_rows
+from clarysage.tables import as_table, schema_of
+
+
+def off_manifold(
+    X: Any, background: Any = None, *, groups: Mapping[str, Sequence[Any]] | None = None, rng: Any = None
+) -> OffManifold:
+    """How many of the rows that marginal removal makes look unlike real ones.
+
+    A hybrid row has the columns of a random coalition, sizes alike, from a row of X and the others from a background
+    row. A classifier of extremely randomised trees, shown the columns and how far each is from what the others predict,
+    tries to tell such rows from real ones, of X and background; it is judged on rows it has not seen. Where features
+    are independent it cannot, and its AUC is 0.5.
+
+    Parameters
+    ----------
+    X, background : tables of rows; default background: X itself. At most 512 rows are looked at, and 1024 columns
+    groups : mapping of names to columns that are withheld together
+    rng : seed or Generator
+
+    Returns
+    -------
+    OffManifold
+
+    Notes
+    -----
+    A high share says that the model is asked about rows unlike those it knows; it does not say that its answers there
+    matter, which :func:`~clarysage.removal_quality` tells. A low one says that this classifier found nothing: what few
+    columns among many do to each other, in ways that are not monotone, escapes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(400, 1))
+    >>> off_manifold(np.hstack([x, x]), rng=0).is_high
+    True
+    """
+    generator = stream(entropy_of(rng), MANIFOLD, 0)
+    X = as_table(X, "X")
+    other = X if background is None else as_table(background, "background")
+    schema = schema_of(X, other)
+    players = Players.of(schema.names, groups)
+    x, b = schema.encode(X, "X"), schema.encode(other, "background")
+    if len(players) < 2:
+        raise InputError("X", got="one player", wanted="two or more, to be taken from different rows")
+    own = np.arange(len(x)) if background is None else own_rows(x, b)
+    even = np.full(len(x), 1.0), np.full(len(b), 1.0)
+    found = _looked(x, b, own, *even, players, schema.is_number, generator, is_apart=False)
+    if found is None:
+        raise InputError("X", got=f"{len(x)} rows beside {len(b)} of background",
+                         wanted=f"enough for {FEWEST} pairs of a row of X and another one of background")  # fmt: skip
+    return found
+
+
+def about_manifold(v: PredictivePower, removal: Any, entropy: int) -> list[str]:
+    """A warning for a run, where many of the rows that its removal makes are unlike real ones."""
+    f_S = v.restricted
+    if not isinstance(removal, (Marginal, ProductOfMarginals)) or not isinstance(f_S, HybridModel):
+        return []
+    try:
+        found = _of_run(v, f_S, removal, stream(entropy, MANIFOLD, 0))
+    except Exception:  # a remark is not worth a run, whatever is strange about the data
+        return []
+    if found is None or not found.is_high:
+        return []
+    return [
+        f"At least {found.share:.0%} of the rows made by {removal.name} removal look unlike real ones (a classifier "
+        f"tells them apart with an AUC of {found.auc:.2f} ± {found.std_error:.2f}), since features depend on each "
+        'other: there the model is asked about what it does not know. Try removal="auto conditional", or groups of '
+        "correlated features."
+    ]
+
+
+def _of_run(
+    v: PredictivePower, f_S: HybridModel, removal: Marginal | ProductOfMarginals, rng: np.random.Generator
+) -> OffManifold | None:
+    if isinstance(removal, Marginal):
+        background, mass, own = f_S.background, f_S.mass, v.own
+    else:  # whose background rows are mixtures already
+        background = f_S.schema.encode(removal.background, "background")
+        mass, own = np.ones(len(background)), own_rows(v.X, background)
+    is_apart = isinstance(removal, ProductOfMarginals)
+    return _looked(v.X, background, own, v.weights, mass, v.players, f_S.schema.is_number, rng, is_apart=is_apart)
+
+
+def _looked(
+    X: np.ndarray, background: np.ndarray, own: np.ndarray | None, weights: np.ndarray, mass: np.ndarray,
+    players: Players, is_number: np.ndarray, rng: np.random.Generator, *, is_apart: bool,
+) -> OffManifold | None:  # fmt: skip
+    columns, players = some_columns(players, rng)
+    pairs = Pairs.draw(X, background, own, weights, mass, rng)
+    pairs = Pairs(pairs.x[:, columns], pairs.b[:, columns])
+    return look(pairs, players, is_number[columns], rng, is_apart=is_apart)

@@ -1,0 +1,88 @@
+"""The conditional removal that comes nearest to E[f | x_S] on given data: removal="auto conditional"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.execution.seeds import REMOVAL, TRIAL, stream
+from clarysage.players import Players
+from clarysage.protocols import Removal
+from clarysage.removal import AUTO_CONDITIONAL, CONDITIONAL, as_removal
+from clarysage.removal.judgement import MEMORY, Panel, Trial, mean_and_covariance
+from clarysage.removal.marginal import bound_to
+from clarysage.removal.own_rows import own_of, own_rows
+from clarysage.tables import rows_of
+
+ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row
+ENOUGH = 32  # rows outside the background, below which the background is split instead
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The removal that was chosen, in words, and the model rows that went into choosing it."""
+
+    removal: Removal
+    note: str
+    model_rows: int
+
+
+def choose_removal(
+    f: Any, X: Any, background: Any, players: Players, entropy: int, *, source: np.ndarray | None = None
+) -> Choice:
+    """The conditional removal with the smallest squared distance of f_S from f, made of the whole background.
+
+    Judged are rows of X that are no background rows; where there are hardly any, removals are made of one half of the
+    background and judged on the other. ``source`` (m,) are the numbers of the background rows in X, where known.
+    """
+    if not CONDITIONAL:
+        raise InputError("removal", got=f"{AUTO_CONDITIONAL!r}", wanted="a name, for there is no conditional removal")
+    rng = stream(entropy, TRIAL, 0)
+    if len(players) < 2:
+        note = f"Removal {CONDITIONAL[0]!r} was taken: one player alone is known or not, whatever the removal."
+        return Choice(_made(CONDITIONAL[0], background, entropy), note, 0)
+    made_of, X = _apart(f, X, background, source, rng)
+    trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng)
+    panel = Panel.of(f, X, made_of, trial, players)
+    makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in CONDITIONAL}
+    found, left_out = panel.judge_those_that_can(makers, partial(stream, entropy, TRIAL, 1))
+    scores, covariance = mean_and_covariance(
+        np.column_stack([one.errors for one in found.values()]), np.ones(len(trial.rows))
+    )
+    names, order = tuple(found), np.argsort(scores, kind="stable")
+    best, error = int(order[0]), float(np.sqrt(covariance[order[0], order[0]]))
+    others = [f", {names[i]} {scores[i]:.3g}" for i in order[1:]] + [f", {name} could not be used" for name in left_out]
+    note = (
+        f"Removal {names[best]!r} was chosen: mean squared error of f_S against f {scores[best]:.3g} "
+        f"(± {error:.2g}){''.join(others)}."
+    )
+    rows = len(trial.rows) + sum(one.model_rows for one in found.values())
+    return Choice(_made(names[best], background, entropy), note, rows)
+
+
+def _made(name: str, background: Any, entropy: int) -> Removal:
+    return as_removal(name, background, None, stream(entropy, REMOVAL, 0))  # as by its name, to the last bit
+
+
+def _apart(f: Any, X: Any, background: Any, source: np.ndarray | None, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Rows to make removals of, and others to judge them on."""
+    if source is None:
+        schema, _ = bound_to(f, X, background, MEMORY)
+        own = own_rows(schema.encode(X, "X"), schema.encode(background, "background"))
+    else:
+        own = own_of(source, len(X))
+    free = np.arange(len(X)) if own is None else np.flatnonzero(own < 0)
+    m = len(background)
+    if len(free) >= ENOUGH or len(free) == len(X) > 1:
+        return background, rows_of(X, free)
+    if m < 4:
+        raise InputError("removal", got=f"{AUTO_CONDITIONAL!r} with {m} background rows", wanted="4 or more of them",
+                         hint="a removal by its name, or more rows")  # fmt: skip
+    order = rng.permutation(m)
+    made_of, judged = np.sort(order[: m // 2]), np.sort(order[m // 2 :])
+    return rows_of(background, made_of), rows_of(background, judged)
