@@ -758,7 +758,7 @@ SPECIFICATIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("spec", SPECIFICATIONS, ids=str)
+@pytest.mark.parametrize("spec", SPECIFICATIONS, ids=range(len(SPECIFICATIONS)))
 def test_columns_of_a_transformer_are_narrowed_however_they_are_named(frame, spec):
     kept = np.array([False, True, True, True])
     learner = ColumnTransformer([("one", StandardScaler(), spec), ("two", "passthrough", [3])], remainder="drop")
