@@ -179,16 +179,16 @@ def test_standard_errors_are_those_of_repetition(seed):
     removals = {"exact": Oracle(gaussian_mean), "mean": cs.Baseline(np.zeros(4))}
     truth = np.array([left_by_gaussians(), of_marginal_gaussians()])
     scores, errors, apart = [], [], []
-    for _ in range(200):
+    for _ in range(120):
         quality = cs.removal_quality(removals, linear, gaussians(60, rng), coalitions=4, rng=rng)
         scores.append(quality.scores)
         errors.append(quality.std_error)
         apart.append(quality.difference("mean", "exact"))
     scores, errors, apart = map(np.array, (scores, errors, apart))
-    # sums of 60 squares of normal numbers: the relative standard error of a deviation of 200 of them is about 6 %
-    np.testing.assert_allclose(scores.std(axis=0, ddof=1), np.sqrt((errors**2).mean(axis=0)), rtol=SIGMA * 0.06)
-    np.testing.assert_allclose(apart[:, 0].std(ddof=1), np.sqrt((apart[:, 1] ** 2).mean()), rtol=SIGMA * 0.06)
-    off = (scores.mean(axis=0) - truth) / (scores.std(axis=0) / np.sqrt(200))
+    # sums of 60 squares of normal numbers: the relative standard error of a deviation of 120 of them is about 8 %
+    np.testing.assert_allclose(scores.std(axis=0, ddof=1), np.sqrt((errors**2).mean(axis=0)), rtol=SIGMA * 0.08)
+    np.testing.assert_allclose(apart[:, 0].std(ddof=1), np.sqrt((apart[:, 1] ** 2).mean()), rtol=SIGMA * 0.08)
+    off = (scores.mean(axis=0) - truth) / (scores.std(axis=0) / np.sqrt(120))
     assert (np.abs(off) < SIGMA).all()
 
 

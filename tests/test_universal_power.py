@@ -147,7 +147,8 @@ class Law:
         self.x = np.array(list(product([0.0, 1.0], repeat=3)))
         joint = rng.dirichlet(np.full(8, 8.0))
         self.mass = 0.5 * joint + 0.5 / 8  # no cell so rare that it is missed
-        self.chance = rng.uniform(0.1, 0.9, size=8)  # of the second class
+        logits = (2 * self.x - 1) @ [1.5, 0.6, 0.0] + 0.3 * rng.normal(size=8)
+        self.chance = 1 / (1 + np.exp(-logits))  # of the second class
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         cells = rng.choice(8, size=n, p=self.mass)
@@ -265,7 +266,7 @@ def test_universal_and_model_based_power_of_the_best_model_coincide(seed, loss, 
     bound = 2 * excess * 9 / (0.8 * N_LAW) + FIVE * errors.max()
     assert np.all(np.abs(off.mean(axis=1)) <= bound)
     assert np.all(np.abs(universal.values - based.values) <= 2 * bound)  # a value is a mean of differences of two
-    assert bound < 0.2 * np.ptp(based.values) or np.ptp(based.values) < 0.02
+    assert bound < 0.2 * np.ptp(based.values)  # or this would say little
 
 
 # axioms

@@ -73,7 +73,8 @@ def sage(
     Notes
     -----
     A value is in units of the loss. It can be negative: the feature then makes the model's predictions worse. Under
-    marginal removal strongly correlated features lead to rows unlike any real one; see ``removal``.
+    marginal removal strongly correlated features lead to rows unlike any real one, and a note says so where there are
+    many of them (:func:`~clarysage.off_manifold`); see ``removal``.
 
     Examples
     --------

@@ -1,0 +1,244 @@
+"""Hybrid rows against real ones: alike where columns are independent, told apart as far as they can be where not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clarysage as cs
+import clarysage.measures.off_manifold as measured
+import clarysage.measures.sage as sage_module
+from clarysage.removal.manifold import Pairs, look
+
+SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times
+
+
+def total(X):
+    return np.asarray(X, dtype=float).sum(axis=1)
+
+
+def warnings_of(explanation):
+    return [note for note in explanation.notes if "look unlike real ones" in note]
+
+
+def test_independent_columns_give_an_auc_of_one_half_with_the_standard_error_it_says(seed):
+    """Hybrid rows of independent columns have the law of real ones, so that no classifier has anything to go by."""
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(40):
+        found.append(cs.off_manifold(rng.gamma(1.0, size=(80, 3)), rng=rng))
+    z = np.array([(one.auc - 0.5) / one.std_error for one in found])
+    assert abs(z.mean()) < SIGMA / np.sqrt(40)
+    assert z.std(ddof=1) == pytest.approx(1.0, abs=SIGMA / np.sqrt(2 * 40))
+    assert not any(one.is_high for one in found)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 5])
+def test_a_duplicate_is_found_as_often_as_coalitions_part_it(seed, columns):
+    """The pair is parted with a chance q, and then plain to see: at best an AUC of (1 + q) / 2, and a share of q."""
+    sizes = np.arange(1, columns)
+    q = float(np.mean(2 * sizes * (columns - sizes) / (columns * (columns - 1))))
+    X = np.random.default_rng(seed).normal(size=(512, columns))
+    X[:, 1] = X[:, 0]
+    found = cs.off_manifold(X, rng=seed)
+    spread = np.sqrt(q * (1 - q) / 256)  # of the share of pairs that are parted: both hybrid rows are, or none
+    assert found.is_high
+    assert (1 + q) / 2 - 0.06 - SIGMA * found.std_error < found.auc < (1 + q) / 2 + SIGMA * (found.std_error + 1e-3)
+    assert q - 0.12 - SIGMA * spread < found.share < q + SIGMA * spread + 0.01
+
+
+def test_columns_withheld_together_stay_together(seed):
+    X = np.random.default_rng(seed).normal(size=(400, 4))
+    X[:, 1] = X[:, 0]
+    apart = cs.off_manifold(X, rng=seed)
+    together = cs.off_manifold(X, groups={"pair": [0, 1]}, rng=seed)
+    assert apart.is_high
+    assert not together.is_high
+    assert abs(together.auc - 0.5) < SIGMA * together.std_error
+
+
+def test_stronger_correlation_makes_more_rows_strange(seed):
+    rng, found = np.random.default_rng(seed), []
+    for correlation in (0.2, 0.7, 0.95):
+        covariance = np.full((5, 5), correlation) + (1 - correlation) * np.eye(5)
+        found.append(cs.off_manifold(rng.multivariate_normal(np.zeros(5), covariance, size=512), rng=seed))
+    assert found[0].auc < found[1].auc < found[2].auc
+    assert found[0].share < found[1].share < found[2].share
+    assert not found[0].is_high
+    assert found[2].is_high
+
+
+def test_dependence_that_is_no_correlation_is_found(seed):
+    angle = np.random.default_rng(seed).uniform(0, 2 * np.pi, size=512)
+    assert cs.off_manifold(np.column_stack([np.cos(angle), np.sin(angle)]), rng=seed).is_high
+
+
+def mixed(rng, n, *, is_tied):
+    """Text, numbers and missing cells; tied: the text repeated, and cells missing together."""
+    town, other = rng.choice(list("abcdef"), n), rng.choice(list("abcdef"), n)
+    is_missing = rng.random((2, n)) < 0.3
+    return pd.DataFrame({
+        "town": town, "city": town if is_tied else other,
+        "height": np.where(is_missing[0], np.nan, rng.normal(size=n)),
+        "width": np.where(is_missing[0 if is_tied else 1], np.nan, rng.normal(size=n)),
+    })  # fmt: skip
+
+
+def test_categories_and_missing_cells_are_seen(seed):
+    rng = np.random.default_rng(seed)
+    tied, free = (mixed(rng, 500, is_tied=is_tied) for is_tied in (True, False))
+    assert cs.off_manifold(tied[["town", "city"]], rng=seed).is_high
+    assert cs.off_manifold(tied[["height", "width"]], rng=seed).share > 0.05
+    assert cs.off_manifold(tied, rng=seed).is_high
+    found = cs.off_manifold(free, rng=seed)
+    assert abs(found.auc - 0.5) < SIGMA * found.std_error
+    assert not found.is_high
+
+
+def test_strange_numbers_are_no_obstacle(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 6))
+    X[:, 0] = np.inf
+    X[::2, 1] = -np.inf
+    X[:, 2] *= 1e300
+    X[:, 3] = np.nan
+    X[:, 4] = 7.0
+    found = cs.off_manifold(X, rng=seed)
+    assert abs(found.auc - 0.5) < SIGMA * found.std_error
+
+
+def test_very_many_columns_are_looked_at_in_part(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 1)) + 0.1 * rng.normal(size=(60, 1500))
+    assert cs.off_manifold(X, rng=seed).is_high
+
+
+@pytest.mark.parametrize("kind", ["X itself", "part of X", "others"])
+def test_no_individual_is_in_two_pairs(seed, kind):
+    """Else a row that was fitted on would come back among those that are judged."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 2))
+    background, own = {
+        "X itself": (X, np.arange(90)),
+        "part of X": (X[:50], np.where(np.arange(90) < 50, np.arange(90), -1)),
+        "others": (rng.normal(size=(70, 2)), None),
+    }[kind]
+    pairs = Pairs.draw(X, background, own, np.ones(90), np.ones(len(background)), rng)
+    rows = {tuple(row) for row in pairs.real()}
+    assert len(rows) == 2 * len(pairs)
+    assert len(pairs) == {"X itself": 45, "part of X": 45, "others": 70}[kind]
+    assert rows <= {tuple(row) for row in np.vstack([X, background])}
+
+
+def test_rows_without_weight_are_not_drawn(seed):
+    rng = np.random.default_rng(seed)
+    X, background = np.zeros((60, 2)), np.zeros((60, 2))
+    X[:10], background[:10] = 1.0, 2.0
+    weights = np.where(np.arange(60) < 10, 0.0, rng.random(60) + 0.1)
+    pairs = Pairs.draw(X, background, None, weights, weights, rng)
+    assert len(pairs) == 50
+    assert (pairs.real() == 0).all()
+
+
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_hybrid_rows_have_the_cells_of_real_ones_column_by_column(seed, is_apart):
+    rng = np.random.default_rng(seed)
+    pairs = Pairs(rng.normal(size=(30, 4)), rng.normal(size=(30, 4)))
+    players = cs.Players.of("abcd", groups={"pair": ["a", "c"]})
+    hybrids = pairs.hybrids(players, rng, is_apart=is_apart)
+    np.testing.assert_array_equal(np.sort(hybrids, axis=0), np.sort(pairs.real(), axis=0))
+    is_x = hybrids[:30] == pairs.x
+    assert (is_x[:, 0] == is_x[:, 2]).all()  # a group is kept whole
+    assert (is_x.any(axis=1) & ~is_x.all(axis=1)).all()  # and coalitions are never all or none
+    one_row = ((hybrids[:30] == pairs.b) | is_x).all(axis=1)
+    assert one_row.all() != is_apart
+
+
+def test_the_same_seed_gives_the_same_bits(seed):
+    X = np.random.default_rng(seed).normal(size=(100, 3))
+    assert cs.off_manifold(X, rng=seed) == cs.off_manifold(X, rng=seed)
+    assert cs.off_manifold(X, rng=seed) != cs.off_manifold(X, rng=seed + 1)
+
+
+def test_it_can_be_read(seed):
+    x = np.random.default_rng(seed).normal(size=(200, 1))
+    found = cs.off_manifold(np.hstack([x, x]), rng=seed)
+    assert str(found) == (
+        f"Hybrid rows against real ones: AUC {found.auc:.3f} ± {found.std_error:.3f}, {found.share:.0%} look off the "
+        "manifold; many are unlike real rows."
+    )
+    assert found.pairs == 100
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda X: cs.off_manifold(X[:, :1]), "one player"),
+        (lambda X: cs.off_manifold(X, groups={"all": [0, 1, 2]}), "one player"),
+        (lambda X: cs.off_manifold(X[:49]), "49 rows beside 49"),
+        (lambda X: cs.off_manifold(X, X[:, :2]), "2 columns; wanted 3"),
+        (lambda X: cs.off_manifold(X, rng=-1), "rng: got -1"),
+    ],
+)
+def test_what_cannot_be_told_is_an_error(call, words):
+    with pytest.raises(cs.InputError) as caught:
+        call(np.random.default_rng(0).normal(size=(100, 3)))
+    assert words in str(caught.value)
+
+
+def correlated(rng, n):
+    return rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, 4))
+
+
+def test_sage_warns_of_correlated_features_and_says_what_to_try(seed):
+    rng = np.random.default_rng(seed)
+    X = correlated(rng, 200)
+    for options in ({}, {"background": correlated(rng, 100)}, {"removal": "product of marginals"}):
+        (note,) = warnings_of(cs.sage(total, X, total(X), rng=seed, **options))
+        assert 'Try removal="auto conditional", or groups of correlated features.' in note
+    free = rng.normal(size=(200, 4))
+    for options in ({}, {"background": rng.normal(size=(100, 4))}, {"removal": "product of marginals"}):
+        assert warnings_of(cs.sage(total, free, total(free), rng=seed, **options)) == []
+
+
+def test_a_product_of_marginals_parts_what_a_group_would_keep_together(seed):
+    X = np.random.default_rng(seed).normal(size=(300, 3))
+    X[:, 1] = X[:, 0]
+    options = {"groups": {"pair": [0, 1]}, "rng": seed}
+    assert warnings_of(cs.sage(total, X, total(X), **options)) == []
+    assert len(warnings_of(cs.sage(total, X, total(X), removal="product of marginals", **options))) == 1
+
+
+def test_nothing_is_said_where_nothing_can_be(seed):
+    rng = np.random.default_rng(seed)
+    X, few = correlated(rng, 200), correlated(rng, 49)
+    assert warnings_of(cs.sage(total, X, total(X), groups={"all": [0, 1, 2, 3]}, rng=seed)) == []
+    assert warnings_of(cs.sage(total, X, total(X), removal="baseline", rng=seed)) == []
+    assert warnings_of(cs.sage(total, few, total(few), rng=seed)) == []
+    players = cs.Players.of("abcd")
+    assert look(Pairs(few[:24], few[24:48]), players, np.ones(4, dtype=bool), rng) is None
+
+
+@pytest.mark.parametrize("method", ["auto", "permutation", "kernel"])
+def test_the_look_changes_no_number_of_a_run(seed, method, monkeypatch):
+    def model(X):
+        return X[:, 0] * X[:, 1] + np.sin(X[:, 2]) * X[:, 3]
+
+    X = correlated(np.random.default_rng(seed), 100)
+    options = {"method": method, "budget": 200_000, "rng": seed}
+    with_it = cs.sage(model, X, model(X), **options)
+    monkeypatch.setattr(sage_module, "about_manifold", lambda *given: [])
+    without = cs.sage(model, X, model(X), **options)
+    np.testing.assert_array_equal(with_it.values, without.values)
+    np.testing.assert_array_equal(with_it.std_error, without.std_error)
+    assert with_it.model_rows == without.model_rows
+    assert [note for note in with_it.notes if note not in without.notes] == warnings_of(with_it)
+
+
+def test_the_look_never_makes_a_run_fail(seed, monkeypatch):
+    def breaks(*given, **options):
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(measured, "look", breaks)
+    X = correlated(np.random.default_rng(seed), 100)
+    assert warnings_of(cs.sage(total, X, total(X), rng=seed)) == []
