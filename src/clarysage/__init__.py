@@ -24,6 +24,9 @@ _ROOMS = {
     "Marginal": "removal",
     "ProductOfMarginals": "removal",
     "Baseline": "removal",
+    "Neighbours": "removal",
+    "TreeConditional": "removal",
+    "Surrogate": "removal",
     "SquaredError": "losses",
     "AbsoluteError": "losses",
     "CrossEntropy": "losses",
@@ -65,7 +68,7 @@ if TYPE_CHECKING:
     from clarysage.measures.sage import sage
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
-    from clarysage.removal import Baseline, Marginal, ProductOfMarginals
+    from clarysage.removal import Baseline, Marginal, Neighbours, ProductOfMarginals, Surrogate, TreeConditional
 
 __all__ = [
     "AbsoluteError",
@@ -84,6 +87,7 @@ __all__ = [
     "Kernel",
     "Marginal",
     "ModelError",
+    "Neighbours",
     "PairedWalks",
     "Permutation",
     "Players",
@@ -93,9 +97,11 @@ __all__ = [
     "SignsKnown",
     "SquaredError",
     "StopReason",
+    "Surrogate",
     "SurrogateWalks",
     "TabularGame",
     "TopKnown",
+    "TreeConditional",
     "ZeroOne",
     "as_predictor",
     "load",

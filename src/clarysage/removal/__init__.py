@@ -11,13 +11,20 @@ from clarysage.errors import InputError
 from clarysage.protocols import Removal
 from clarysage.removal.baseline import Baseline
 from clarysage.removal.marginal import Marginal
+from clarysage.removal.neighbours import Neighbours
 from clarysage.removal.product import ProductOfMarginals
+from clarysage.removal.seed import seed_of
+from clarysage.removal.surrogate import Surrogate
+from clarysage.removal.tree_conditional import TreeConditional
 
 # name -> removal made of (background, its weights, generator)
 REMOVALS: dict[str, Callable[[Any, Any, np.random.Generator], Removal]] = {
     "marginal": lambda background, weights, rng: Marginal(background, weights=weights),
     "product of marginals": lambda background, weights, rng: ProductOfMarginals(background, weights=weights, rng=rng),
     "baseline": lambda background, weights, rng: Baseline(background=background, weights=weights),
+    "neighbours": lambda background, weights, rng: Neighbours(background, weights=weights),
+    "trees": lambda background, weights, rng: TreeConditional(background, weights=weights, rng=seed_of(rng)),
+    "surrogate": lambda background, weights, rng: Surrogate(background, weights=weights, rng=seed_of(rng)),
 }
 
 
@@ -46,4 +53,14 @@ def removal_name(removal: str) -> str:
     raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
 
 
-__all__ = ["REMOVALS", "Baseline", "Marginal", "ProductOfMarginals", "as_removal", "removal_name"]
+__all__ = [
+    "REMOVALS",
+    "Baseline",
+    "Marginal",
+    "Neighbours",
+    "ProductOfMarginals",
+    "Surrogate",
+    "TreeConditional",
+    "as_removal",
+    "removal_name",
+]
