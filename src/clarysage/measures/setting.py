@@ -26,6 +26,7 @@ from clarysage.tables import as_table, container_of, labels_of
 
 DEFAULT_BACKGROUND = 512
 LARGE_BACKGROUND = 4096
+SIZES = {"neighbours": 4096, "trees": 4096, "surrogate": 4096}  # of removals that learn from rows and ask for few
 HEAVY = 0.5  # of the variance, carried by one row in a hundred
 
 
@@ -176,12 +177,13 @@ def _background(
         return None, None, ()
     if given is not None:
         rows = as_table(given, "background")
-        return rows, None, _about_size(len(rows))
+        return rows, None, () if removal_name(removal) in SIZES else _about_size(len(rows))
     X, n = f.arrange(X), len(X)
-    if removal_name(removal) == "baseline" or n <= DEFAULT_BACKGROUND:
+    size = SIZES.get(removal_name(removal), DEFAULT_BACKGROUND)
+    if removal_name(removal) == "baseline" or n <= size:
         return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.",)
-    chosen = np.sort(rng.choice(n, DEFAULT_BACKGROUND, replace=False))
-    note = f"Background: {DEFAULT_BACKGROUND} of the {n:,} rows of X, drawn at random, since none was given."
+    chosen = np.sort(rng.choice(n, size, replace=False))
+    note = f"Background: {size} of the {n:,} rows of X, drawn at random, since none was given."
     return _rows(X, chosen), chosen, (note,)
 
 

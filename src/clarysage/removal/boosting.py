@@ -11,8 +11,8 @@ from clarysage.errors import InputError
 from clarysage.tables import Categories, Schema
 
 STEP, MOST = 25, 300  # trees between two looks at the rows held out, and at most
-LEAVES, RATE, FEATURES = 31, 0.1, 0.5
-ROWS_A_LEAF = 5  # background rows that the copies in a leaf amount to, at least
+LEAVES, RATE, FEATURES = 31, 0.1, 0.3
+ROWS_A_LEAF = 10  # background rows that the copies in a leaf amount to, at least
 MOST_CATEGORIES = 254  # that scikit-learn takes as such
 
 

@@ -24,7 +24,7 @@ from clarysage.removal.threads import one_thread
 from clarysage.tables import Schema
 
 FOLDS = 4
-COPIES, CELLS = 40_000, 2**21  # masked rows to learn from, and their cells at most
+COPIES, CELLS = 20_000, 2**20  # masked rows to learn from, and their cells at most
 ROWS_AT_ONCE = 16_384
 SUM_TOLERANCE = 1e-6
 
@@ -51,7 +51,7 @@ class Surrogate:
         regressor is fitted once an output (once for two probabilities), to d columns of cells, withheld ones missing,
         and d marks of the kept ones; categories by their codes. A module maps such rows, standardised, with 0 for
         missing cells, to k outputs, and is trained with Adam until its error on rows held out falls no more
-    copies : masked rows to learn from, at least one a background row; default 40,000, fewer for many columns or outputs
+    copies : masked rows to learn from, at least one a background row; default 20,000, fewer for many columns or outputs
     rng : seed or Generator
     memory_limit : bytes that the rows given to the model at once may take
     examples : for a background drawn from X, the number in X of each of its rows, -1 for a row from elsewhere; such

@@ -139,38 +139,34 @@ class FromLeaves:
     def _fitted(self, kept: np.ndarray, number: int) -> Forest:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(PURPOSE, number)))
         columns, withheld = np.flatnonzero(kept), self.targets[:, ~kept[self.owner]]
-        trees = tuple(self._tree(columns, withheld, which, rng) for which in range(self.trees))
-        return Forest(trees)
+        return Forest.of([self._tree(columns, withheld, which, rng) for which in range(self.trees)], self.mass)
 
-    def _tree(self, columns: np.ndarray, withheld: np.ndarray, which: int, rng: np.random.Generator) -> Tree:
+    def _tree(
+        self, columns: np.ndarray, withheld: np.ndarray, which: int, rng: np.random.Generator
+    ) -> tuple[Tree, np.ndarray, np.ndarray]:
+        """A tree, the background rows (m,) leaf by leaf, and the leaf of each row."""
         from sklearn import config_context
         from sklearn.tree import DecisionTreeRegressor
 
-        m, wanted = len(withheld), withheld
+        m, wanted = len(withheld), withheld if withheld.shape[1] else np.zeros((len(withheld), 1))
         if wanted.shape[1] > DIRECTIONS:
             wanted = np.stack([wanted @ way for way in rng.normal(size=(DIRECTIONS, wanted.shape[1]))], axis=1)
         half = np.arange(which % 2, m, 2) if m > 1 else np.arange(m)
         size = min(len(half), max(2 * self.min_leaf, min(MOST_ROWS, round(SUBSAMPLE * len(half)))))
         there = np.sort(rng.permutation(half)[:size])
-        first = wanted[:, 0] if wanted.shape[1] else np.zeros(m)
         places = {
-            place: _ranked(self.inputs[there, j], first[there], self.min_leaf)
+            place: _ranked(self.inputs[there, j], wanted[there, 0], self.min_leaf)
             for place, j in enumerate(columns.tolist()) if not self.scores.is_number[j]
         }  # fmt: skip
         inputs = _in_order(self.inputs[:, columns], places)
         options = {"max_features": CANDIDATES, "random_state": int(rng.integers(2**31))}
         with config_context(skip_parameter_validation=True):
             fitted = DecisionTreeRegressor(min_samples_leaf=min(self.min_leaf, size), **options)
-            target = wanted[there] if wanted.shape[1] else np.zeros((size, 1))
             weights = None if self._is_even else self.mass[there]
-            fitted.fit(inputs[there], np.ascontiguousarray(target), sample_weight=weights, check_input=False)
+            fitted.fit(inputs[there], np.ascontiguousarray(wanted[there]), sample_weight=weights, check_input=False)
         leaf = fitted.tree_.apply(inputs)
-        order = np.lexsort((first, leaf))  # rows that are drawn evenly from a leaf are then unlike each other
-        starts = np.searchsorted(leaf[order], np.arange(fitted.tree_.node_count + 1))
-        summed = np.concatenate([[0.0], np.cumsum(self.mass[order])])
-        place = np.empty(m, dtype=np.int32)
-        place[order] = np.arange(m)
-        return Tree(fitted.tree_, columns, places, order.astype(np.int32), place, starts, summed, which)
+        order = np.lexsort((wanted[:, 0], leaf))  # rows drawn evenly from a leaf are then unlike each other
+        return Tree(fitted.tree_, columns, places), order, leaf
 
     @cached_property
     def _is_even(self) -> bool:
@@ -179,57 +175,56 @@ class FromLeaves:
 
 @dataclass(frozen=True)
 class Tree:
-    """A fitted tree with all background rows in its leaves.
-
-    Attributes
-    ----------
-    places : for kept columns of categories, the number that stands for each code
-    order, place, starts : rows (m,) leaf by leaf, where each of them is, and where those of each node begin
-    summed : (m + 1,) masses along that order
-    """
+    """A fitted tree of kept columns; ``places`` has, for those of categories, the number that stands for each code."""
 
     nodes: Any
     columns: np.ndarray
     places: dict[int, np.ndarray]
-    order: np.ndarray
-    place: np.ndarray
-    starts: np.ndarray
-    summed: np.ndarray
-    which: int
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.order, self.place, self.starts, self.summed, *self.places.values())
         nodes = int(self.nodes.node_count) * (OF_NODE + 8 * int(self.nodes.n_outputs))
-        return nodes + sum(part.nbytes for part in arrays)
+        return nodes + sum(part.nbytes for part in self.places.values())
 
-    def draw(self, z: np.ndarray, own: np.ndarray, count: int) -> np.ndarray:
-        """So many rows (n, count) from the leaves of examples, evenly by mass, their own ones left out."""
-        leaf = self.nodes.apply(_in_order(z[:, self.columns], self.places))
-        start, end = self.starts[leaf], self.starts[leaf + 1]
-        low, high = self.summed[start], self.summed[end]
-        is_own = own >= 0
-        place = np.where(is_own, self.place[own], -1)
-        here = self.summed[place]
-        width = np.where(is_own, self.summed[place + 1] - here, 0.0)
-        steps = (np.arange(count) + (self.which * GOLDEN) % 1) / count
-        points = low[:, None] + steps * (high - low - width)[:, None]
-        points += np.where(is_own[:, None] & (points >= here[:, None]), width[:, None], 0.0)
-        found = np.searchsorted(self.summed, points, side="right") - 1
-        found = np.clip(found, start[:, None], end[:, None] - 1)
-        beside = np.where(place > start, place - 1, place + 1)  # where rounding leads to the own row after all
-        return np.asarray(self.order[np.where(found == place[:, None], beside[:, None], found)])
+    def leaf(self, z: np.ndarray) -> np.ndarray:
+        """The leaf that each example (n, d) falls in."""
+        return np.asarray(self.nodes.apply(_in_order(z[:, self.columns], self.places)))
 
 
 @dataclass(frozen=True)
 class Forest:
-    """The trees of one coalition."""
+    """The trees of one coalition, with all background rows in their leaves.
+
+    Attributes
+    ----------
+    order, summed : rows (T m,) tree by tree and leaf by leaf, and the mass (T m + 1,) before each
+    place : (T, m) where each row is, in each tree
+    first, starts : the first node (T,) of each tree, and where the rows of each node begin
+    """
 
     trees: tuple[Tree, ...]
+    order: np.ndarray
+    summed: np.ndarray
+    place: np.ndarray
+    first: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, grown: list[tuple[Tree, np.ndarray, np.ndarray]], mass: np.ndarray) -> Forest:
+        m, starts = len(mass), []
+        place = np.empty((len(grown), m), dtype=np.int32)
+        for which, (tree, order, leaf) in enumerate(grown):
+            place[which, order] = np.arange(which * m, (which + 1) * m)
+            starts.append(which * m + np.searchsorted(leaf[order], np.arange(tree.nodes.node_count + 1)))
+        order = np.concatenate([order for _, order, _ in grown]).astype(np.int32)
+        first = np.cumsum([0, *map(len, starts[:-1])])
+        summed = np.concatenate([[0.0], np.cumsum(mass[order])])
+        return cls(tuple(tree for tree, _, _ in grown), order, summed, place, first, np.concatenate(starts))
 
     @property
     def nbytes(self) -> int:
-        return sum(tree.nbytes for tree in self.trees)
+        arrays = (self.order, self.summed, self.place, self.first, self.starts)
+        return sum(part.nbytes for part in arrays) + sum(tree.nbytes for tree in self.trees)
 
     def draw(self, z: np.ndarray, own: np.ndarray) -> np.ndarray:
         """Background rows (n, K) for examples: from all trees, or twice as many from those that have not seen them."""
@@ -237,10 +232,27 @@ class Forest:
         unseen = np.where(own >= 0, 1 - own % 2, -1)  # trees of the other half
         for kind in np.unique(unseen):
             its = np.flatnonzero(unseen == kind)
-            trees = self.trees if kind < 0 else self.trees[kind::2]
-            count = picks.shape[1] // len(trees)
-            picks[its] = np.hstack([tree.draw(z[its], own[its], count) for tree in trees])
+            which = np.arange(len(self.trees)) if kind < 0 else np.arange(kind, len(self.trees), 2)
+            picks[its] = self._drawn(z[its], own[its], which, picks.shape[1] // len(which)).reshape(len(its), -1)
         return picks
+
+    def _drawn(self, z: np.ndarray, own: np.ndarray, which: np.ndarray, count: int) -> np.ndarray:
+        """So many rows (n, T, count) from the leaves of examples, evenly by mass, their own ones left out."""
+        leaf = np.stack([self.trees[tree].leaf(z) for tree in which], axis=1) + self.first[which]
+        start, end = self.starts[leaf][..., None], self.starts[leaf + 1][..., None]
+        low, room = self.summed[start], self.summed[end] - self.summed[start]
+        steps = (np.arange(count) + (which * GOLDEN % 1)[:, None]) / count
+        if (own < 0).any():  # none of these is a row
+            found = np.searchsorted(self.summed, low + steps * room, side="right") - 1
+            return np.asarray(self.order[np.clip(found, start, end - 1)])
+        place = self.place[which][:, own].T[..., None]
+        here = self.summed[place]
+        width = self.summed[place + 1] - here
+        points = low + steps * (room - width)
+        found = np.searchsorted(self.summed, points + np.where(points >= here, width, 0.0), side="right") - 1
+        found = np.clip(found, start, end - 1)
+        beside = np.where(place > start, place - 1, place + 1)  # where rounding leads to the own row after all
+        return np.asarray(self.order[np.where(found == place, beside, found)])
 
 
 def _split_by(scores: np.ndarray, is_number: np.ndarray) -> np.ndarray:
