@@ -31,6 +31,9 @@ _ROOMS = {
     "Baseline": "removal",
     "Gaussian": "removal",
     "Copula": "removal",
+    "Neighbours": "removal",
+    "TreeConditional": "removal",
+    "Surrogate": "removal",
     "SquaredError": "losses",
     "AbsoluteError": "losses",
     "CrossEntropy": "losses",
@@ -76,7 +79,16 @@ if TYPE_CHECKING:
     from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
-    from clarysage.removal import Baseline, Copula, Gaussian, Marginal, ProductOfMarginals
+    from clarysage.removal import (
+        Baseline,
+        Copula,
+        Gaussian,
+        Marginal,
+        Neighbours,
+        ProductOfMarginals,
+        Surrogate,
+        TreeConditional,
+    )
     from clarysage.removal.manifold import OffManifold
 
 __all__ = [
@@ -98,6 +110,7 @@ __all__ = [
     "Kernel",
     "Marginal",
     "ModelError",
+    "Neighbours",
     "OffManifold",
     "PairedWalks",
     "Permutation",
@@ -109,9 +122,11 @@ __all__ = [
     "SignsKnown",
     "SquaredError",
     "StopReason",
+    "Surrogate",
     "SurrogateWalks",
     "TabularGame",
     "TopKnown",
+    "TreeConditional",
     "UniversalPower",
     "ZeroOne",
     "as_predictor",

@@ -10,7 +10,7 @@ import typer
 from clarysage.cli.delivery import Delivery
 from clarysage.cli.model_files import Trust
 from clarysage.cli.option_checks import check_options, spelled, whole
-from clarysage.cli.request import BACKGROUND_ROWS, Columns, Request, run
+from clarysage.cli.request import Columns, Request, run
 from clarysage.cli.speech import clean_stdout, guarded, has_viewer, speaker
 
 
@@ -29,16 +29,17 @@ def explain(
     background: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False,
         help="Rows that stand in for withheld features, such as the training data. Default: DATA.")] = None,
-    background_rows: Annotated[int, typer.Option(
-        metavar="N", min=1,
-        help="Rows to draw at random from a larger --background; cost grows with them.")] = BACKGROUND_ROWS,
+    background_rows: Annotated[int | None, typer.Option(
+        metavar="N", min=1, show_default=False,
+        help="Rows to draw at random from a larger --background; cost grows with them. Default: 512, or 4096 where "
+        "features are withheld given the others.")] = None,
     loss: Annotated[str, typer.Option(
         metavar="NAME", help='"squared error", "absolute error", "cross entropy", "zero one", "brier", or "auto" to '
         "fit the model's task.")] = "auto",
     removal: Annotated[str, typer.Option(
         metavar="NAME",
-        help='How features are withheld: "marginal", "product of marginals", "baseline", or "auto conditional" to '
-        "choose among conditional removals.")] = "marginal",
+        help='How features are withheld: "marginal", "product of marginals", "baseline"; given the others "gaussian", '
+        '"copula", "neighbours", "trees", "surrogate", or "auto conditional" to choose among these.')] = "marginal",
     method: Annotated[str, typer.Option(
         metavar="NAME",
         help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".')] = "auto",

@@ -13,8 +13,6 @@ from clarysage.cli.model_files import Trust, load_model
 from clarysage.cli.presence import check_readable
 from clarysage.cli.speech import Say
 
-BACKGROUND_ROWS = 512
-
 
 @dataclass(frozen=True)
 class Columns:
@@ -45,7 +43,7 @@ class Request:
     data: Path
     columns: Columns
     background: Path | None
-    background_rows: int
+    background_rows: int | None
     groups: Path | None
     seed: int
     settings: Mapping[str, Any]
@@ -94,10 +92,13 @@ def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: S
 def _thinned(rows: Any, request: Request, say: Say) -> Any:
     """The background, or rows of it drawn at random where it is larger than asked for."""
     from clarysage.execution.seeds import BACKGROUND, stream
+    from clarysage.removal import default_rows
 
-    wanted = request.background_rows
-    if len(rows) <= wanted or request.settings["removal"] == "baseline":
+    is_baseline = request.settings["removal"] == "baseline"
+    wanted = request.background_rows or default_rows(request.settings["removal"])
+    if len(rows) <= wanted or is_baseline:
         return rows
+    wanted = int(wanted)
     chosen = stream(request.seed, BACKGROUND, 0).choice(len(rows), wanted, replace=False)
     say(f"background: {wanted:,} of the {len(rows):,} rows, drawn at random; --background-rows takes more.")
     return rows.iloc[sorted(chosen)]

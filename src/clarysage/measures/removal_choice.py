@@ -40,8 +40,6 @@ def choose_removal(
     Judged are rows of X that are no background rows; where there are hardly any, removals are made of one half of the
     background and judged on the other. ``source`` (m,) are the numbers of the background rows in X, where known.
     """
-    if not CONDITIONAL:
-        raise InputError("removal", got=f"{AUTO_CONDITIONAL!r}", wanted="a name, for there is no conditional removal")
     rng = stream(entropy, TRIAL, 0)
     if len(players) < 2:
         note = f"Removal {CONDITIONAL[0]!r} was taken: one player alone is known or not, whatever the removal."

@@ -11,9 +11,16 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
 from clarysage.explanation import RemovalQuality
-from clarysage.measures.setting import DEFAULT_BACKGROUND, Setting
+from clarysage.measures.setting import Setting
 from clarysage.protocols import Removal
-from clarysage.removal import REMOVALS, as_removal, is_auto_conditional, removal_name
+from clarysage.removal import (
+    REMOVALS,
+    ROWS_TO_LEARN_FROM,
+    as_removal,
+    default_rows,
+    is_auto_conditional,
+    removal_name,
+)
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
 from clarysage.removal.own_rows import own_rows
@@ -50,8 +57,9 @@ def removal_quality(
         has a name and can be made of the data
     model : anything fitted, any callable of rows, or a :class:`~clarysage.Predictor`
     X : rows to judge on; labels are not needed
-    background : rows of which removals that are given by name are made; default: a random half of X, at most 512 rows,
-        and the other half is judged, so that no removal is judged on rows it was made of
+    background : rows of which removals that are given by name are made; default: a random half of X, of which
+        removals that average over it take 512 rows at most, others 4,096; the other half is judged, so that no removal
+        is judged on rows it was made of
     coalitions, rows : how many coalitions each row is judged with, and how many rows at most, drawn at random
     groups : mapping of names to columns that are withheld together
     sample_weight : one weight a row of X; removals are made without, as in :func:`~clarysage.sage`
@@ -95,7 +103,8 @@ def removal_quality(
     panel = Panel.of(setting.f, setting.X, setting.X if made_of is None else made_of, trial, setting.players)
 
     def make(removal: Any) -> Removal:
-        return as_removal(removal, made_of, None, stream(entropy, REMOVAL, 0))
+        few = made_of if background is not None or not isinstance(removal, str) else _thinned(made_of, removal)
+        return as_removal(removal, few, None, stream(entropy, REMOVAL, 0))
 
     def draws() -> np.random.Generator:
         return stream(entropy, TRIAL, 1)  # the same for each
@@ -161,9 +170,15 @@ def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[st
         raise InputError("X", got=f"{n} rows, and no background", wanted=f"at least {FEWEST} rows to split in two",
                          hint="background=, rows of which removals are made")  # fmt: skip
     order = rng.permutation(n)
-    made_of, judged = np.sort(order[: n // 2][:DEFAULT_BACKGROUND]), np.sort(order[n // 2 :])
+    made_of, judged = np.sort(order[: n // 2][:ROWS_TO_LEARN_FROM]), np.sort(order[n // 2 :])
     note = f"Removals were made of {len(made_of):,} rows of X, and judged on {len(judged):,} others."
     return rows_of(X, made_of), judged, (note,)
+
+
+def _thinned(rows: Any, removal: str) -> Any:
+    """As many of the rows as a removal takes where the user does not say."""
+    size = default_rows(removal)
+    return rows if len(rows) <= size else rows_of(rows, np.linspace(0, len(rows) - 1, int(size)).astype(np.intp))
 
 
 def _trial(weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator) -> Trial:

@@ -50,8 +50,10 @@ def sage(
     X, y : examples to judge the model on, best not those it was fitted on; ``y=None`` explains the variance of the
         model's output instead (Shapley effects), without labels
     background : rows that stand in for withheld features; default X itself, thinned to 512 rows
-    removal : "marginal", "product of marginals", "baseline", an object such as ``Marginal(X_train)``, or
-        "auto conditional": that of the conditional removals which comes nearest to E[f | x_S] on the data
+        (4,096 for a removal that learns from them)
+    removal : "marginal", "product of marginals", "baseline"; given the kept features "gaussian", "copula",
+        "neighbours", "trees", "surrogate", or "auto conditional" for the one of these that comes nearest to E[f | x_S]
+        on the data; or an object such as ``Copula(X_train)``
     loss : "auto", "squared error", "absolute error", "cross entropy", "zero one", "brier", a callable
         ``loss(y_true, y_pred)`` that returns one value per example, or a list of these, evaluated in one pass
     method : "auto" (exact where that is no dearer, else paired walks), "exact", "paired walks", "surrogate walks" (for

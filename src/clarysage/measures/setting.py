@@ -22,10 +22,9 @@ from clarysage.measures.removal_choice import choose_removal
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import as_removal, is_auto_conditional, removal_name
+from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
 from clarysage.tables import as_table, labels_of, rows_of
 
-DEFAULT_BACKGROUND = 512
 LARGE_BACKGROUND = 4096
 HEAVY = 0.5  # of the variance, carried by one row in a hundred
 
@@ -195,22 +194,22 @@ def _background(
         return None, None, ()
     if given is not None:
         rows = as_table(given, "background")
-        return rows, None, _about_size(len(rows))
+        return rows, None, _about_size(len(rows), removal)
     X, n = f.arrange(X), len(X)
-    is_baseline = not is_auto_conditional(removal) and removal_name(removal) == "baseline"
-    if is_baseline or n <= DEFAULT_BACKGROUND:
+    size = default_rows(removal)
+    if n <= size:
         return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.",)
-    chosen = np.sort(rng.choice(n, DEFAULT_BACKGROUND, replace=False))
-    note = f"Background: {DEFAULT_BACKGROUND} of the {n:,} rows of X, drawn at random, since none was given."
+    chosen = np.sort(rng.choice(n, int(size), replace=False))
+    note = f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given."
     return rows_of(X, chosen), chosen, (note,)
 
 
-def _about_size(size: int) -> tuple[str, ...]:
-    if size <= LARGE_BACKGROUND:
+def _about_size(size: int, removal: str) -> tuple[str, ...]:
+    if size <= LARGE_BACKGROUND or is_conditional(removal):
         return ()
     return (
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "
-        f"About {DEFAULT_BACKGROUND} rows commonly do as well.",
+        f"About {default_rows(removal)} rows commonly do as well.",
     )
 
 

@@ -1,0 +1,118 @@
+"""PyTorch modules trained to predict numbers from rows of which cells may be missing."""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.models.torch import from_module
+
+BATCH, RATE = 512, 2e-3
+MOST_EPOCHS, PATIENCE = 100, 6  # epochs in all, and without progress on the rows held out
+
+
+def is_module(model: Any) -> bool:
+    """Whether something is a PyTorch module, told without importing the library."""
+    kinds = type(model).__mro__
+    return any(kind.__module__.startswith("torch.nn") and kind.__name__ == "Module" for kind in kinds)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Columns with a mean of 0 and a variance of 1, and 0 for missing cells."""
+
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> Standard:
+        there = np.isfinite(rows)
+        count = np.maximum(there.sum(axis=0), 1)
+        mean = np.where(there, rows, 0).sum(axis=0) / count
+        spread = np.sqrt((np.where(there, rows - mean, 0) ** 2).sum(axis=0) / count)
+        return cls(mean, np.where(spread > 0, spread, 1.0))
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(np.nan_to_num((rows - self.mean) / self.spread, nan=0.0, posinf=0.0, neginf=0.0))
+
+    def back(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(rows * self.spread + self.mean)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained module between standardised inputs and outputs."""
+
+    module: Any
+    inputs: Standard
+    outputs: Standard
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return self.outputs.back(from_module(self.module, None)(self.inputs(rows)))
+
+
+def trained(module: Any, rows: np.ndarray, wanted: np.ndarray, held: np.ndarray, *, seed: int) -> Trained:
+    """A copy of a module, trained on rows (n, c) to give what is wanted (n, k), as long as it helps on those held out.
+
+    Squared error of standardised outputs, Adam, one seed for everything random; the weights that did best on the rows
+    held out are kept.
+    """
+    import torch
+
+    inputs, outputs = Standard.of(rows[~held]), Standard.of(wanted[~held])
+    Z, Y = inputs(rows), outputs(wanted)
+    learner, order = deepcopy(module).cpu().float(), np.random.default_rng(seed)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            numbers = [torch.tensor(part, dtype=torch.float32) for part in (Z, Y)]
+            best = _best(learner, numbers[0], numbers[1], held, order)
+    except RuntimeError as error:
+        raise _unfit(module, f"RuntimeError from {{}}: {error}") from error
+    learner.load_state_dict(best)
+    return Trained(learner.eval(), inputs, outputs)
+
+
+def _best(learner: Any, Z: Any, Y: Any, held: np.ndarray, rng: np.random.Generator) -> Any:
+    """The weights after the epoch that did best on the rows held out; on all where none are."""
+    import torch
+
+    steps, there = torch.optim.Adam(learner.parameters(), lr=RATE), np.flatnonzero(~held)
+    judged = torch.tensor(np.flatnonzero(held) if held.any() else there)
+    least, best, since = math.inf, deepcopy(learner.state_dict()), 0
+    for _ in range(MOST_EPOCHS):
+        learner.train()
+        shuffled = torch.tensor(rng.permutation(there))
+        for batch in shuffled.split(BATCH):
+            steps.zero_grad()
+            _error(learner, Z[batch], Y[batch]).backward()
+            steps.step()
+        learner.eval()
+        with torch.no_grad():
+            error = float(_error(learner, Z[judged], Y[judged]))
+        if not math.isfinite(error):
+            raise _unfit(learner, "a {} whose training does not stay finite")
+        if error < least:
+            least, best, since = error, deepcopy(learner.state_dict()), 0
+        else:
+            since += 1
+        if since == PATIENCE:
+            break
+    return best
+
+
+def _error(learner: Any, rows: Any, wanted: Any) -> Any:
+    said = learner(rows)
+    if tuple(said.shape) != tuple(wanted.shape):
+        raise _unfit(learner, f"outputs of shape {tuple(said.shape)} from {{}} for {len(rows)} rows",
+                     f"shape {tuple(wanted.shape)}")  # fmt: skip
+    return ((said - wanted) ** 2).mean()
+
+
+def _unfit(module: Any, what: str, wanted: str = "a module of the d cells and d marks of a row") -> InputError:
+    return InputError("regressor", got=what.replace("{}", type(module).__name__)[:300], wanted=wanted)

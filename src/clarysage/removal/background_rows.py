@@ -1,0 +1,36 @@
+"""What a conditional removal learns from: background rows of positive mass, and the examples that are among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.models import BoundPredictor
+from clarysage.removal.known_rows import KnownRows
+from clarysage.removal.marginal import bound_to
+from clarysage.removal.own_rows import source_of
+from clarysage.tables import read_weights
+
+
+@dataclass(frozen=True)
+class BackgroundRows:
+    """Rows of codes (m, d) in an order that says nothing, their masses, and the examples that they are."""
+
+    predictor: BoundPredictor
+    rows: np.ndarray
+    mass: np.ndarray
+    known: KnownRows
+
+    @classmethod
+    def of(cls, removal: Any, predictor: Any, X: Any) -> BackgroundRows:
+        """From the ``background``, ``weights``, ``memory_limit`` and ``examples`` of a removal."""
+        schema, bound = bound_to(predictor, X, removal.background, removal.memory_limit)
+        rows, codes = schema.encode(removal.background, "background"), schema.encode(X, "X")
+        mass = read_weights(removal.weights, removal.background, len(rows), "background weights", "background")
+        source = source_of(removal.examples, len(rows), len(codes))
+        there = np.random.default_rng(0).permutation(np.flatnonzero(mass > 0))  # or ties would go by a table's order
+        rows, mass = rows[there], mass[there]
+        known = KnownRows.of(codes, rows, mass, None if source is None else source[there])
+        return cls(bound, rows, mass, known)

@@ -1,0 +1,122 @@
+"""f_S by few background rows, which are chosen and weighed by what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from clarysage.models import BoundPredictor
+from clarysage.models.predictor import Check
+from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
+from clarysage.removal.known_rows import KnownRows
+from clarysage.tables import Schema
+
+
+class RowChoice(Protocol):
+    """Which K rows of the background stand in for what is withheld, and with which weights."""
+
+    @property
+    def rows(self) -> int:
+        """K."""
+        ...
+
+    def __call__(self, x: np.ndarray, kept: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of rows (n, K) and their weights (n, K), adding up to one, for rows of codes and kept columns (n, d).
+
+        ``own`` (n,) is the background row that x is, which is not to be chosen; -1 for none.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class WeightedModel:
+    r"""The restricted model with withheld columns from K background rows whose weights depend on what is kept.
+
+    .. math:: f_S(x_S) = \sum_k w_k(x_S) f(x_S, b_{k, \bar S})
+
+    With nothing kept all rows count by their mass; with everything kept it is f(x).
+    """
+
+    predictor: BoundPredictor
+    background: np.ndarray
+    mass: np.ndarray
+    choice: RowChoice
+    known: KnownRows
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        return self.predictor.schema
+
+    @property
+    def rows_per_prediction(self) -> int:
+        return self.choice.rows
+
+    @property
+    def rows_of_checks(self) -> int:
+        """Beside those of the door: the empty coalition takes all background rows, and is counted as taking K."""
+        return self.predictor.rows_asked + len(self.background) - self.choice.rows
+
+    def guarded(self, checks: tuple[Check, ...]) -> WeightedModel:
+        return replace(self, predictor=self.predictor.guarded(checks))
+
+    def full(self, x: np.ndarray) -> np.ndarray:
+        return self.predictor(x)
+
+    @cached_property
+    def nothing(self) -> np.ndarray:
+        """The mean of f over the background, (k,)."""
+        return np.asarray(mean_over(self.predictor(self.background)[None], self.mass)[0])
+
+    def empty(self) -> np.ndarray:
+        return self.nothing
+
+    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """f_S(x); the generator is not used, since nothing is drawn."""
+        size = kept.sum(axis=1)
+        inner = np.flatnonzero((size > 0) & (size < kept.shape[1]))
+        if len(inner) == len(x):
+            return self._means(x, kept)
+        outputs = np.repeat(self.empty()[None], len(x), axis=0)
+        whole = size == kept.shape[1]
+        if whole.any():
+            outputs[whole] = self.full(x[whole])
+        if len(inner):
+            outputs[inner] = self._means(x[inner], kept[inner])
+        return outputs
+
+    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        inner = np.arange(1, int(arrivals.max()))
+        at_once = max(1, COALITIONS_AT_ONCE // len(inner))
+        parts = []
+        for start in range(0, len(x), at_once):
+            rows = slice(start, start + at_once)
+            kept = arrivals[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
+            shown = np.repeat(x[rows], len(inner), axis=0)
+            parts.append(self.predict(shown, kept.reshape(shown.shape), rng))
+        return np.concatenate(parts).reshape(len(x), len(inner), -1)
+
+    def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Weighted means over the chosen rows, in calls of bounded size."""
+        own, parts = self.known.places(x), []
+        for many in _slices(len(x), COALITIONS_AT_ONCE):
+            picks, weights = self.choice(x[many], kept[many], own[many])
+            for few in _slices(len(picks), max(1, self.predictor.rows_per_call // self.choice.rows)):
+                shown = np.where(kept[many][few][:, None], x[many][few][:, None], self.background[picks[few]])
+                outputs = self.predictor(shown.reshape(-1, x.shape[1])).reshape(*picks[few].shape, -1)  # (n, K, k)
+                parts.append(weighted_mean(outputs, weights[few]))
+        return np.concatenate(parts)
+
+
+def weighted_mean(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Means of (n, K, k) over K by weights (n, K); that of equal predictions is that prediction to the last bit."""
+    first = outputs[:, 0]
+    return np.asarray(first + np.einsum("nbk,nb->nk", outputs - first[:, None], weights))
+
+
+def _slices(count: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, count, size))
