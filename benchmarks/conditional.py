@@ -5,9 +5,10 @@
 
 Twelve correlated columns, 1,000 examples, 128 draws; walks with all draws and with few, one thread. Seconds a model row
 hold the model: a linear function, so that nothing hides what removal takes, and gradient boosting, as people have it.
-Times are the minimum of interleaved rounds. Then a whole walk (eleven coalitions), of which a surrogate answers each
-with one row. Last, E[f | x_S] of the linear function beside shapiq's imputers, where shapiq is installed: how far each
-is off what it is in closed form, in standard errors of the draws, and seconds a model row of both.
+Times are the minimum of interleaved rounds. Then a whole walk of the boosted model (eleven coalitions), of which a
+surrogate answers each with one row, and whole runs. Last, E[f | x_S] of the linear function beside shapiq's imputers,
+where shapiq is installed: how far each is off what it is in closed form, in standard errors of the draws, and seconds a
+model row of both.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def main() -> None:
     with threadpool_limits(1):
         for problem in problems(given.seed):
             per_row(problem, given.rounds)
-            per_walk(problem, given.rounds)
+        per_walk(problems(given.seed)[1], given.rounds)
         beside_shapiq(problems(given.seed)[0], given.rounds)
 
 

@@ -22,7 +22,7 @@ class Lens(Protocol):
         ...
 
     def cells(self, scores: np.ndarray) -> np.ndarray:
-        """Cells of scores (..., d)."""
+        """Cells of scores (..., d), freshly made."""
         ...
 
 
@@ -56,8 +56,11 @@ class Filling:
         coalitions, back = _coalitions(kept)
         share = self._regression(coalitions)
         moved = latent - latent @ share  # (u, m, d)
-        found = moved[back] + scores @ share[back]
-        return np.where(kept[:, None, :], x[:, None, :], self.lens.cells(found))
+        found = moved[back]
+        found += scores @ share[back]
+        cells = self.lens.cells(found)
+        np.copyto(cells, x[:, None, :], where=kept[:, None, :])
+        return cells
 
     def along(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
         """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""
@@ -70,7 +73,8 @@ class Filling:
             rows[each, arrivals[each, column] - 1] = z
         cells = self.lens.cells(rows[:, :-1].swapaxes(1, 2))
         has_arrived = arrivals[:, None, :] <= np.arange(1, steps)[:, None]  # (n, p - 1, d)
-        return np.where(has_arrived[:, None], x[:, None, None, :], cells)
+        np.copyto(cells, x[:, None, None, :], where=has_arrived[:, None])
+        return cells
 
     def left(self, slopes: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
         r"""What a linear function of scores, of slopes (d, k), owes to drawn rows: (n, q), (n, d) -> (n, q, p, k).

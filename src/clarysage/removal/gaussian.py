@@ -94,7 +94,9 @@ class Scale:
         return np.asarray(((x - self.mean) / self.size)[:, None, :])
 
     def cells(self, scores: np.ndarray) -> np.ndarray:
-        return np.asarray(self.mean + self.size * scores)
+        cells = scores * self.size
+        cells += self.mean
+        return np.asarray(cells)
 
 
 def shrinkage(scores: np.ndarray, mass: np.ndarray) -> float:
