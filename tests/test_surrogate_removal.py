@@ -110,7 +110,7 @@ def test_predictions_stay_in_range_and_probabilities_add_up():
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert (found > 0).all()
     np.testing.assert_allclose(found[1], [0.4, 0.6])
-    three = OutputForm.of(np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]]))
+    three = OutputForm.of(np.tile([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]], (10, 1)))
     said = three(np.array([[2.0, 2.0, -1.0]]))
     np.testing.assert_allclose(said, [[0.6 / 1.1, 0.3 / 1.1, 0.2 / 1.1]])
     numbers = OutputForm.of(np.array([[-5.0], [3.0]]))
