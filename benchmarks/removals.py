@@ -6,8 +6,8 @@
 Columns are Gaussian, all of them correlated by 0.6, the model is linear, the loss squared error, and y the model's own
 output, so that v(S) = Var(E[f | X_S]) and the values follow by enumeration. "off" is the largest error of a value as a
 share of the total, the mean over runs with its standard error; each run has examples and a background of its own. The
-values of a run are compared with those of the true conditional expectation on the same examples, so that what is seen is
-the error of the removal and not that of the examples. Times are processor time for all coalitions of all examples, fits
+values of a run are compared with those of the true conditional expectation on the same examples: what is seen is the
+error of the removal and not that of the examples. Times are processor time for all coalitions of all examples, fits
 included.
 """
 

@@ -18,8 +18,8 @@ def test_error_against_the_conditional_expectation_falls_with_the_background(see
     law, rng = Gaussian(), np.random.default_rng(seed)
     X = law.draw(100, rng)
     errors = [mean_error(cs.Neighbours(law.draw(m, rng)), law, X) / law.variance for m in (64, 512, 4096)]
-    assert errors[2] < errors[1] / 1.5 < errors[0] / 1.5**2  # measured: about 5, 1.8 and 0.7 %
-    assert errors[2] < 0.015
+    assert errors[2] < errors[1] / 1.5 < errors[0] / 1.5**2  # measured: 2 to 3, 0.8 and 0.2 %
+    assert errors[2] < 0.005
     assert mean_error(cs.Marginal(law.draw(512, rng)), law, X) / law.variance > 10 * errors[1]
 
 
@@ -79,7 +79,7 @@ def test_two_columns_that_are_the_same_get_nearly_the_same_value(seed):
     X[:, 1] = X[:, 0] ** 3  # a map of the first
     y = X[:, 0] + X[:, 2]
     values = cs.sage(lambda Z: Z[:, 0] + Z[:, 2], X, y, removal="neighbours", method="exact").values
-    assert abs(values[0] - values[1]) < 0.1 * values[:2].sum()
+    assert abs(values[0] - values[1]) < 0.05 * values[:2].sum()  # measured: 0.01 to 0.025 of it
     assert values[1] > 0.25  # the model does not look at it
     marginal = cs.sage(lambda Z: Z[:, 0] + Z[:, 2], X, y, method="exact").values
     assert abs(marginal[1]) < 1e-12

@@ -40,7 +40,7 @@ def test_error_against_the_conditional_expectation_falls_with_the_background(see
     X = law.draw(100, rng)
     errors = [mean_error(cs.Surrogate(law.draw(m, rng), copies=8 * m), law, X) / law.variance for m in (64, 1024)]
     assert errors[1] < errors[0] / 2
-    assert errors[1] < 0.06
+    assert errors[1] < 0.04  # measured: 8 to 11, and 1.4 to 2.1 %
     assert mean_error(cs.Marginal(law.draw(512, rng)), law, X) / law.variance > 3 * errors[1]
 
 
