@@ -241,7 +241,7 @@ def _provenance(setting: Setting, v: PredictivePower) -> dict[str, Any]:
         "model": setting.f.name,
         "examples": len(v.X),
         "columns": int(v.X.shape[1]),
-        "background_rows": v.rows_per_payoff,
+        "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
         "fingerprints": {
             "X": fingerprint(v.X),
             "y": fingerprint(*v.targets),

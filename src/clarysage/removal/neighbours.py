@@ -12,7 +12,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.column_scores import ColumnFeatures, ColumnScores
-from clarysage.removal.weighted import WeightedModel
+from clarysage.removal.weighted import FOLLOWS, WeightedModel
 from clarysage.tables import Schema
 
 FEWEST, PER_ROOT = 10, 2.0  # neighbours: so many at least, or so many times the root of the background's size
@@ -21,9 +21,6 @@ EVENLY = 0.2  # part of a distance in which all kept columns count the same
 NEGLIGIBLE = 1e-12  # weight beside others, of rows no nearer than those left out
 LEVELS = 8  # categories of a column that are looked at to see what tells of what
 NUMBERS_AT_ONCE = 2**16
-CONDITIONAL = (
-    "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
-)
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Neighbours:
         count = max(FEWEST, round(PER_ROOT * m**0.5)) if wanted is None else int(wanted)
         count = min(count, m - 1 if len(found.known) else m)
         choice = Nearest.of(found.predictor.schema, found.rows, found.mass, count)
-        said = CONDITIONAL.format(f"the {count} nearest of {m:,} background rows")
+        said = FOLLOWS.format(f"the {count} nearest of {m:,} background rows")
         return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,))
 
 

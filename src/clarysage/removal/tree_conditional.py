@@ -13,9 +13,8 @@ from clarysage.errors import InputError
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.column_scores import ColumnFeatures, ColumnScores
 from clarysage.removal.fit_cache import FitCache
-from clarysage.removal.neighbours import CONDITIONAL
 from clarysage.removal.seed import seed_of
-from clarysage.removal.weighted import WeightedModel
+from clarysage.removal.weighted import FOLLOWS, WeightedModel
 from clarysage.tables import Schema
 
 ROWS_A_TREE = 8  # drawn from the leaf that an example falls in
@@ -85,7 +84,7 @@ class TreeConditional:
         cache: FitCache[Forest] = FitCache(min(BYTES_KEPT, self.memory_limit / 4))
         options = (int(self.trees), int(self.min_leaf), seed, cache)
         choice = FromLeaves.of(found.predictor.schema, found.rows, found.mass, *options)
-        said = CONDITIONAL.format(f"the leaves of {self.trees} trees a coalition")
+        said = FOLLOWS.format(f"the leaves of {self.trees} trees a coalition")
         return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,))
 
 

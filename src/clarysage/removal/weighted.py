@@ -15,6 +15,8 @@ from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
 from clarysage.removal.known_rows import KnownRows
 from clarysage.tables import Schema
 
+FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
+
 
 class RowChoice(Protocol):
     """Which K rows of the background stand in for what is withheld, and with which weights."""
