@@ -8,7 +8,7 @@ output, so that v(S) = Var(E[f | X_S]) and the values follow by enumeration. "of
 share of the total, the mean over runs with its standard error; each run has examples and a background of its own. The
 values of a run are compared with those of the true conditional expectation on the same examples: what is seen is the
 error of the removal and not that of the examples. Times are processor time for all coalitions of all examples, fits
-included.
+included. ``--write`` keeps the tables in docs/conditional.md.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import time
 from typing import Any
 
 import numpy as np
+from kept import ROOT, line, made, put
 from threadpoolctl import threadpool_limits
 
 from clarysage.coalitions import masks, shapley_values
 from clarysage.removal import REMOVALS
 
+PAGE = ROOT / "docs" / "conditional.md"
 EXAMPLES, CORRELATION = 200, 0.6
 NOT_ASKED = ("baseline", "product of marginals")
 
@@ -62,17 +64,23 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[128, 512, 2048], help="background rows")
     parser.add_argument("--removals", nargs="+", choices=list(REMOVALS), default=known)
     parser.add_argument("--columns", type=int, nargs="+", default=[6, 8])
+    parser.add_argument("--write", action="store_true", help="keep the tables in docs/")
     given = parser.parse_args()
+    how, tables = made("removals.py", seed=0), []
     with threadpool_limits(1):
         for columns in given.columns:
-            report(Law(columns), given)
+            tables.append(report(Law(columns), given))
+    if given.write:
+        put(PAGE, "\n\n".join([f"Made by `{how['command']}` at commit {how['commit']}.", *tables]))
 
 
-def report(law: Law, given: argparse.Namespace) -> None:
+def report(law: Law, given: argparse.Namespace) -> str:
+    """Prints a table, line by line, and returns it."""
     true = ", ".join(f"{value:.3f}" for value in law.values)
-    print(f"\nd = {len(law.beta)}; true values {true}; total {law.values.sum():.3f}\n")
-    print(f"| removal | {' | '.join(f'n = {size:,}' for size in given.sizes)} | seconds |")
-    print(f"|---|{'---|' * len(given.sizes)}---|")
+    lines = [f"{len(law.beta)} columns, true values {true}; the largest error of a value, as a share of their sum:",
+             "", line(["removal", *(f"{size:,} rows" for size in given.sizes), "seconds"]),
+             line(["---"] * (len(given.sizes) + 2))]  # fmt: skip
+    print("\n".join(lines))
     for name in given.removals:
         cells, seconds = [], []
         for size in given.sizes:
@@ -81,7 +89,9 @@ def report(law: Law, given: argparse.Namespace) -> None:
             seconds.append((time.process_time() - begun) / given.runs)
             error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
             cells.append(f"{found.mean():.1f} ± {error:.1f} %")
-        print(f"| {name} | {' | '.join(cells)} | {', '.join(f'{one:.1f}' for one in seconds)} |", flush=True)
+        lines.append(line([name, *cells, ", ".join(f"{one:.1f}" for one in seconds)]))
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
 
 
 def off(law: Law, name: str, size: int, run: int) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.removal.fit_cache import FitCache
 from conditional_laws import Discrete, Gaussian, coalitions, mean_error
 
 
@@ -112,19 +111,6 @@ def test_threads_may_share_what_is_fitted(seed):
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda kept: f_S.predict(X, kept, None), masks))
     np.testing.assert_array_equal(together, alone)
-
-
-def test_a_cache_drops_what_was_not_used_for_longest():
-    cache: FitCache[np.ndarray] = FitCache(24)
-    for key in (b"a", b"b", b"c", b"a", b"d"):  # eight bytes each
-        cache.get(key, lambda: np.zeros(1))
-    made = []
-    for key in (b"a", b"c", b"d", b"b"):
-        cache.get(key, lambda key=key: made.append(key) or np.zeros(1))
-    assert made == [b"b"]
-    assert (len(cache), cache.used) == (3, 24)
-    cache.get(b"large", lambda: np.zeros(4))
-    assert (len(cache), cache.used) == (3, 24)
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,10 @@ from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.parallel import Joblib
 from clarysage.games.designs import crossed, split
-from clarysage.games.memo import Memo
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
 from clarysage.models.narrowed import narrowed
+from clarysage.removal.memo import Memo
 from oracle import shapley
 
 FIVE = 5.0  # standard errors

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.games.memo import Memo
 from clarysage.games.refits import Refits
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.models import Predictor
 from clarysage.players import Players
 from clarysage.protocols import Game, Loss
+from clarysage.removal.memo import Memo
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class UniversalPower:
     whole: np.ndarray
     width: int
     is_together: bool = False
-    memo: Memo = field(default_factory=Memo)
+    memo: Memo[np.ndarray] = field(default_factory=Memo)
     short: None = None
     solution: None = None
     own: None = None

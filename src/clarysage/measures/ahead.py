@@ -11,8 +11,8 @@ import numpy as np
 
 from clarysage.estimators import ExhaustedError
 from clarysage.games import UniversalPower
-from clarysage.games.memo import Memo
 from clarysage.protocols import Executor, Observer, Result, Task
+from clarysage.removal.memo import Memo
 
 
 class Ahead:
@@ -66,7 +66,7 @@ class Ahead:
         return wanted
 
 
-class Script(Memo):
+class Script(Memo[np.ndarray]):
     """A memory that knows nothing, answers zeros, and takes down what it was asked."""
 
     def __init__(self, states: int, losses: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.column_scores import ColumnFeatures, ColumnScores
-from clarysage.removal.fit_cache import FitCache
+from clarysage.removal.memo import Memo
 from clarysage.removal.seed import seed_of
 from clarysage.removal.weighted import FOLLOWS, WeightedModel
 from clarysage.tables import Schema
@@ -81,7 +81,7 @@ class TreeConditional:
             raise InputError("min_leaf", got=f"{self.min_leaf!r}", wanted="two rows or more")
         seed = seed_of(self.rng)
         found = BackgroundRows.of(self, predictor, X)
-        cache: FitCache[Forest] = FitCache(min(BYTES_KEPT, self.memory_limit / 4))
+        cache: Memo[Forest] = Memo(min(BYTES_KEPT, self.memory_limit / 4))
         options = (int(self.trees), int(self.min_leaf), seed, cache)
         choice = FromLeaves.of(found.predictor.schema, found.rows, found.mass, *options)
         said = FOLLOWS.format(f"the leaves of {self.trees} trees a coalition")
@@ -100,12 +100,12 @@ class FromLeaves:
     targets: np.ndarray  # (m, q) features of the columns, those of one column with a variance of one together
     owner: np.ndarray  # (q,)
     mass: np.ndarray
-    cache: FitCache[Forest] = field(compare=False)
+    cache: Memo[Forest] = field(compare=False)
 
     @classmethod
     def of(
         cls, schema: Schema, rows: np.ndarray, mass: np.ndarray, trees: int, min_leaf: int, seed: int,
-        cache: FitCache[Forest],
+        cache: Memo[Forest],
     ) -> FromLeaves:  # fmt: skip
         scores = ColumnScores.of(schema, rows, mass)
         z = scores(rows)
