@@ -458,3 +458,12 @@ def test_auto_conditional_says_what_it_cannot(monkeypatch):
         cs.sage(linear, X[:3], linear(X[:3]), removal="auto conditional")
     one = cs.sage(linear, X, linear(X), groups={"all": [0, 1, 2, 3]}, removal="auto conditional")
     assert any("one player alone" in note for note in one.notes)
+
+
+def test_auto_conditional_leaves_out_what_would_take_too_long(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 13))
+    found = cs.sage(lambda X: X[:, 0], X[:40], X[:40, 0], background=X[40:], removal="auto conditional", rng=seed)
+    (note,) = [note for note in found.notes if "was chosen: mean squared error" in note]
+    assert "trees not tried" in note
+    assert "surrogate" in note

@@ -20,6 +20,7 @@ from clarysage.removal.own_rows import own_of, own_rows
 from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row
+TOO_MANY_PLAYERS = {"trees": 12}  # beyond which a removal that is fitted once a coalition takes too long
 ENOUGH = 32  # rows outside the background, below which the background is split instead
 
 
@@ -47,7 +48,8 @@ def choose_removal(
     made_of, X = _apart(f, X, background, source, rng)
     trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng)
     panel = Panel.of(f, X, made_of, trial, players)
-    makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in CONDITIONAL}
+    quick = [name for name in CONDITIONAL if len(players) <= TOO_MANY_PLAYERS.get(name, len(players))]
+    makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in quick}
     found, left_out = panel.judge_those_that_can(makers, partial(stream, entropy, TRIAL, 1))
     scores, covariance = mean_and_covariance(
         np.column_stack([one.errors for one in found.values()]), np.ones(len(trial.rows))
@@ -55,6 +57,7 @@ def choose_removal(
     names, order = tuple(found), np.argsort(scores, kind="stable")
     best, error = int(order[0]), float(np.sqrt(covariance[order[0], order[0]]))
     others = [f", {names[i]} {scores[i]:.3g}" for i in order[1:]] + [f", {name} could not be used" for name in left_out]
+    others += [f", {name} not tried with so many features" for name in CONDITIONAL if name not in quick]
     note = (
         f"Removal {names[best]!r} was chosen: mean squared error of f_S against f {scores[best]:.3g} "
         f"(± {error:.2g}){''.join(others)}."
