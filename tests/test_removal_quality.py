@@ -467,3 +467,12 @@ def test_auto_conditional_leaves_out_what_would_take_too_long(seed):
     (note,) = [note for note in found.notes if "was chosen: mean squared error" in note]
     assert "trees not tried" in note
     assert "surrogate" in note
+
+
+def test_auto_conditional_takes_one_column_of_categories():
+    X = pd.DataFrame({"kind": ["a", "b"] * 20})
+    found = cs.sage(
+        lambda X: (X["kind"] == "a").to_numpy(float), X, np.tile([1.0, 0.0], 20), removal="auto conditional"
+    )
+    assert found.removal == "copula"
+    assert found.values[0] == pytest.approx(0.25)

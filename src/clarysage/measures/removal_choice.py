@@ -21,6 +21,7 @@ from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row
 TOO_MANY_PLAYERS = {"trees": 12}  # beyond which a removal that is fitted once a coalition takes too long
+ANY_COLUMNS = "copula"  # a removal for columns of any kind
 ENOUGH = 32  # rows outside the background, below which the background is split instead
 
 
@@ -43,8 +44,8 @@ def choose_removal(
     """
     rng = stream(entropy, TRIAL, 0)
     if len(players) < 2:
-        note = f"Removal {CONDITIONAL[0]!r} was taken: one player alone is known or not, whatever the removal."
-        return Choice(_made(CONDITIONAL[0], background, entropy), note, 0)
+        note = f"Removal {ANY_COLUMNS!r} was taken: one player alone is known or not, whatever the removal."
+        return Choice(_made(ANY_COLUMNS, background, entropy), note, 0)
     made_of, X = _apart(f, X, background, source, rng)
     trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng)
     panel = Panel.of(f, X, made_of, trial, players)
