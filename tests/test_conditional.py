@@ -20,6 +20,7 @@ from clarysage.removal.filling import Filling
 from clarysage.removal.gaussian import Scale, conditionable, drawn
 from clarysage.removal.latent_correlation import latent_correlation
 from clarysage.removal.margins import Margin
+from clarysage.removal.one_thread import one_thread
 from clarysage.tables import schema_of
 
 FAR = 4.5  # standard errors that no seed should reach
@@ -392,6 +393,79 @@ def test_copula_draws_of_two_dependent_columns_have_their_joint_chances(seed):
         known = (B[same, 1] == 2).mean()
         error = np.sqrt(known * (1 - known) * (1 / 4000 + 1 / same.sum()))
         assert abs(shown - known) < FAR * error + 0.01  # of an estimated correlation
+
+
+def contradicting(rng: np.random.Generator) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Columns that say the same in part, and E[last | the others] of each row."""
+    n = 2000
+    x, e, kind, flag = rng.normal(size=n), rng.normal(size=n), rng.integers(3, size=n), rng.random(n) < 0.3
+    both = flag & (rng.random(n) < 0.5)
+    mean = np.array([0.0, 1.0, 3.0])[kind]
+    return {
+        "a sign": (np.column_stack([x, x > 0, 0.6 * x + 0.8 * e]), 0.6 * x),
+        "bins": (np.column_stack([x, np.digitize(x, [-1, 0, 1]), 0.6 * x + 0.8 * e]), 0.6 * x),
+        "one-hot": (np.column_stack([kind == 0, kind == 1, kind == 2, mean + 0.5 * e]), mean),
+        "nested": (np.column_stack([flag, both, 1.0 * flag + both + 0.5 * e]), 1.0 * flag + both),
+    }
+
+
+@pytest.mark.parametrize("name", ["a sign", "bins", "one-hot", "nested"])
+def test_copula_is_not_misled_by_ties_that_say_the_same(seed, name):
+    """Places among ties are drawn given what else is known; taken by themselves, errors are larger than the truth."""
+    B, truth = contradicting(np.random.default_rng(seed))[name]
+    f_S = cs.Copula(B, rng=seed).restrict(lambda X: X[:, -1], B[:200])
+    kept = np.tile(np.arange(B.shape[1]) < B.shape[1] - 1, (200, 1))
+    shown = f_S.predict(B[:200].astype(float), kept, np.random.default_rng(0))[:, 0]
+    assert np.sqrt(((shown - truth[:200]) ** 2).mean()) < 0.25 * truth.std()
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+def test_two_ties_together_tell_what_they_do(seed, rho):
+    """Two flags of correlated scores and a third score: E[w | both up] by a large simulation of the law itself."""
+    rng = np.random.default_rng(seed)
+    R = np.array([[1, rho, 0.6], [rho, 1, 0.6], [0.6, 0.6, 1]])
+    z = rng.normal(size=(40_000, 3)) @ np.linalg.cholesky(R).T
+    B = np.column_stack([z[:, :2] > 0, z[:, 2]])
+    f_S = cs.Copula(B[:4000], draws=4000, rng=seed).restrict(lambda X: X[:, 2], B[:10])
+    kept = np.array([[True, True, False]])
+    for value in (0.0, 1.0):
+        cell = B[(B[:, :2] == value).all(axis=1), 2]
+        shown = f_S.predict(np.array([[value, value, 0.0]]), kept, rng)[0, 0]
+        assert abs(shown - cell.mean()) < FAR * cell.std() * np.sqrt(2 / 4000) + 0.03  # of few sweeps
+
+
+@pytest.mark.parametrize("removal", [cs.Gaussian, cs.Copula])
+def test_constant_columns_stay_constant_and_tell_nothing(seed, removal):
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(1000, 2)) @ np.linalg.cholesky([[1, 0.8], [0.8, 1]]).T
+    B = np.column_stack([z, np.full(1000, 5.0)])
+    f_S = removal(B, rng=seed).restrict(lambda X: X[:, 1] + 100 * (X[:, 2] != 5.0), B)
+    assert (f_S.background[:, 2] == 5.0).all()
+    kept = np.array([[True, False, False], [True, False, True]])
+    shown = f_S.predict(np.array([[1.0, 0.0, 5.0]] * 2), kept, rng)[:, 0]
+    error = FAR * (0.6 / np.sqrt(512) + 1 / np.sqrt(1000))
+    assert np.abs(shown - 0.8).max() < error
+    assert shown[0] == pytest.approx(shown[1])
+
+
+def test_a_removal_gives_the_same_game_whenever_it_is_used():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    for removal in (cs.Gaussian(X, rng=np.random.default_rng(1)), cs.Copula(X, rng=np.random.default_rng(1))):
+        one, two = (removal.restrict(Slopes(np.ones(2)), X).background for _ in range(2))
+        assert (one == two).all()
+
+
+def test_one_thread_holds_until_the_last_has_left():
+    from threadpoolctl import threadpool_info
+
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert all(pool["num_threads"] == 1 for pool in threadpool_info())
+    second.__exit__(None, None, None)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
 # scores behind columns

@@ -17,8 +17,17 @@ RIDGE = 1e-10  # added to the variance of each score, so that columns which dete
 class Lens(Protocol):
     """Between cells of columns and scores, which are normal."""
 
+    @property
+    def has_ties(self) -> bool:
+        """Whether a cell says of its score only where about it is, so that it depends on what else is known."""
+        ...
+
     def scores(self, x: np.ndarray, picks: np.ndarray) -> np.ndarray:
         """Scores of rows x (n, d) beside drawn rows (n, q): (n, q, d), or (n, 1, d) where draws make no difference."""
+        ...
+
+    def agreed(self, x: np.ndarray, picks: np.ndarray, precision: np.ndarray) -> np.ndarray:
+        """Scores that agree with each other where there are ties, given the precision (n, d, d) of those known."""
         ...
 
     def cells(self, scores: np.ndarray) -> np.ndarray:
@@ -52,18 +61,28 @@ class Filling:
     def at(self, x: np.ndarray, kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
         """Rows, or a part of them, when the kept columns of examples are known: (n, d), (n, d) -> (n, m, d)."""
         latent, numbers = self.latent[part], np.arange(len(self.latent))[part]
-        scores = self.lens.scores(x, np.broadcast_to(numbers, (len(x), len(numbers))))
+        picks = np.broadcast_to(numbers, (len(x), len(numbers)))
         coalitions, back = _coalitions(kept)
         share = self._regression(coalitions)
         moved = latent - latent @ share  # (u, m, d)
         found = moved[back]
-        found += scores @ share[back]
+        found += self._scores(x, kept, picks) @ share[back]
         cells = self.lens.cells(found)
         np.copyto(cells, x[:, None, :], where=kept[:, None, :])
         return cells
 
     def along(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
         """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""
+        rows = (
+            self._prefix_by_prefix(x, picks, arrivals) if self.lens.has_ties else self._step_by_step(x, picks, arrivals)
+        )
+        cells = self.lens.cells(rows)
+        has_arrived = arrivals[:, None, :] <= np.arange(1, int(arrivals.max()))[:, None]  # (n, p - 1, d)
+        np.copyto(cells, x[:, None, None, :], where=has_arrived[:, None])
+        return cells
+
+    def _step_by_step(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        """Scores of the rows, each from the one before."""
         (n, q), steps, each = picks.shape, int(arrivals.max()), np.arange(len(picks))
         order, gain = self._gains(arrivals)
         scores, z = self.lens.scores(x, picks), self.latent[picks]
@@ -71,10 +90,23 @@ class Filling:
         for place, column in enumerate(order.T):
             z += (scores[each, :, column] - z[each, :, column])[:, :, None] * gain[:, place, None, :]
             rows[each, arrivals[each, column] - 1] = z
-        cells = self.lens.cells(rows[:, :-1].swapaxes(1, 2))
-        has_arrived = arrivals[:, None, :] <= np.arange(1, steps)[:, None]  # (n, p - 1, d)
-        np.copyto(cells, x[:, None, None, :], where=has_arrived[:, None])
-        return cells
+        return rows[:, :-1].swapaxes(1, 2)
+
+    def _prefix_by_prefix(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+        """The same, each by itself, since what is known of a score changes with what else becomes known."""
+        z, found = self.latent[picks], []
+        for step in range(1, int(arrivals.max())):
+            kept = arrivals <= step
+            found.append(z + (self._scores(x, kept, picks) - z) @ self._regression(kept))
+        return np.stack(found, axis=2)
+
+    def _scores(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
+        """Scores of what is kept of examples, beside drawn rows: (n, d), (n, d), (n, q) -> (n, q, d) or (n, 1, d)."""
+        if not self.lens.has_ties:
+            return self.lens.scores(x, picks)
+        with one_thread():
+            precision = np.linalg.inv(self._of_kept(kept))
+        return self.lens.agreed(x, picks, precision)
 
     def left(self, slopes: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
         r"""What a linear function of scores, of slopes (d, k), owes to drawn rows: (n, q), (n, d) -> (n, q, p, k).
@@ -110,11 +142,13 @@ class Filling:
 
     def _regression(self, kept: np.ndarray) -> np.ndarray:
         """By how much withheld scores go up with each kept one: (u, d) -> (u, d, d), 0 but for kept and withheld."""
-        both = kept[:, :, None] & kept[:, None, :]
         apart = kept[:, :, None] & ~kept[:, None, :]
-        R = self.correlation
         with one_thread():
-            return np.linalg.solve(np.where(both, R, np.eye(len(R))), np.where(apart, R, 0.0))
+            return np.linalg.solve(self._of_kept(kept), np.where(apart, self.correlation, 0.0))
+
+    def _of_kept(self, kept: np.ndarray) -> np.ndarray:
+        """Correlations among what is kept, (u, d, d), as if the rest had none."""
+        return np.where(kept[:, :, None] & kept[:, None, :], self.correlation, np.eye(len(self.correlation)))
 
 
 @dataclass(frozen=True)

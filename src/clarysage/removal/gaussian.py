@@ -14,10 +14,11 @@ from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.marginal import bound_to
 from clarysage.removal.native import native_of
 from clarysage.removal.one_thread import one_thread
-from clarysage.removal.product import generator
+from clarysage.removal.seed import seed_of
 from clarysage.tables import Schema, read_weights
 
 LINEAR = "The model is linear: its mean prediction is that for the mean of the withheld features."
+ROUNDING, FLOOR = 1e-10, 1e-2  # of the eigenvalues of correlations
 ROWS_A_COLUMN = 4  # background rows below which correlations are shrunk
 
 
@@ -58,6 +59,9 @@ class Gaussian:
     memory_limit: float = 1e9
     name: str = "gaussian"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever it is used
+
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
@@ -65,11 +69,11 @@ class Gaussian:
         for argument, table in (("background", rows), ("X", codes)):
             _check(schema, table, argument)
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
-        scale = Scale.of(rows, mass)
+        scale = Scale.fitted(rows, mass)
         with one_thread():
-            scores = (rows - scale.mean) / scale.size
+            scores = scale.of(rows)
             R = conditionable((scores * mass[:, None]).T @ scores * (1 - shrinkage(scores, mass)))
-        filling = Filling(scale, drawn(R, self.draws, self.rng), R)
+        filling = Filling(scale, drawn(R, self.draws, np.random.default_rng(self.rng)), R)
         found = native_of(bound, filling.background, np.full(self.draws, 1 / self.draws), codes)
         if found.native is None or not found.native.is_linear_mean:
             return filled(bound, filling, len(rows), found.rows)
@@ -79,19 +83,27 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Scale:
-    """Scores that are cells, less their mean, in units of their standard deviation: (d,) each."""
+    """Scores that are cells, less their mean, in units of their standard deviation: (d,) each; 0 for a constant."""
 
     mean: np.ndarray
     size: np.ndarray
+    has_ties: bool = False
 
     @classmethod
-    def of(cls, rows: np.ndarray, mass: np.ndarray) -> Scale:
+    def fitted(cls, rows: np.ndarray, mass: np.ndarray) -> Scale:
         mean = rows[0] + mass @ (rows - rows[0])
-        size = np.sqrt(mass @ (rows - mean) ** 2)
-        return cls(mean, np.where(size > 0, size, 1.0))
+        is_constant = (rows == rows[0]).all(axis=0)
+        return cls(np.where(is_constant, rows[0], mean), np.where(is_constant, 0.0, np.sqrt(mass @ (rows - mean) ** 2)))
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """Scores (n, d) of rows; 0 for columns that are constant in the background, which tell nothing."""
+        return np.asarray(np.divide(x - self.mean, self.size, out=np.zeros_like(x), where=self.size > 0))
 
     def scores(self, x: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        return np.asarray(((x - self.mean) / self.size)[:, None, :])
+        return self.of(x)[:, None, :]
+
+    def agreed(self, x: np.ndarray, picks: np.ndarray, precision: np.ndarray) -> np.ndarray:
+        return self.scores(x, picks)
 
     def cells(self, scores: np.ndarray) -> np.ndarray:
         cells = scores * self.size
@@ -101,6 +113,7 @@ class Scale:
 
 def shrinkage(scores: np.ndarray, mass: np.ndarray) -> float:
     """By what share correlations of scores (n, d) are to be shrunk; 0 where there are rows enough."""
+    scores, mass = scores[mass > 0], mass[mass > 0]
     n, d = scores.shape
     if n >= ROWS_A_COLUMN * d:
         return 0.0
@@ -110,23 +123,27 @@ def shrinkage(scores: np.ndarray, mass: np.ndarray) -> float:
 
 
 def conditionable(R: np.ndarray) -> np.ndarray:
-    """The matrix with ones on its diagonal, a little more than what others determine."""
+    """The matrix with ones on its diagonal, and nothing wholly determined by others.
+
+    Correlations that were found pair by pair may not go together: those that can nearly do are taken instead, with a
+    floor under what is left of any combination, or a small contradiction would move others far.
+    """
     R = (R + R.T) / 2
     np.fill_diagonal(R, 1.0)
     size, turn = np.linalg.eigh(R)
-    if size[0] < 0:
-        R = (turn * np.maximum(size, 0.0)) @ turn.T
+    if size[0] < -ROUNDING:
+        R = (turn * np.maximum(size, FLOOR)) @ turn.T
         root = np.sqrt(np.diagonal(R))
         R = R / root / root[:, None]
         np.fill_diagonal(R, 1.0)
     return np.asarray((R + RIDGE * np.eye(len(R))) / (1 + RIDGE))
 
 
-def drawn(R: np.ndarray, draws: Any, rng: Any) -> np.ndarray:
+def drawn(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarray:
     """So many rows of scores from N(0, R)."""
     if not isinstance(draws, (int, np.integer)) or isinstance(draws, bool) or draws < 2:
         raise InputError("draws", got=f"{draws!r}", wanted="a whole number of two or more", hint="512")
-    noise = generator(rng).normal(size=(int(draws), len(R)))
+    noise = rng.normal(size=(int(draws), len(R)))
     with one_thread():
         return np.asarray(noise @ np.linalg.cholesky(R).T)
 

@@ -11,7 +11,6 @@ from clarysage.removal.margins import Margin
 
 TERMS = 60  # of Mehler's series
 HALVINGS = 40
-TIED = 0.02  # of the rows alike, from which on a column is not taken for a continuous one
 
 
 def latent_correlation(codes: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
@@ -39,7 +38,7 @@ def _cell_means(margin: Margin) -> tuple[np.ndarray, np.ndarray]:
     density = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
     means = -np.diff(density) * n / counts
     coefficients = np.zeros(TERMS)
-    if counts.max() < TIED * n:
+    if not margin.is_tied:
         coefficients[0] = np.sqrt((means**2) @ counts / n)  # so that a column is correlated with itself by 1
         return means, coefficients
     # the integral of H_k over a cell is H_{k-1} times the density at its beginning, less that at its end
@@ -58,7 +57,8 @@ def _halved(wanted: np.ndarray, c: np.ndarray) -> np.ndarray:
         middle = (low + high) / 2
         is_less = _mehler(middle, c) < wanted
         low, high = np.where(is_less, middle, low), np.where(is_less, high, middle)
-    return np.asarray((low + high) / 2)
+    tells = np.abs(c).max(axis=1) > 0  # a constant column tells nothing of its scores
+    return np.where(np.outer(tells, tells), (low + high) / 2, 0.0)
 
 
 def _mehler(rho: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+TIED = 0.02  # of the rows alike, from which on a column is not taken for a continuous one
 MOST_LEVELS = 64  # of a column of categories, that have a say in the order of all
 
 
@@ -45,6 +46,16 @@ class Margin:
         """Normal scores of cells, at the given points (0 to 1) of the gaps between ranks that they are in."""
         below, up_to = self.ranks(column)
         return np.asarray(ndtri((below + within * (up_to - below + 1)) / (len(self.keys) + 1)))
+
+    def bounds(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Between which normal scores cells are, minus and plus infinity included."""
+        below, up_to = self.ranks(column)
+        return ndtri(below / (len(self.keys) + 1)), ndtri((up_to + 1) / (len(self.keys) + 1))
+
+    @cached_property
+    def is_tied(self) -> bool:
+        """Whether many rows have the same cell."""
+        return bool(self.levels[1].max() >= TIED * len(self.keys))
 
     def at(self, scores: np.ndarray) -> np.ndarray:
         """The background's cells at normal scores."""
@@ -108,7 +119,7 @@ def _keys(column: np.ndarray, place: np.ndarray | None) -> np.ndarray:
     """What cells are ordered by: minus infinity for missing ones."""
     is_missing = np.isnan(column)
     if place is None:
-        return np.where(is_missing, -np.inf, column)
+        return np.where(is_missing, -np.inf, np.maximum(column, np.finfo(float).min))
     codes = np.where(is_missing, 0, column).astype(np.intp)
     known = np.append(place, np.inf)  # a code beyond those of the background stands after all
     return np.where(is_missing, -np.inf, known[np.minimum(codes, len(place))])

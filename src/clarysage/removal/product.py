@@ -30,7 +30,7 @@ class ProductOfMarginals:
     name: str = "product of marginals"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        rng = generator(self.rng)
+        rng = _generator(self.rng)
         schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = schema.encode(self.background, "background")
         m = len(rows)
@@ -42,7 +42,7 @@ class ProductOfMarginals:
         return replace(f_S, is_sampled=False)  # rows share individuals
 
 
-def generator(rng: Any) -> np.random.Generator:
+def _generator(rng: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as error:
