@@ -19,15 +19,27 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -751,6 +763,101 @@ def test_a_learner_that_looks_at_none_of_the_columns_is_a_constant(mixed):
     found = cs.universal_power(make_pipeline(looks_at_size, LinearRegression()), X, y, rng=0)
     assert np.all(found.values[1:] == 0)
     assert found.values[0] == pytest.approx(found.total)
+
+
+def of_columns(names: str, learner: Any = None) -> Any:
+    """A transformer of some columns, which drops the rest, or a pipeline of it and a learner."""
+    chosen = ColumnTransformer([("scaled", StandardScaler(), list(names))])
+    return chosen if learner is None else make_pipeline(chosen, learner)
+
+
+def test_a_union_of_transformers_is_one_of_all_their_columns(frame, data):
+    y = data[1]
+    united = FeatureUnion(
+        [("first", of_columns("a")), ("others", of_columns("bcd")), ("none", "drop")], transformer_weights={"first": 2}
+    )
+    found = cs.universal_power(make_pipeline(united, LinearRegression()), frame, y, rng=0)
+    known = cs.universal_power(of_columns("abcd", LinearRegression()), frame, y, rng=0)
+    assert np.allclose(found.values, known.values)
+
+
+BLIND = of_columns("a", Ridge())  # where a is not kept
+KEEPS_B_AND_D = np.array([False, True, False, True])
+
+
+@pytest.mark.parametrize(
+    ("learner", "without"),
+    [
+        (VotingRegressor([("blind", BLIND), ("all", KNeighborsRegressor())], weights=[5, 1]), KNeighborsRegressor()),
+        (
+            StackingRegressor([("blind", BLIND), ("all", KNeighborsRegressor())], final_estimator=Ridge()),
+            StackingRegressor([("all", KNeighborsRegressor())], final_estimator=Ridge()),
+        ),
+        (
+            VotingRegressor([("one", TransformedTargetRegressor(BLIND)), ("all", Ridge()), ("none", "drop")]),
+            Ridge(),
+        ),
+        (
+            make_pipeline(
+                StandardScaler(),
+                FeatureUnion([("a", ColumnTransformer([("scaled", StandardScaler(), [0])])), ("rest", "passthrough")]),
+                Ridge(),
+            ),
+            make_pipeline(StandardScaler(), Ridge()),
+        ),
+    ],
+)
+def test_members_that_look_at_none_of_the_columns_are_left_out(frame, data, learner, without):
+    X, y = frame.loc[:, KEEPS_B_AND_D], data[1]
+    v = cs.UniversalPower.of(learner, frame, y, seed=3)
+    known = cs.UniversalPower.of(without, X, y, seed=3)  # the same folds: they depend on seed and rows alone
+    S = np.tile(KEEPS_B_AND_D, (len(y), 1))
+    assert np.allclose(v.payoff(np.arange(len(y)), S, RNG), known.ends[1])
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        make_pipeline(FeatureUnion([("one", of_columns("a")), ("two", of_columns("c"))]), Ridge()),
+        VotingRegressor([("one", BLIND), ("two", of_columns("ac", Ridge()))]),
+        StackingRegressor([("one", BLIND)]),
+        TransformedTargetRegressor(BLIND),
+        GridSearchCV(BLIND, {"ridge__alpha": [1.0]}),
+        VotingClassifier([("one", of_columns("a", LogisticRegression()))]),
+    ],
+)
+def test_ensembles_none_of_whose_members_looks_at_a_column_look_at_none(frame, learner):
+    assert not narrowed(clone(learner), frame, KEEPS_B_AND_D)
+    assert narrowed(clone(learner), frame, ~KEEPS_B_AND_D)
+
+
+def test_the_last_learner_of_a_stack_is_handed_no_columns_of_the_table(frame):
+    last = HistGradientBoostingRegressor(monotonic_cst=[1, 1, 0, 0])  # of predictions of four learners
+    stack = StackingRegressor([(name, of_columns(name, Ridge())) for name in "abcd"], final_estimator=last)
+    assert narrowed(stack, frame, np.array([True, True, True, False]))
+    assert last.monotonic_cst == [1, 1, 0, 0]
+
+
+class Sum(RegressorMixin, BaseEstimator):
+    """A learner, and another of what it left over: nothing that scikit-learn knows of."""
+
+    def __init__(self, estimator, further):
+        self.estimator, self.further = estimator, further
+
+    def fit(self, X, y):
+        self.estimator.fit(X, y)
+        self.further.fit(X, y - self.estimator.predict(X))
+        return self
+
+    def predict(self, X):
+        return self.estimator.predict(X) + self.further.predict(X)
+
+
+def test_a_structure_that_is_not_understood_fails_aloud_and_is_no_constant(frame, data):
+    with pytest.raises(ModelError, match=r"Sum on the columns '[bcd]'.*0 feature"):
+        cs.universal_power(Sum(BLIND, Ridge()), frame, data[1], rng=0)
+    with pytest.raises(ModelError, match=r"StackingRegressor on the columns '[bcd]'.*dropped"):
+        cs.universal_power(StackingRegressor([("one", BLIND)], Ridge(), passthrough=True), frame, data[1], rng=0)
 
 
 SPECIFICATIONS = [
