@@ -50,6 +50,7 @@ from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.parallel import Joblib
 from clarysage.games.designs import crossed, split
+from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
 from clarysage.models.narrowed import narrowed
@@ -603,6 +604,24 @@ def test_a_class_that_was_not_fitted_on_has_probability_zero(data):
     alone = cs.universal_power(DecisionTreeClassifier(max_depth=2), X, y, folds=3, rng=0)
     assert np.isfinite(alone.values).all()
     assert any("losses were bounded" in note for note in alone.notes)
+
+
+def test_labels_that_read_as_the_same_number_are_told_apart():
+    shares, labels = np.array([[0.2, 0.3, 0.5]]), ("1.1", "1.10", "2")
+    assert np.array_equal(by_class(shares, labels, labels), shares)
+    assert np.array_equal(by_class(shares[:, 1:], ("1.10", "2"), labels), [[0, 0.3, 0.5]])
+    with pytest.raises(ModelError, match=r"classes 1.1, 2.0, .* not those of y: '1.1', '1.10', '2'"):
+        by_class(shares[:, 1:], (1.1, 2.0), labels)  # either of two
+    with pytest.raises(ModelError, match="not those of y"):
+        by_class(shares[:, 1:], ("1", "1.0"), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("fitted", "classes"),
+    [((0, 1), (False, True)), (("False", "True"), (False, True)), (("1", "2"), (1.0, 2.0)), ((1.0, 2.0), ("1", "2"))],
+)
+def test_labels_that_a_library_turned_into_others_are_recognised(fitted, classes):
+    assert np.array_equal(by_class(np.array([[0.2, 0.8]]), fitted, classes), [[0.2, 0.8]])
 
 
 def test_groups_play_as_one(frame, data):
