@@ -941,6 +941,23 @@ def test_many_features_are_walked_and_few_are_enumerated(wide):
     assert "this data, so divided" in str(found)
 
 
+class Reluctant(Least):
+    """Fails on less than all eleven columns."""
+
+    def fit(self, X, y):
+        if X.shape[1] < 11:
+            raise RuntimeError("enumeration has begun")
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_enumeration_is_not_refused_for_many_rows(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 11))  # a billion rows would pass through learners
+    with pytest.raises(ModelError, match="enumeration has begun"):
+        cs.universal_power(Reluctant(), X, X[:, 0], method=method, rng=0)
+
+
 @pytest.mark.parametrize("budget", [300, 1000])
 def test_a_budget_of_fits_is_kept(wide, budget):
     X, y = wide

@@ -167,6 +167,8 @@ def _estimator(method: Any, v: UniversalPower, most: float, rules: list[Any]) ->
     fits = (2**v.n_players - 1) * v.fits_per_coalition
     is_open = isinstance(method, str) and method.lower().strip() == "auto" and v.n_players > 1
     estimator = as_estimator("exact" if is_open else method, v)
+    if isinstance(estimator, Exact) and isinstance(method, str):
+        estimator = Exact(max_rows=np.inf)  # fits are what counts here, and they are limited by the budget
     if is_open:
         pairs = 2 * (v.n_players - 1) * TYPICAL_PAIRS * v.fits_per_coalition
         would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"
