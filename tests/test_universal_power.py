@@ -7,6 +7,7 @@ risk of what was fitted, which is known to leading order and allowed for twice.
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import time
 import warnings
@@ -956,6 +957,20 @@ def test_enumeration_is_not_refused_for_many_rows(method):
     X = rng.normal(size=(100_000, 11))  # a billion rows would pass through learners
     with pytest.raises(ModelError, match="enumeration has begun"):
         cs.universal_power(Reluctant(), X, X[:, 0], method=method, rng=0)
+
+
+def test_rules_and_the_bar_are_told_the_rows_that_were_learned_from(data, capsys):
+    told = []
+
+    def rule(now):
+        told.append(now.model_rows)
+        return now.draws >= 64
+
+    found = cs.universal_power(Ridge(), *data, method="permutation", tolerance=None, stop=rule, progress=True, rng=0)
+    assert told == sorted(told)
+    assert told[-1] == found.model_rows == found.provenance["fits"] // 5 * 600  # 5 folds of 120 rows
+    shown = {int(text.replace(",", "")) for text in re.findall(r"([\d,]+) model rows", capsys.readouterr().err)}
+    assert max(shown) == found.model_rows
 
 
 @pytest.mark.parametrize("budget", [300, 1000])
