@@ -37,7 +37,7 @@ from sklearn.ensemble import (
     VotingRegressor,
 )
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, make_pipeline
@@ -756,6 +756,13 @@ def test_searches_can_learn(data):
     X, y = data
     found = cs.universal_power(GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2), X[:, :2], y, folds=2, rng=0)
     assert found.top(1) == ["x0"]
+
+
+def test_a_stack_with_no_last_learner_named_can_learn(data):
+    members = [("near", KNeighborsRegressor()), ("line", LinearRegression())]
+    found = cs.universal_power(StackingRegressor(members), *data, folds=2, rng=0)
+    named = cs.universal_power(StackingRegressor(members, RidgeCV()), *data, folds=2, rng=0)
+    assert np.allclose(found.values, named.values)
 
 
 def test_several_losses_at_once_are_those_of_each(data):
