@@ -7,6 +7,7 @@ risk of what was fitted, which is known to leading order and allowed for twice.
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import time
 import warnings
@@ -19,15 +20,27 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.compose import (
+    ColumnTransformer,
+    TransformedTargetRegressor,
+    make_column_selector,
+    make_column_transformer,
+)
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -38,6 +51,7 @@ from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.parallel import Joblib
 from clarysage.games.designs import crossed, split
+from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
 from clarysage.models.narrowed import narrowed
@@ -593,6 +607,24 @@ def test_a_class_that_was_not_fitted_on_has_probability_zero(data):
     assert any("losses were bounded" in note for note in alone.notes)
 
 
+def test_labels_that_read_as_the_same_number_are_told_apart():
+    shares, labels = np.array([[0.2, 0.3, 0.5]]), ("1.1", "1.10", "2")
+    assert np.array_equal(by_class(shares, labels, labels), shares)
+    assert np.array_equal(by_class(shares[:, 1:], ("1.10", "2"), labels), [[0, 0.3, 0.5]])
+    with pytest.raises(ModelError, match=r"classes 1.1, 2.0, .* not those of y: '1.1', '1.10', '2'"):
+        by_class(shares[:, 1:], (1.1, 2.0), labels)  # either of two
+    with pytest.raises(ModelError, match="not those of y"):
+        by_class(shares[:, 1:], ("1", "1.0"), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("fitted", "classes"),
+    [((0, 1), (False, True)), (("False", "True"), (False, True)), (("1", "2"), (1.0, 2.0)), ((1.0, 2.0), ("1", "2"))],
+)
+def test_labels_that_a_library_turned_into_others_are_recognised(fitted, classes):
+    assert np.array_equal(by_class(np.array([[0.2, 0.8]]), fitted, classes), [[0.2, 0.8]])
+
+
 def test_groups_play_as_one(frame, data):
     y = data[1]
     found = cs.universal_power(LinearRegression(), frame, y, groups={"pair": ["b", "c"]}, rng=0)
@@ -726,6 +758,13 @@ def test_searches_can_learn(data):
     assert found.top(1) == ["x0"]
 
 
+def test_a_stack_with_no_last_learner_named_can_learn(data):
+    members = [("near", KNeighborsRegressor()), ("line", LinearRegression())]
+    found = cs.universal_power(StackingRegressor(members), *data, folds=2, rng=0)
+    named = cs.universal_power(StackingRegressor(members, RidgeCV()), *data, folds=2, rng=0)
+    assert np.allclose(found.values, named.values)
+
+
 def test_several_losses_at_once_are_those_of_each(data):
     X, y = data
     both = cs.universal_power(Ridge(), X, y, loss=["squared error", "absolute error"], rng=0)
@@ -751,6 +790,101 @@ def test_a_learner_that_looks_at_none_of_the_columns_is_a_constant(mixed):
     found = cs.universal_power(make_pipeline(looks_at_size, LinearRegression()), X, y, rng=0)
     assert np.all(found.values[1:] == 0)
     assert found.values[0] == pytest.approx(found.total)
+
+
+def of_columns(names: str, learner: Any = None) -> Any:
+    """A transformer of some columns, which drops the rest, or a pipeline of it and a learner."""
+    chosen = ColumnTransformer([("scaled", StandardScaler(), list(names))])
+    return chosen if learner is None else make_pipeline(chosen, learner)
+
+
+def test_a_union_of_transformers_is_one_of_all_their_columns(frame, data):
+    y = data[1]
+    united = FeatureUnion(
+        [("first", of_columns("a")), ("others", of_columns("bcd")), ("none", "drop")], transformer_weights={"first": 2}
+    )
+    found = cs.universal_power(make_pipeline(united, LinearRegression()), frame, y, rng=0)
+    known = cs.universal_power(of_columns("abcd", LinearRegression()), frame, y, rng=0)
+    assert np.allclose(found.values, known.values)
+
+
+BLIND = of_columns("a", Ridge())  # where a is not kept
+KEEPS_B_AND_D = np.array([False, True, False, True])
+
+
+@pytest.mark.parametrize(
+    ("learner", "without"),
+    [
+        (VotingRegressor([("blind", BLIND), ("all", KNeighborsRegressor())], weights=[5, 1]), KNeighborsRegressor()),
+        (
+            StackingRegressor([("blind", BLIND), ("all", KNeighborsRegressor())], final_estimator=Ridge()),
+            StackingRegressor([("all", KNeighborsRegressor())], final_estimator=Ridge()),
+        ),
+        (
+            VotingRegressor([("one", TransformedTargetRegressor(BLIND)), ("all", Ridge()), ("none", "drop")]),
+            Ridge(),
+        ),
+        (
+            make_pipeline(
+                StandardScaler(),
+                FeatureUnion([("a", ColumnTransformer([("scaled", StandardScaler(), [0])])), ("rest", "passthrough")]),
+                Ridge(),
+            ),
+            make_pipeline(StandardScaler(), Ridge()),
+        ),
+    ],
+)
+def test_members_that_look_at_none_of_the_columns_are_left_out(frame, data, learner, without):
+    X, y = frame.loc[:, KEEPS_B_AND_D], data[1]
+    v = cs.UniversalPower.of(learner, frame, y, seed=3)
+    known = cs.UniversalPower.of(without, X, y, seed=3)  # the same folds: they depend on seed and rows alone
+    S = np.tile(KEEPS_B_AND_D, (len(y), 1))
+    assert np.allclose(v.payoff(np.arange(len(y)), S, RNG), known.ends[1])
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        make_pipeline(FeatureUnion([("one", of_columns("a")), ("two", of_columns("c"))]), Ridge()),
+        VotingRegressor([("one", BLIND), ("two", of_columns("ac", Ridge()))]),
+        StackingRegressor([("one", BLIND)]),
+        TransformedTargetRegressor(BLIND),
+        GridSearchCV(BLIND, {"ridge__alpha": [1.0]}),
+        VotingClassifier([("one", of_columns("a", LogisticRegression()))]),
+    ],
+)
+def test_ensembles_none_of_whose_members_looks_at_a_column_look_at_none(frame, learner):
+    assert not narrowed(clone(learner), frame, KEEPS_B_AND_D)
+    assert narrowed(clone(learner), frame, ~KEEPS_B_AND_D)
+
+
+def test_the_last_learner_of_a_stack_is_handed_no_columns_of_the_table(frame):
+    last = HistGradientBoostingRegressor(monotonic_cst=[1, 1, 0, 0])  # of predictions of four learners
+    stack = StackingRegressor([(name, of_columns(name, Ridge())) for name in "abcd"], final_estimator=last)
+    assert narrowed(stack, frame, np.array([True, True, True, False]))
+    assert last.monotonic_cst == [1, 1, 0, 0]
+
+
+class Sum(RegressorMixin, BaseEstimator):
+    """A learner, and another of what it left over: nothing that scikit-learn knows of."""
+
+    def __init__(self, estimator, further):
+        self.estimator, self.further = estimator, further
+
+    def fit(self, X, y):
+        self.estimator.fit(X, y)
+        self.further.fit(X, y - self.estimator.predict(X))
+        return self
+
+    def predict(self, X):
+        return self.estimator.predict(X) + self.further.predict(X)
+
+
+def test_a_structure_that_is_not_understood_fails_aloud_and_is_no_constant(frame, data):
+    with pytest.raises(ModelError, match=r"Sum on the columns '[bcd]'.*0 feature"):
+        cs.universal_power(Sum(BLIND, Ridge()), frame, data[1], rng=0)
+    with pytest.raises(ModelError, match=r"StackingRegressor on the columns '[bcd]'.*dropped"):
+        cs.universal_power(StackingRegressor([("one", BLIND)], Ridge(), passthrough=True), frame, data[1], rng=0)
 
 
 SPECIFICATIONS = [
@@ -813,6 +947,37 @@ def test_many_features_are_walked_and_few_are_enumerated(wide):
     assert any("4,095 fits" in note for note in found.notes)
     assert found.shown == "data"
     assert "this data, so divided" in str(found)
+
+
+class Reluctant(Least):
+    """Fails on less than all eleven columns."""
+
+    def fit(self, X, y):
+        if X.shape[1] < 11:
+            raise RuntimeError("enumeration has begun")
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact"])
+def test_enumeration_is_not_refused_for_many_rows(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 11))  # a billion rows would pass through learners
+    with pytest.raises(ModelError, match="enumeration has begun"):
+        cs.universal_power(Reluctant(), X, X[:, 0], method=method, rng=0)
+
+
+def test_rules_and_the_bar_are_told_the_rows_that_were_learned_from(data, capsys):
+    told = []
+
+    def rule(now):
+        told.append(now.model_rows)
+        return now.draws >= 64
+
+    found = cs.universal_power(Ridge(), *data, method="permutation", tolerance=None, stop=rule, progress=True, rng=0)
+    assert told == sorted(told)
+    assert told[-1] == found.model_rows == found.provenance["fits"] // 5 * 600  # 5 folds of 120 rows
+    shown = {int(text.replace(",", "")) for text in re.findall(r"([\d,]+) model rows", capsys.readouterr().err)}
+    assert max(shown) == found.model_rows
 
 
 @pytest.mark.parametrize("budget", [300, 1000])

@@ -15,7 +15,7 @@ from clarysage.models.learners import check_learner, fresh, is_classifier, seede
 from clarysage.models.narrowed import narrowed
 from clarysage.tables import Schema, as_table, container_of, labels_of, read_target, read_weights, schema_of
 
-SHOWN = 8  # columns that an error names
+SHOWN = 8  # columns or classes that an error names
 
 
 @dataclass(frozen=True)
@@ -158,13 +158,27 @@ def by_class(outputs: np.ndarray, fitted: tuple[Any, ...], classes: tuple[Any, .
     if outputs.shape[1] != len(fitted):
         wanted = "one output a class"
         raise ModelError("learner", got=f"{outputs.shape[1]} outputs for {len(fitted)} classes", wanted=wanted)
-    place = {_spelled(label): number for number, label in enumerate(classes)}
     found = np.zeros((len(outputs), len(classes)))
-    for column, label in enumerate(fitted):
-        if _spelled(label) not in place:
-            raise ModelError("learner", got=f"the class {label!r}, which y does not have", wanted="those of y")
-        found[:, place[_spelled(label)]] = outputs[:, column]
+    found[:, _places(fitted, classes)] = outputs
     return found
+
+
+def _places(fitted: tuple[Any, ...], classes: tuple[Any, ...]) -> list[int]:
+    """The place among all classes of each that was fitted on: by itself, or by how it is spelled if that is clear."""
+    if set(fitted) <= set(classes):
+        return [classes.index(label) for label in fitted]
+    spelled, known = [_spelled(label) for label in fitted], [_spelled(label) for label in classes]
+    is_clear = len(set(known)) == len(known) and len(set(spelled)) == len(spelled)
+    if not is_clear or not set(spelled) <= set(known):
+        raise ModelError(
+            "learner", got=f"the classes {_listed(fitted)}, which are not those of y: {_listed(classes)}",
+            wanted="classes of y",
+        )  # fmt: skip
+    return [known.index(label) for label in spelled]
+
+
+def _listed(labels: tuple[Any, ...]) -> str:
+    return ", ".join(map(repr, labels[:SHOWN])) + (" and more" if len(labels) > SHOWN else "")
 
 
 def _spelled(label: Any) -> str:

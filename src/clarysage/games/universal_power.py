@@ -155,6 +155,11 @@ class UniversalPower:
         """Coalitions that the learner was fitted for in this process, that of all players included."""
         return 1 + self.memo.computed
 
+    @property
+    def rows_learned(self) -> int:
+        """Rows that learners saw for these, to be fitted on or to predict."""
+        return self.coalitions_learned * self.refits.rows
+
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
     ) -> tuple[Game, Any]:

@@ -16,15 +16,24 @@ from clarysage.removal.memo import Memo
 
 
 class Ahead:
-    """An executor for the chunks of a game of refits.
+    """An executor for the chunks of a game of refits, which has the fits made before the chunks that need them.
 
-    Which coalitions a chunk will ask for is seen from a rehearsal, in which all payoffs are zero: draws do not depend
-    on payoffs. Those that are new go to the workers, one by one; the chunk itself is then made here, from memory. So
-    no coalition is fitted twice, by whichever worker, and it is known how many there were.
+    Why: here a payoff costs a fit, and chunks ask for the same coalitions again and again. Were chunks shared out to
+    workers, as elsewhere, two of them would fit the same coalition, and nobody would know when a budget is spent.
+
+    How, for each round of chunks:
+
+    1. Rehearse. Each chunk is drawn with a game whose memory is a :class:`Script`: it answers every question with
+       zeros, at no cost, and writes down which coalitions were asked for. Draws come from random streams and do not
+       depend on payoffs, so that the chunk will ask for the same ones in earnest.
+    2. Learn. Coalitions on the list that are not in the game's memory are fitted by the workers, each once.
+    3. Play. Each chunk is drawn again, from the same stream, with the game itself: all it asks for is in memory now.
+
+    The budget is looked at in the first step: a chunk that it does not suffice for is not begun.
 
     Parameters
     ----------
-    executor : who learns
+    executor : the workers, who learn
     game : whose memory takes up what was learned
     budget : coalitions to be learned at most, none for no limit
     observer : told how far an enumeration of all coalitions is, where ``of`` says how many it has

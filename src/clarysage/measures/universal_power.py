@@ -14,7 +14,7 @@ from clarysage.estimators import Exact, ExhaustedError, PairedWalks, as_estimato
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
-from clarysage.inference.stopping import Deadline
+from clarysage.inference.stopping import Budget, Deadline
 from clarysage.losses.choice import is_auto
 from clarysage.measures.ahead import Ahead
 from clarysage.measures.rules import observer_of, rules_of
@@ -111,9 +111,11 @@ def universal_power(
     observer = observer_of(progress, rules)
     whole = 2**v.n_players - 2 if isinstance(estimator, Exact) else 0
     ahead = Ahead(executor, v, budget=most // v.fits_per_coalition - 1, observer=observer, of=whole)
+    asked = [rule if isinstance(rule, (Budget, Deadline)) else Told(rule, v) for rule in rules]
+    watching: Any = Told(observer, v)
 
     def explanations(result: Estimate) -> Any:
-        result = replace(result, model_rows=v.coalitions_learned * v.refits.rows)
+        result = replace(result, model_rows=v.rows_learned)
         notes = [*_notes(v), *([f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []), *why]
         members = None if groups is None else players.members(names)
         found = explained(
@@ -123,7 +125,7 @@ def universal_power(
         return found if isinstance(loss, (list, tuple)) else found[0]
 
     try:
-        result = estimate(v, estimator, stop=rules, executor=ahead, seed=entropy, observer=observer)
+        result = estimate(v, estimator, stop=asked, executor=ahead, seed=entropy, observer=watching)
     except ExhaustedError:
         first = 2 * (v.n_players - 1) * max(2, estimator.chunk(v))  # subsets of the shortest run at most
         raise _too_small(most, v, min(2**v.n_players - 1, 1 + first)) from None
@@ -155,6 +157,20 @@ class AsManyDraws:
         return StopReason.BUDGET if estimate.draws >= self.fits else None
 
 
+@dataclass(frozen=True)
+class Told:
+    """A rule, or an observer, that is told the rows learned from: estimators count subsets that come up again, too."""
+
+    inner: Any
+    game: UniversalPower
+
+    def __call__(self, estimate: Estimate, *more: Any) -> Any:
+        return self.inner(replace(estimate, model_rows=self.game.rows_learned), *more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
 def _names(X: Any, given: Any) -> tuple[str, ...]:
     if given is not None:
         return given_names(given, X.shape[1])
@@ -167,6 +183,8 @@ def _estimator(method: Any, v: UniversalPower, most: float, rules: list[Any]) ->
     fits = (2**v.n_players - 1) * v.fits_per_coalition
     is_open = isinstance(method, str) and method.lower().strip() == "auto" and v.n_players > 1
     estimator = as_estimator("exact" if is_open else method, v)
+    if isinstance(estimator, Exact) and isinstance(method, str):
+        estimator = Exact(max_rows=np.inf)  # fits are what counts here, and they are limited by the budget
     if is_open:
         pairs = 2 * (v.n_players - 1) * TYPICAL_PAIRS * v.fits_per_coalition
         would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"

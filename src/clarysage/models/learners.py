@@ -20,7 +20,8 @@ def check_learner(learner: Any) -> None:
     if isinstance(learner, type):
         raise InputError("learner", got=f"the class {learner.__name__}", wanted=wanted, hint=f"{learner.__name__}()")
     missing = [name for name in ("fit", "predict", "get_params", "set_params") if not hasattr(learner, name)]
-    if missing:
+    is_stack = getattr(learner, "final_estimator", learner) is None  # which has its last learner only once it is fitted
+    if missing and not (is_stack and missing == ["predict"]):
         raise InputError("learner", got=f"{type(learner).__name__}, which has no {missing[0]!r}", wanted=wanted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from clarysage.tables import labels_of
 NAMING = ("categorical_features", "cat_features", "text_features", "embedding_features", "categorical_feature")
 BY_COLUMN = ("feature_types", "monotonic_cst", "monotone_constraints")
 SETS = ("interaction_cst", "interaction_constraints")
+# parameters with members that are all handed the table, (name, member), and with the one learner that another wraps
+MEMBERS = ("transformer_list", "estimators")  # of a FeatureUnion; of ensembles that vote or are stacked
+WRAPPED = ("estimator", "base_estimator", "regressor")
 
 
 def narrowed(learner: Any, table: Any, kept: np.ndarray) -> bool:
@@ -21,7 +24,9 @@ def narrowed(learner: Any, table: Any, kept: np.ndarray) -> bool:
 
     A ColumnTransformer that the columns reach unchanged drops transformers none of whose columns are kept; parameters
     such as ``cat_features`` of CatBoost, ``categorical_features`` or ``monotonic_cst`` of scikit-learn and
-    ``feature_types`` of XGBoost follow. The learner is changed.
+    ``feature_types`` of XGBoost follow. Unions and ensembles drop members that see nothing, and see what is left. A
+    learner of unknown structure is said to see: if its parts cannot do without a column, its fit will complain. The
+    learner is changed.
 
     Examples
     --------
@@ -32,9 +37,7 @@ def narrowed(learner: Any, table: Any, kept: np.ndarray) -> bool:
     >>> learner.categorical_features
     [1]
     """
-    columns = Columns(table, kept)
-    sees = [_narrow(part, columns) for part in _reached(learner)]
-    return all(sees)
+    return _narrow(learner, Columns(table, kept))
 
 
 @dataclass(frozen=True)
@@ -82,24 +85,6 @@ def _names_columns(spec: Any) -> bool:
     return all(isinstance(entry, str) for entry in ([spec] if isinstance(spec, str) else np.ravel(spec)))
 
 
-def _reached(learner: Any) -> Iterator[Any]:
-    """Parts of a learner that are handed the table's own columns, all of them and in their order."""
-    if isinstance(learner, str) or not hasattr(learner, "get_params"):
-        return
-    if hasattr(learner, "steps"):
-        for _, step in learner.steps:
-            yield from _reached(step)
-            if not _keeps_columns(step):
-                return
-        return
-    yield learner
-    if not hasattr(learner, "transformers"):
-        for value in learner.get_params(deep=False).values():
-            inner = value if isinstance(value, list) else [value]
-            for one in inner:
-                yield from _reached(one[1] if isinstance(one, tuple) and len(one) == 2 else one)
-
-
 def _keeps_columns(step: Any) -> bool:
     """Whether a step of a pipeline hands each column on in its place."""
     from sklearn.base import OneToOneFeatureMixin
@@ -109,15 +94,70 @@ def _keeps_columns(step: Any) -> bool:
 
 
 def _narrow(part: Any, columns: Columns) -> bool:
+    """Restrict a part that is handed the table's own columns, all of them and in their order; whether it sees any."""
+    if isinstance(part, str) or not hasattr(part, "get_params"):
+        return not _is_word(part, "drop")
+    if hasattr(part, "steps"):
+        return _narrow_steps(part, columns)
     if hasattr(part, "transformers") and hasattr(part, "remainder"):
         return _narrow_transformer(part, columns)
-    given = {name: value for name, value in part.get_params(deep=False).items() if not _says_nothing(value)}
+    given = part.get_params(deep=False)
+    _narrow_parameters(part, given, columns)
+    for name in MEMBERS:
+        if _is_named(given.get(name)):
+            return _narrow_members(part, name, columns)
+    return _narrow_inner(part, given, columns)
+
+
+def _narrow_steps(part: Any, columns: Columns) -> bool:
+    """Of a pipeline: up to the first step that hands on other columns than it was handed."""
+    for _, step in part.steps:
+        if not _narrow(step, columns):
+            return False
+        if not _keeps_columns(step):
+            return True
+    return True
+
+
+def _narrow_members(part: Any, name: str, columns: Columns) -> bool:
+    """Of a union or an ensemble, whose names stay, since weights may go by them; what learns from members is let be."""
+    members = [(key, member if _narrow(member, columns) else "drop") for key, member in getattr(part, name)]
+    part.set_params(**{name: members})
+    hands_all_on = bool(getattr(part, "passthrough", False))  # a stack whose last learner gets the columns as well
+    return hands_all_on or any(not _is_word(member, "drop") for _, member in members)
+
+
+def _narrow_inner(part: Any, given: Mapping[str, Any], columns: Columns) -> bool:
+    """Of a learner that may have others as parameters: if it but wraps one, that sees for it."""
+    inner = [(name, one) for name, value in given.items() for one in _learners(value) if not _is_of_target(part, name)]
+    sees = [_narrow(one, columns) for _, one in inner]
+    is_wrapper = len(inner) == 1 and inner[0][0] in WRAPPED and not hasattr(part, "transform")
+    return sees[0] if is_wrapper else True
+
+
+def _learners(value: Any) -> list[Any]:
+    """Learners in a parameter: itself, or members of a list, with names or without."""
+    entries = [one[1] if _is_named([one]) else one for one in (value if isinstance(value, list) else [value])]
+    return [one for one in entries if hasattr(one, "get_params") and not isinstance(one, type)]
+
+
+def _is_of_target(part: Any, name: str) -> bool:
+    """Whether a parameter is a transformer of the response, to which columns of the table mean nothing."""
+    return type(part).__name__ == "TransformedTargetRegressor" and name == "transformer"
+
+
+def _is_named(value: Any) -> bool:
+    """Whether these are members of a union or an ensemble, each with its name."""
+    return isinstance(value, list) and all(isinstance(one, tuple) and len(one) == 2 for one in value)
+
+
+def _narrow_parameters(part: Any, params: Mapping[str, Any], columns: Columns) -> None:
+    given = {name: value for name, value in params.items() if not _says_nothing(value)}
     changed: dict[str, Any] = {name: columns.left(given[name]) for name in NAMING if name in given}
     changed |= {name: _by_column(given[name], columns) for name in BY_COLUMN if name in given}
     changed |= {name: _sets(given[name], columns) for name in SETS if name in given}
     if changed:
         part.set_params(**changed)
-    return True
 
 
 def _says_nothing(value: Any) -> bool:
