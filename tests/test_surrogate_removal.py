@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
 from clarysage.removal.masked_rows import MaskedRows, as_seen
-from clarysage.removal.surrogate import OutputForm
+from clarysage.removal.output_form import OutputForm
 from conditional_laws import Gaussian, coalitions, mean_error
 
 
@@ -115,6 +115,41 @@ def test_predictions_stay_in_range_and_probabilities_add_up():
     np.testing.assert_allclose(said, [[0.6 / 1.1, 0.3 / 1.1, 0.2 / 1.1]])
     numbers = OutputForm.of(np.array([[-5.0], [3.0]]))
     np.testing.assert_array_equal(numbers(np.array([[-9.0], [0.0], [9.0]])), [[-5.0], [0.0], [3.0]])
+
+
+def test_the_range_of_outputs_is_never_narrowed():
+    small = np.linspace(1e-6, 9e-6, 50)[:, None]  # below half a row in 50
+    np.testing.assert_array_equal(OutputForm.of(small)(small), small)
+    rare = np.hstack([1 - small, small])
+    np.testing.assert_allclose(OutputForm.of(rare)(small)[:, 1:], small, rtol=1e-9)
+    few = np.vstack([[[0.0]], small])
+    np.testing.assert_array_equal(OutputForm.of(few, is_classifier=True)(few)[1:], small)
+    assert OutputForm.of(few, is_classifier=True)(few)[0, 0] == 1e-6  # more than none, and no more than was seen
+    assert OutputForm.of(few)(few)[0, 0] == 0.0
+    never = np.tile([0.0, 0.4, 0.6], (5, 1))
+    np.testing.assert_allclose(OutputForm.of(never)(never), never)
+
+
+def test_a_surrogate_does_not_depend_on_the_scale_of_outputs(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    kept = np.tile([True, False, True], (300, 1))
+    found = [
+        cs.Surrogate(X, copies=600).restrict(lambda Z, s=scale: s * (0.5 + 0.4 * np.tanh(Z[:, 0] + Z[:, 2])), X)
+        for scale in (2.0**-17, 1.0)
+    ]
+    small, large = (f_S.predict(X, kept, None) for f_S in found)
+    np.testing.assert_allclose(small * 2.0**17, large, rtol=1e-6)
+    assert large.std() > 0.1
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_probabilities_of_any_precision_add_up(seed, kind):
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(3), size=200).astype(kind).astype(float)
+    form = OutputForm.of(shares)
+    assert form.adds_up
+    np.testing.assert_allclose(form(shares + 0.1 * rng.normal(size=shares.shape)).sum(axis=1), 1)
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_gives_others(seed):

@@ -20,13 +20,13 @@ from clarysage.removal.hybrid import mean_over
 from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.masked_rows import MaskedRows, as_seen
 from clarysage.removal.one_thread import one_thread
+from clarysage.removal.output_form import OutputForm
 from clarysage.removal.seed import seed_of
 from clarysage.tables import Schema
 
 FOLDS = 4
 COPIES, CELLS = 20_000, 2**20  # masked rows to learn from, and their cells at most
 ROWS_AT_ONCE = 16_384
-SUM_TOLERANCE = 1e-6
 
 Learner = Callable[[np.ndarray], np.ndarray]  # what is seen (n, 2 d) -> (n, t)
 
@@ -83,7 +83,7 @@ class Surrogate:
         seed = seed_of(self.rng)
         found = BackgroundRows.of(self, predictor, X)
         outputs = found.predictor(found.rows)
-        form = OutputForm.of(outputs)
+        form = OutputForm.of(outputs, is_classifier=found.predictor.predictor.classes is not None)
         fold = np.arange(len(found.rows)) % FOLDS
         learners = self._learners(found, outputs, form, fold, seed) if found.rows.shape[1] > 1 else ()
         return SurrogateModel(found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known)
@@ -200,35 +200,6 @@ class SurrogateModel:
                     said = sum(learner(seen) for learner in learners) / len(learners)
                     outputs[part] = self.form(np.asarray(said))
         return outputs
-
-
-@dataclass(frozen=True)
-class OutputForm:
-    """What a model's outputs look like: their range (k,) over the background, and whether they add up to one."""
-
-    low: np.ndarray
-    high: np.ndarray
-    adds_up: bool
-
-    @classmethod
-    def of(cls, outputs: np.ndarray) -> OutputForm:
-        low, high = outputs.min(axis=0), outputs.max(axis=0)
-        adds_up = outputs.shape[1] > 1 and bool((np.abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all())
-        if (low >= 0).all() and (high <= 1).all():  # a share of no row at all is not told from that of half a row
-            half = 0.5 / len(outputs)
-            low, high = np.maximum(low, np.minimum(high, half)), np.minimum(high, np.maximum(low, 1 - half))
-        return cls(low, high, adds_up)
-
-    def wanted(self, outputs: np.ndarray) -> np.ndarray:
-        """Outputs to be learned, (n, t): one of two that add up to one."""
-        return outputs[:, -1:] if self.adds_up and outputs.shape[1] == 2 else outputs
-
-    def __call__(self, learned: np.ndarray) -> np.ndarray:
-        """Outputs (n, k) of what was learned (n, t)."""
-        if learned.shape[1] < len(self.low):
-            learned = np.column_stack([1 - learned, learned])
-        inside = np.clip(learned, self.low, self.high)
-        return np.asarray(inside / inside.sum(axis=1, keepdims=True)) if self.adds_up else inside
 
 
 @dataclass(frozen=True)
