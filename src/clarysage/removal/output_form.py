@@ -54,4 +54,4 @@ def _above_none(shares: np.ndarray) -> np.ndarray:
     """The least share (k,) of each class; half a row, or the least that is there, where some have none."""
     low = shares.min(axis=0)
     there = np.where(shares > 0, shares, np.inf).min(axis=0)
-    return np.where((low <= 0) & np.isfinite(there), np.minimum(0.5 / len(shares), there), low)
+    return np.asarray(np.where((low <= 0) & np.isfinite(there), np.minimum(0.5 / len(shares), there), low))
