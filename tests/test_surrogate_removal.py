@@ -108,6 +108,7 @@ def test_the_model_is_asked_for_the_background_and_the_examples_alone():
     assert sum(asked) == 40
     assert found.model_rows == 40 + 6 * 10  # and one of the surrogate for each payoff, as the notes say
     assert any("count as model rows" in note for note in found.notes)
+    assert found.provenance["background_rows"] == 30
 
 
 def test_a_linear_surrogate_of_independent_columns_is_the_marginal_expectation(seed):
@@ -277,14 +278,14 @@ def test_a_large_background_is_learned_from_within_the_memory_limit(seed):
 
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(3000, 20))
-    removal = cs.Surrogate(X, regressor=Counted(random_state=0), memory_limit=1e6)
+    removal = cs.Surrogate(X, regressor=Counted(random_state=0), copies=100, memory_limit=1e6)
     f_S = removal.restrict(first, X[:5])
     f_S.predict(X[:5], np.tile(np.arange(20) < 9, (5, 1)), None)
     assert max(sizes) < 1e6 / 4
     assert "learned from 781 of 3,000 background rows" in f_S.remarks[0]
     assert "memory_limit" in f_S.remarks[1]
     assert f_S.empty()[0] == pytest.approx(X[:, 0].mean())  # which takes all of it
-    assert len(cs.Surrogate(X, regressor=Counted()).restrict(first, X[:5]).remarks) == 1
+    assert len(cs.Surrogate(X, regressor=Counted(), copies=100).restrict(first, X[:5]).remarks) == 1
 
 
 @pytest.mark.needs("torch")

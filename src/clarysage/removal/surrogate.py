@@ -59,8 +59,8 @@ class Surrogate:
         missing cells, to k outputs, and is trained with Adam until its error on rows held out falls no more
     copies : masked rows to learn from, at least one a background row; default 20,000, fewer for many columns or outputs
     rng : seed or Generator
-    memory_limit : bytes that the rows given to the model at once may take, and those learned from: of a background that
-        is too large, fewer rows are learned from, drawn evenly by weight
+    memory_limit : bytes that the rows given to the model at once may take; of a background whose copies, one a row,
+        would take more, fewer rows are learned from, drawn evenly by weight
     examples : for a background drawn from X, the number in X of each of its rows, -1 for a row from elsewhere; such
         rows are otherwise known by being equal to a row of X, if there is but one of the kind
 
@@ -94,14 +94,16 @@ class Surrogate:
         wanted = outputs if is_module(self.regressor) else form.wanted(outputs)
         fold, count = np.arange(len(outputs)) % FOLDS, self._count(found.rows.shape, wanted.shape[1])
         learners = Once(partial(self._learners, found, wanted, fold, count, seed))
-        return SurrogateModel(found.predictor, found.mass, outputs, learners, form, fold, found.known, count)
+        return SurrogateModel(
+            found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known, count
+        )
 
     def _count(self, shape: tuple[int, ...], outputs: int) -> int:
         """Masked rows to learn from, of a background (m, d)."""
         m, d = shape
         affordable = min(COPIES, CELLS // d) / outputs ** (0.0 if is_module(self.regressor) else 0.5)
-        count = max(m, int(affordable if self.copies is None else self.copies))
-        return min(count, max(FEWEST, int(self.memory_limit / (BYTES_A_CELL * d))))
+        one_a_row = min(m, max(FEWEST, int(self.memory_limit / (BYTES_A_CELL * d))))
+        return max(one_a_row, int(affordable if self.copies is None else self.copies))
 
     def _learners(
         self, found: BackgroundRows, wanted: np.ndarray, fold: np.ndarray, count: int, seed: int
@@ -139,6 +141,7 @@ class SurrogateModel:
     """
 
     predictor: BoundPredictor
+    background: np.ndarray
     mass: np.ndarray
     alone: np.ndarray
     learners: Once[tuple[Learner, ...]]
