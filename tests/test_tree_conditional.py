@@ -87,13 +87,14 @@ def test_fits_are_kept_within_their_limit_and_change_no_bit(seed):
     roomy = cs.TreeConditional(rows, rng=seed).restrict(law.f, X)
     tight = cs.TreeConditional(rows, rng=seed, memory_limit=2e6).restrict(law.f, X)
     first = roomy.predict(X, kept, None)
-    assert len(roomy.choice.cache) > len(tight.choice.cache)
+    distinct = len(np.unique(kept[(kept.sum(axis=1) > 0) & ~kept.all(axis=1)], axis=0))
     for _ in range(2):
         np.testing.assert_array_equal(tight.predict(X, kept, None), first)
-        assert 0 < tight.choice.cache.used <= 5e5
+        assert 0 < tight.choice.cache.size <= 5e5
     np.testing.assert_array_equal(roomy.predict(X, kept, None), first)
+    assert roomy.choice.cache.computed == distinct < tight.choice.cache.computed
     shipped = pickle.loads(pickle.dumps(roomy.choice))
-    assert len(shipped.cache) == 0
+    assert shipped.cache.computed == shipped.cache.size == 0
     assert len(pickle.dumps(roomy.choice)) < 300 * 5 * 8 * 6
     forest = roomy.choice.forest(kept[0])
     assert forest.nbytes == pytest.approx(len(pickle.dumps(forest)), rel=0.35)  # what it says it weighs, it does

@@ -20,6 +20,7 @@ from clarysage.removal.own_rows import own_of, own_rows
 from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row
+SHARES = 32  # draws of them, each for four rows: fitting to coalitions is what takes the time
 TOO_MANY_PLAYERS = {"trees": 12}  # beyond which a removal that is fitted once a coalition takes too long
 ANY_COLUMNS = "copula"  # a removal for columns of any kind
 ENOUGH = 32  # rows outside the background, below which the background is split instead
@@ -47,13 +48,13 @@ def choose_removal(
         note = f"Removal {ANY_COLUMNS!r} was taken: one player alone is known or not, whatever the removal."
         return Choice(_made(ANY_COLUMNS, background, entropy), note, 0)
     made_of, X = _apart(f, X, background, source, rng)
-    trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng)
+    trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, shares=SHARES)
     panel = Panel.of(f, X, made_of, trial, players)
     quick = [name for name in CONDITIONAL if len(players) <= TOO_MANY_PLAYERS.get(name, len(players))]
     makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in quick}
     found, left_out = panel.judge_those_that_can(makers, partial(stream, entropy, TRIAL, 1))
     scores, covariance = mean_and_covariance(
-        np.column_stack([one.errors for one in found.values()]), np.ones(len(trial.rows))
+        np.column_stack([one.errors for one in found.values()]), np.ones(len(trial.rows)), trial.share
     )
     names, order = tuple(found), np.argsort(scores, kind="stable")
     best, error = int(order[0]), float(np.sqrt(covariance[order[0], order[0]]))

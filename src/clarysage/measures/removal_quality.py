@@ -121,7 +121,8 @@ def removal_quality(
 def _quality(
     found: dict[str, Judged], panel: Panel, weights: np.ndarray, left_out: dict[str, str], notes: tuple[str, ...]
 ) -> RemovalQuality:
-    scores, covariance = mean_and_covariance(np.column_stack([one.errors for one in found.values()]), weights)
+    errors = np.column_stack([one.errors for one in found.values()])
+    scores, covariance = mean_and_covariance(errors, weights, panel.trial.share)
     n, mass = len(weights), weights / weights.sum()
     f = panel.outputs - panel.outputs[:1]  # so that a constant has a variance of zero to the last bit
     variance = float(mass @ ((f - mass @ f) ** 2).sum(axis=1) * n / (n - 1))

@@ -30,11 +30,12 @@ class Standard:
     spread: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray) -> Standard:
+    def of(cls, rows: np.ndarray, weights: np.ndarray) -> Standard:
         there = np.isfinite(rows)
-        count = np.maximum(there.sum(axis=0), 1)
-        mean = np.where(there, rows, 0).sum(axis=0) / count
-        spread = np.sqrt((np.where(there, rows - mean, 0) ** 2).sum(axis=0) / count)
+        count = weights @ there
+        count[count == 0] = 1.0
+        mean = weights @ np.where(there, rows, 0) / count
+        spread = np.sqrt(weights @ np.where(there, rows - mean, 0) ** 2 / count)
         return cls(mean, np.where(spread > 0, spread, 1.0))
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
@@ -56,29 +57,32 @@ class Trained:
         return self.outputs.back(from_module(self.module, None)(self.inputs(rows)))
 
 
-def trained(module: Any, rows: np.ndarray, wanted: np.ndarray, held: np.ndarray, *, seed: int) -> Trained:
+def trained(
+    module: Any, rows: np.ndarray, wanted: np.ndarray, held: np.ndarray, weights: np.ndarray | None = None, *, seed: int
+) -> Trained:
     """A copy of a module, trained on rows (n, c) to give what is wanted (n, k), as long as it helps on those held out.
 
-    Squared error of standardised outputs, Adam, one seed for everything random; the weights that did best on the rows
-    held out are kept.
+    Squared error of standardised outputs, by weights (n,) where rows have such, Adam, one seed for everything random;
+    the parameters that did best on the rows held out are kept.
     """
     import torch
 
-    inputs, outputs = Standard.of(rows[~held]), Standard.of(wanted[~held])
+    weights = np.ones(len(rows)) if weights is None else weights
+    inputs, outputs = (Standard.of(part[~held], weights[~held]) for part in (rows, wanted))
     Z, Y = inputs(rows), outputs(wanted)
     learner, order = deepcopy(module).cpu().float(), np.random.default_rng(seed)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            numbers = [torch.tensor(part, dtype=torch.float32) for part in (Z, Y)]
-            best = _best(learner, numbers[0], numbers[1], held, order)
+            numbers = [torch.tensor(part, dtype=torch.float32) for part in (Z, Y, weights[:, None])]
+            best = _best(learner, numbers[0], numbers[1], numbers[2], held, order)
     except RuntimeError as error:
         raise _unfit(module, f"RuntimeError from {{}}: {error}") from error
     learner.load_state_dict(best)
     return Trained(learner.eval(), inputs, outputs)
 
 
-def _best(learner: Any, Z: Any, Y: Any, held: np.ndarray, rng: np.random.Generator) -> Any:
+def _best(learner: Any, Z: Any, Y: Any, W: Any, held: np.ndarray, rng: np.random.Generator) -> Any:
     """The weights after the epoch that did best on the rows held out; on all where none are."""
     import torch
 
@@ -90,11 +94,11 @@ def _best(learner: Any, Z: Any, Y: Any, held: np.ndarray, rng: np.random.Generat
         shuffled = torch.tensor(rng.permutation(there))
         for batch in shuffled.split(BATCH):
             steps.zero_grad()
-            _error(learner, Z[batch], Y[batch]).backward()
+            _error(learner, Z[batch], Y[batch], W[batch]).backward()
             steps.step()
         learner.eval()
         with torch.no_grad():
-            error = float(_error(learner, Z[judged], Y[judged]))
+            error = float(_error(learner, Z[judged], Y[judged], W[judged]))
         if not math.isfinite(error):
             raise _unfit(learner, "a {} whose training does not stay finite")
         if error < least:
@@ -106,12 +110,12 @@ def _best(learner: Any, Z: Any, Y: Any, held: np.ndarray, rng: np.random.Generat
     return best
 
 
-def _error(learner: Any, rows: Any, wanted: Any) -> Any:
+def _error(learner: Any, rows: Any, wanted: Any, weights: Any) -> Any:
     said = learner(rows)
     if tuple(said.shape) != tuple(wanted.shape):
         raise _unfit(learner, f"outputs of shape {tuple(said.shape)} from {{}} for {len(rows)} rows",
                      f"shape {tuple(wanted.shape)}")  # fmt: skip
-    return ((said - wanted) ** 2).mean()
+    return (weights * (said - wanted) ** 2).mean()
 
 
 def _unfit(module: Any, what: str, wanted: str = "a module of the d cells and d marks of a row") -> InputError:

@@ -10,7 +10,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.tables import Categories, Schema
 
-STEP, MOST = 25, 300  # trees between two looks at the rows held out, and at most
+LOOKS = (25, 50, 75, 100, 150, 200, 300)  # trees after which the rows held out are looked at
 LEAVES, RATE, FEATURES = 31, 0.1, 0.3
 ROWS_A_LEAF = 10  # background rows that the copies in a leaf amount to, at least
 MOST_CATEGORIES = 254  # that scikit-learn takes as such
@@ -27,8 +27,9 @@ class Boosted:
 
 
 def boosted(
-    seen: np.ndarray, wanted: np.ndarray, held: np.ndarray, *, schema: Schema, copies_a_row: float, seed: int
-) -> Boosted:
+    seen: np.ndarray, wanted: np.ndarray, held: np.ndarray, weights: np.ndarray | None, *, schema: Schema,
+    copies_a_row: float, seed: int,
+) -> Boosted:  # fmt: skip
     """Ensembles fitted to rows (n, 2 d) and what is wanted (n, t), but for the rows held out (n,)."""
     columns = [
         place for place, column in enumerate(schema.columns)
@@ -38,22 +39,25 @@ def boosted(
         "learning_rate": RATE, "max_leaf_nodes": LEAVES, "max_features": FEATURES, "random_state": seed,
         "min_samples_leaf": max(20, round(ROWS_A_LEAF * copies_a_row)), "categorical_features": columns or None,
     }  # fmt: skip
-    return Boosted(tuple(_grown(seen, one, held, options) for one in wanted.T))
+    return Boosted(tuple(_grown(seen, one, held, weights, options) for one in wanted.T))
 
 
-def _grown(seen: np.ndarray, wanted: np.ndarray, held: np.ndarray, options: dict[str, Any]) -> Any:
+def _grown(
+    seen: np.ndarray, wanted: np.ndarray, held: np.ndarray, weights: np.ndarray | None, options: dict[str, Any]
+) -> Any:
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    trees = HistGradientBoostingRegressor(max_iter=STEP, warm_start=True, early_stopping=False, **options)
+    trees = HistGradientBoostingRegressor(warm_start=True, early_stopping=False, **options)
+    learned_by, judged_by = (None, None) if weights is None else (weights[~held], weights[held])
     least = np.inf
     try:
-        while trees.max_iter <= MOST:
-            trees.fit(seen[~held], wanted[~held])
-            error = float(((trees.predict(seen[held]) - wanted[held]) ** 2).mean()) if held.any() else 0.0
+        for count in LOOKS:
+            trees.set_params(max_iter=count).fit(seen[~held], wanted[~held], sample_weight=learned_by)
+            squares = (trees.predict(seen[held]) - wanted[held]) ** 2 if held.any() else np.zeros(1)
+            error = float(np.average(squares, weights=judged_by if held.any() else None))
             if not error < least:
                 break
             least = error
-            trees.set_params(max_iter=trees.max_iter + STEP)
     except ValueError as error:
         raise InputError("background", got=f"rows that gradient boosting does not take ({error})",
                          wanted="numbers and categories", hint="another regressor") from error  # fmt: skip

@@ -12,6 +12,7 @@ from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
 from clarysage.removal.filling import Filling, Passage
 from clarysage.removal.native import Native, native_of
+from clarysage.removal.prefixes import at_prefixes
 from clarysage.removal.steps import Itinerary, Steps, evaluate, joined
 from clarysage.tables import Schema
 
@@ -126,15 +127,7 @@ class HybridModel:
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.native is not None:
             return self.native.walk(x, arrivals, int(arrivals.max()))
-        inner = np.arange(1, int(arrivals.max()))
-        at_once = max(1, COALITIONS_AT_ONCE // len(inner))
-        parts = []
-        for start in range(0, len(x), at_once):
-            rows = slice(start, start + at_once)
-            kept = arrivals[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
-            shown = np.repeat(x[rows], len(inner), axis=0)
-            parts.append(self.predict(shown, kept.reshape(shown.shape), rng))
-        return np.concatenate(parts).reshape(len(x), len(inner), -1)
+        return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=COALITIONS_AT_ONCE)
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""

@@ -26,20 +26,32 @@ class Trial:
     Sizes are uniform on 1, ..., p - 1 and subsets of a size equally likely, so that every prefix of a walk, the ends
     aside, counts alike. Coalitions come in pairs, each with its complement, whose law is the same: where one leaves
     much of f unknown the other leaves little, so that their mean scatters less.
+
+    ``share`` (n,) are the numbers of the draws of coalitions, which several rows may have in common: removals that are
+    fitted once a coalition come cheaper then. Errors of such rows are not independent, those of others are.
     """
 
     rows: np.ndarray
     coalitions: np.ndarray
+    share: np.ndarray
 
     @classmethod
-    def draw(cls, weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator) -> Trial:
-        """At most ``rows`` of the rows that weigh anything, drawn without replacement, with coalitions for each."""
+    def draw(
+        cls, weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator,
+        *, shares: int | None = None,
+    ) -> Trial:  # fmt: skip
+        """At most ``rows`` of the rows that weigh anything, drawn without replacement, with coalitions for each.
+
+        Or, where given, so many draws of coalitions for as many rows each, or one more.
+        """
         (there,) = np.nonzero(weights > 0)
         chosen = np.sort(rng.choice(there, min(rows, len(there)), replace=False))
         n, half = len(chosen), (coalitions + 1) // 2
-        drawn = draw_by_size(n * half, np.full(p - 1, 1 / (p - 1)), rng).reshape(n, half, p)
-        both = np.stack([drawn, ~drawn], axis=2).reshape(n, 2 * half, p)
-        return cls(chosen, both[:, :coalitions])
+        draws = n if shares is None else min(n, shares)
+        drawn = draw_by_size(draws * half, np.full(p - 1, 1 / (p - 1)), rng).reshape(draws, half, p)
+        both = np.stack([drawn, ~drawn], axis=2).reshape(draws, 2 * half, p)
+        share = np.arange(n) if draws == n else rng.permutation(n) % draws  # rows may come in an order that matters
+        return cls(chosen, both[share, :coalitions], share)
 
 
 @dataclass(frozen=True)
@@ -95,12 +107,14 @@ class Panel:
         return found, left_out
 
 
-def mean_and_covariance(errors: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means over rows of errors (n, r) by weight, (r,), and their covariance over draws of rows, (r, r).
+def mean_and_covariance(errors: np.ndarray, weights: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means over rows of errors (n, r) by weight, (r,), and their covariance over draws of rows and coalitions, (r, r).
 
-    Pairs of one row go together, since they are not independent.
+    Pairs of one row go together, since they are not independent, and so do rows that share their coalitions, ``share``
+    (n,). Groups of rows are independent, and alike but for their weights.
     """
-    n, mass = len(errors), weights / weights.sum()
+    mass, groups = weights / weights.sum(), int(share.max()) + 1
     means = mass @ errors
-    parts = mass[:, None] * (errors - means)
-    return means, parts.T @ parts * (n / (n - 1))
+    parts = np.zeros((groups, errors.shape[1]))
+    np.add.at(parts, share, mass[:, None] * (errors - means))
+    return means, parts.T @ parts * (groups / (groups - 1))

@@ -24,13 +24,20 @@ class MaskedRows:
     kept: np.ndarray
 
     @classmethod
-    def drawn(cls, mass: np.ndarray, count: int, columns: int, rng: np.random.Generator) -> MaskedRows:
-        """So many copies, shared out among rows by their mass, one at least for each."""
-        each = np.maximum(1, np.diff(np.floor(np.cumsum(np.concatenate([[rng.random()], count * mass])))).astype(int))
-        row = np.repeat(np.arange(len(mass)), each)
+    def drawn(
+        cls, mass: np.ndarray, count: int, columns: int, rng: np.random.Generator, *, least: np.ndarray | int = 0
+    ) -> MaskedRows:
+        """So many copies, shared out among rows by their mass, but at least so many of each, (m,) or the same."""
+        shared = np.diff(np.floor(np.cumsum(np.concatenate([[rng.random()], count * mass])))).astype(int)
+        row = np.repeat(np.arange(len(mass)), np.maximum(shared, least))
         size = rng.integers(1, columns, size=len(row))
         rank = np.argsort(rng.random((len(row), columns)), axis=1)
         return cls(row, np.argsort(rank, axis=1) < size[:, None])
+
+    def weights(self, mass: np.ndarray) -> np.ndarray:
+        """Weights (c,), one on average, by which the copies of each row count together as its mass."""
+        share = mass[self.row] / np.bincount(self.row, minlength=len(mass))[self.row]
+        return np.asarray(share / share.mean())
 
 
 def as_seen(codes: np.ndarray, kept: np.ndarray) -> np.ndarray:

@@ -19,14 +19,19 @@ from clarysage.removal.boosting import boosted
 from clarysage.removal.hybrid import mean_over
 from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.masked_rows import MaskedRows, as_seen
+from clarysage.removal.once import Once
 from clarysage.removal.one_thread import one_thread
+from clarysage.removal.output_form import OutputForm
+from clarysage.removal.prefixes import at_prefixes
+from clarysage.removal.regressors import check_regressor, fitted, takes_weights
 from clarysage.removal.seed import seed_of
 from clarysage.tables import Schema
 
 FOLDS = 4
 COPIES, CELLS = 20_000, 2**20  # masked rows to learn from, and their cells at most
-ROWS_AT_ONCE = 16_384
-SUM_TOLERANCE = 1e-6
+FEWEST = 64
+ROWS_AT_ONCE, CELLS_AT_ONCE = 16_384, 2**22
+BYTES_A_CELL = 64  # of a masked row, while it is made and learned from: masks, marks, and copies of folds
 
 Learner = Callable[[np.ndarray], np.ndarray]  # what is seen (n, 2 d) -> (n, t)
 
@@ -39,21 +44,23 @@ class Surrogate:
 
     whose minimum is E[f(X) | X_S] for every coalition at once. g is trained on copies of the background rows with
     cells withheld at random: coalition sizes uniform, and coalitions of a size. The model is asked for the background
-    rows and the examples alone. Four regressors learn from three quarters of the rows each: an example that is a
-    background row is answered by the one that has not seen it, others by the mean of all. Predictions are kept within
-    the range of f over the background, probabilities are made to add up to one.
+    rows and the examples alone; g is trained when a coalition is first asked for. Four regressors learn from three
+    quarters of the rows each: an example that is a background row is answered by the one that has not seen it, others
+    by the mean of all. Predictions are kept within the range of f over the background, probabilities are made to add up
+    to one.
 
     Parameters
     ----------
     background : table of rows with the columns of X; the more the better, as g learns from them alone
-    weights : one weight a background row
+    weights : one weight a background row; a regressor that takes none meets rows as often as they weigh
     regressor : a scikit-learn regressor that takes missing values, or a PyTorch module; default gradient boosting. A
         regressor is fitted once an output (once for two probabilities), to d columns of cells, withheld ones missing,
         and d marks of the kept ones; categories by their codes. A module maps such rows, standardised, with 0 for
         missing cells, to k outputs, and is trained with Adam until its error on rows held out falls no more
     copies : masked rows to learn from, at least one a background row; default 20,000, fewer for many columns or outputs
     rng : seed or Generator
-    memory_limit : bytes that the rows given to the model at once may take
+    memory_limit : bytes that the rows given to the model at once may take; of a background whose copies, one a row,
+        would take more, fewer rows are learned from, drawn evenly by weight
     examples : for a background drawn from X, the number in X of each of its rows, -1 for a row from elsewhere; such
         rows are otherwise known by being equal to a row of X, if there is but one of the kind
 
@@ -77,42 +84,52 @@ class Surrogate:
     name: str = "surrogate"
 
     def restrict(self, predictor: Any, X: Any) -> SurrogateModel:
-        _check_regressor(self.regressor)
+        check_regressor(self.regressor)
         if self.copies is not None and (not isinstance(self.copies, Integral) or self.copies < 1):
             raise InputError("copies", got=f"{self.copies!r}", wanted="a whole number of rows to learn from, or None")
         seed = seed_of(self.rng)
         found = BackgroundRows.of(self, predictor, X)
         outputs = found.predictor(found.rows)
-        form = OutputForm.of(outputs)
-        fold = np.arange(len(found.rows)) % FOLDS
-        learners = self._learners(found, outputs, form, fold, seed) if found.rows.shape[1] > 1 else ()
-        return SurrogateModel(found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known)
+        form = OutputForm.of(outputs, is_classifier=found.predictor.predictor.classes is not None)
+        wanted = outputs if is_module(self.regressor) else form.wanted(outputs)
+        fold, count = np.arange(len(outputs)) % FOLDS, self._count(found.rows.shape, wanted.shape[1])
+        learners = Once(partial(self._learners, found, wanted, fold, count, seed))
+        return SurrogateModel(
+            found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known, count
+        )
+
+    def _count(self, shape: tuple[int, ...], outputs: int) -> int:
+        """Masked rows to learn from, of a background (m, d)."""
+        m, d = shape
+        affordable = min(COPIES, CELLS // d) / outputs ** (0.0 if is_module(self.regressor) else 0.5)
+        one_a_row = min(m, max(FEWEST, int(self.memory_limit / (BYTES_A_CELL * d))))
+        return max(one_a_row, int(affordable if self.copies is None else self.copies))
 
     def _learners(
-        self, found: BackgroundRows, outputs: np.ndarray, form: OutputForm, fold: np.ndarray, seed: int
+        self, found: BackgroundRows, wanted: np.ndarray, fold: np.ndarray, count: int, seed: int
     ) -> tuple[Learner, ...]:
         m, d = found.rows.shape
-        is_torch = is_module(self.regressor)
-        wanted = outputs if is_torch else form.wanted(outputs)
-        affordable = min(COPIES, CELLS // d) / wanted.shape[1] ** (0.0 if is_torch else 0.5)
-        count = max(m, int(affordable if self.copies is None else self.copies))
-        copies = MaskedRows.drawn(found.mass, count, d, np.random.default_rng(seed))
+        is_weighed = m <= count and takes_weights(self.regressor)
+        least = 1 if is_weighed else _heaviest(found.mass, fold)
+        copies = MaskedRows.drawn(found.mass, count, d, np.random.default_rng(seed), least=least)
+        is_even = bool((found.mass == found.mass[0]).all())  # copies then make up for it by their number alone
+        weights = copies.weights(found.mass) if is_weighed and not is_even else None
         seen = as_seen(found.rows[copies.row], copies.kept)
-        learn = self._learning(found.predictor.schema, count / m, seed)
+        learn = self._learning(found.predictor.schema, max(1.0, count / m), seed)
         learners = []
         with one_thread():
             for number in range(min(FOLDS, m)):
                 held = (fold == number)[copies.row] if m > 1 else np.zeros(len(copies.row), dtype=bool)
-                learners.append(learn(seen, wanted[copies.row], held))
+                learners.append(learn(seen, wanted[copies.row], held, weights))
         return tuple(learners)
 
     def _learning(self, schema: Schema, copies_a_row: float, seed: int) -> Callable[..., Learner]:
-        """What makes a learner of rows as they are seen, what is wanted, and the rows to be held out."""
+        """What makes a learner of rows as they are seen, what is wanted, the rows to be held out, and weights."""
         if self.regressor is None:
             return partial(boosted, schema=schema, copies_a_row=copies_a_row, seed=seed % 2**31)
         if is_module(self.regressor):
             return partial(trained, self.regressor, seed=seed % 2**31)
-        return partial(_fitted, self.regressor)
+        return partial(fitted, self.regressor)
 
 
 @dataclass(frozen=True)
@@ -120,16 +137,18 @@ class SurrogateModel:
     """The restricted model whose predictions, but for the ends, are those of learners, one for each fold of the rows.
 
     ``alone`` (m, k) is f of the background rows, ``fold`` (m,) the learner that has not seen each of them.
+    They learn from at most so many ``copies`` of rows, when a proper coalition is first asked for.
     """
 
     predictor: BoundPredictor
     background: np.ndarray
     mass: np.ndarray
     alone: np.ndarray
-    learners: tuple[Learner, ...]
+    learners: Once[tuple[Learner, ...]]
     form: OutputForm
     fold: np.ndarray
     known: KnownRows
+    copies: int
 
     @property
     def schema(self) -> Schema:
@@ -137,10 +156,16 @@ class SurrogateModel:
 
     @property
     def remarks(self) -> tuple[str, ...]:
+        m = len(self.mass)
+        rows = f"{m:,}" if m <= self.copies else f"{self.copies:,} of {m:,}"
+        said = (
+            f"Withheld features follow the kept ones, by a surrogate that has learned from {rows} background rows: "
+            "intervals are about rows with the removal as it was fitted. Its predictions count as model rows."
+        )
         return (
-            f"Withheld features follow the kept ones, by a surrogate that has learned from {len(self.mass):,} "
-            "background rows: intervals are about rows with the removal as it was fitted. Its predictions count as "
-            "model rows.",
+            (said,)
+            if m <= self.copies
+            else (said, "More of the background is learned from with a larger memory_limit.")
         )
 
     @property
@@ -176,97 +201,33 @@ class SurrogateModel:
         return outputs
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        inner = np.arange(1, int(arrivals.max()))
-        at_once = max(1, ROWS_AT_ONCE // len(inner))
-        parts = []
-        for start in range(0, len(x), at_once):
-            rows = slice(start, start + at_once)
-            kept = arrivals[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
-            shown = np.repeat(x[rows], len(inner), axis=0)
-            parts.append(self.predict(shown, kept.reshape(shown.shape), rng))
-        return np.concatenate(parts).reshape(len(x), len(inner), -1)
+        return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=self._at_once)
+
+    @property
+    def _at_once(self) -> int:
+        """Rows that are shown to learners at once."""
+        return max(FEWEST, min(ROWS_AT_ONCE, CELLS_AT_ONCE // self.schema.width))
 
     def _learned(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         own = self.known.places(x)
-        fold = np.where(own >= 0, self.fold[own], -1)
+        fold, all_learners = np.where(own >= 0, self.fold[own], -1), self.learners()
         outputs = np.empty((len(x), self.alone.shape[1]))
         with one_thread():
             for kind in np.unique(fold):
                 its = np.flatnonzero(fold == kind)
-                learners = self.learners if kind < 0 else self.learners[kind : kind + 1]
-                for start in range(0, len(its), ROWS_AT_ONCE):
-                    part = its[start : start + ROWS_AT_ONCE]
+                learners = all_learners if kind < 0 else all_learners[kind : kind + 1]
+                for start in range(0, len(its), self._at_once):
+                    part = its[start : start + self._at_once]
                     seen = as_seen(x[part], kept[part])
                     said = sum(learner(seen) for learner in learners) / len(learners)
                     outputs[part] = self.form(np.asarray(said))
         return outputs
 
 
-@dataclass(frozen=True)
-class OutputForm:
-    """What a model's outputs look like: their range (k,) over the background, and whether they add up to one."""
-
-    low: np.ndarray
-    high: np.ndarray
-    adds_up: bool
-
-    @classmethod
-    def of(cls, outputs: np.ndarray) -> OutputForm:
-        low, high = outputs.min(axis=0), outputs.max(axis=0)
-        adds_up = outputs.shape[1] > 1 and bool((np.abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all())
-        if (low >= 0).all() and (high <= 1).all():  # a share of no row at all is not told from that of half a row
-            half = 0.5 / len(outputs)
-            low, high = np.maximum(low, np.minimum(high, half)), np.minimum(high, np.maximum(low, 1 - half))
-        return cls(low, high, adds_up)
-
-    def wanted(self, outputs: np.ndarray) -> np.ndarray:
-        """Outputs to be learned, (n, t): one of two that add up to one."""
-        return outputs[:, -1:] if self.adds_up and outputs.shape[1] == 2 else outputs
-
-    def __call__(self, learned: np.ndarray) -> np.ndarray:
-        """Outputs (n, k) of what was learned (n, t)."""
-        if learned.shape[1] < len(self.low):
-            learned = np.column_stack([1 - learned, learned])
-        inside = np.clip(learned, self.low, self.high)
-        return np.asarray(inside / inside.sum(axis=1, keepdims=True)) if self.adds_up else inside
-
-
-@dataclass(frozen=True)
-class Regressors:
-    """Fitted regressors, one for each number that is wanted."""
-
-    fitted: tuple[Any, ...]
-
-    def __call__(self, seen: np.ndarray) -> np.ndarray:
-        try:
-            found = np.column_stack([np.ravel(regressor.predict(seen)) for regressor in self.fitted])
-        except Exception as error:
-            raise _unfit(self.fitted[0], f"{type(error).__name__} from {{}}: {error}") from error
-        if found.shape != (len(seen), len(self.fitted)) or not np.isfinite(found).all():
-            raise _unfit(self.fitted[0], "predictions of {} that are not one finite number a row")
-        return found
-
-
-def _fitted(regressor: Any, seen: np.ndarray, wanted: np.ndarray, held: np.ndarray) -> Regressors:
-    """A regressor as the user made it, fitted without the rows held out."""
-    from sklearn.base import clone
-
-    try:
-        return Regressors(tuple(clone(regressor).fit(seen[~held], one[~held]) for one in wanted.T))
-    except Exception as error:
-        raise _unfit(regressor, f"{type(error).__name__} from {{}}: {error}") from error
-
-
-def _check_regressor(regressor: Any) -> None:
-    is_one = all(callable(getattr(regressor, name, None)) for name in ("fit", "predict", "get_params"))
-    if regressor is not None and (isinstance(regressor, type) or not (is_one or is_module(regressor))):
-        raise InputError("regressor", got=repr(regressor)[:80], wanted="a scikit-learn regressor or a PyTorch module",
-                         hint="HistGradientBoostingRegressor()")  # fmt: skip
-
-
-def _unfit(regressor: Any, what: str) -> InputError:
-    return InputError(
-        "regressor", got=what.replace("{}", type(regressor).__name__)[:300],
-        wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
-        hint="HistGradientBoostingRegressor(), or a pipeline that begins with an imputer",
-    )  # fmt: skip
+def _heaviest(mass: np.ndarray, fold: np.ndarray) -> np.ndarray:
+    """One for the row of most mass in each fold, (m,): without it, a learner might have nothing to learn from."""
+    found = np.zeros(len(mass), dtype=int)
+    for number in np.unique(fold):
+        its = np.flatnonzero(fold == number)
+        found[its[mass[its].argmax()]] = 1
+    return found

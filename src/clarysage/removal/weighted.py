@@ -13,6 +13,7 @@ from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
 from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
 from clarysage.removal.known_rows import KnownRows
+from clarysage.removal.prefixes import at_prefixes
 from clarysage.tables import Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
@@ -92,15 +93,7 @@ class WeightedModel:
         return outputs
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        inner = np.arange(1, int(arrivals.max()))
-        at_once = max(1, COALITIONS_AT_ONCE // len(inner))
-        parts = []
-        for start in range(0, len(x), at_once):
-            rows = slice(start, start + at_once)
-            kept = arrivals[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
-            shown = np.repeat(x[rows], len(inner), axis=0)
-            parts.append(self.predict(shown, kept.reshape(shown.shape), rng))
-        return np.concatenate(parts).reshape(len(x), len(inner), -1)
+        return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=COALITIONS_AT_ONCE)
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Weighted means over the chosen rows, in calls of bounded size."""
