@@ -25,6 +25,12 @@ ABOUT_REFITS: dict[str, str] = {
     "data": "this data, so divided (sampling error of the run alone)",
     "rows": "the population of rows, with learners as they were fitted",
 }
+ABOUT_FITTED: dict[str, str] = {
+    "data": "this data and this background, with the removal as fitted (sampling error of the run alone)",
+    "rows": "the population of rows, with the removal as fitted",
+    "population": "the population of rows and endless draws, with the removal as fitted",
+}
+FITTED = ("gaussian", "copula", "neighbours", "trees", "surrogate")  # removals that learn from the background
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -105,7 +111,9 @@ class Explanation:
 
     def meaning(self, about: str) -> str:
         """What intervals are about, in words."""
-        return ABOUT_REFITS.get(about, ABOUT[about]) if self.measure == "universal power" else ABOUT[about]
+        if self.measure == "universal power":
+            return ABOUT_REFITS.get(about, ABOUT[about])
+        return (ABOUT_FITTED if self.removal in FITTED else ABOUT)[about]
 
     def target(self, about: str | None = None) -> Target:
         """Values, standard errors and degrees of freedom about the data, the rows or the population."""

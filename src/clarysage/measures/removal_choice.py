@@ -60,10 +60,13 @@ def choose_removal(
     best, error = int(order[0]), float(np.sqrt(covariance[order[0], order[0]]))
     others = [f", {names[i]} {scores[i]:.3g}" for i in order[1:]] + [f", {name} could not be used" for name in left_out]
     others += [f", {name} not tried with so many features" for name in CONDITIONAL if name not in quick]
+    variance = covariance[best, best] + np.diagonal(covariance) - 2 * covariance[best]
+    alike = [names[i] for i in order[1:] if scores[i] - scores[best] < 2 * np.sqrt(variance[i])]
     note = (
         f"Removal {names[best]!r} was chosen: mean squared error of f_S against f {scores[best]:.3g} "
         f"(± {error:.2g}){''.join(others)}."
     )
+    note += f" On so few rows it cannot be told from {', '.join(alike)}; see cs.removal_quality." if alike else ""
     rows = len(trial.rows) + sum(one.model_rows for one in found.values())
     return Choice(_made(names[best], background, entropy), note, rows)
 

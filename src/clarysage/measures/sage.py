@@ -12,6 +12,7 @@ from clarysage.estimate import Estimate
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, sensitivity
+from clarysage.inference.stopping import Deadline
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.measures.off_manifold import about_manifold
@@ -86,6 +87,7 @@ def sage(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
+    called = time.monotonic()
     rules = rules_of(tolerance, budget, deadline, stop)
     executor = as_executor(n_jobs)
     setting = Setting.of(
@@ -94,6 +96,7 @@ def sage(
     f_S = setting.removal.restrict(setting.f, setting.X)
     v, remarks = _game(f_S, setting, y, loss, sample_weight)
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
+    rules = [_left_of(rule, time.monotonic() - called) for rule in rules]
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
     remarks += about_manifold(v, setting.removal, setting.entropy)
@@ -126,6 +129,11 @@ def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> 
     if not is_auto(loss) and (isinstance(loss, (list, tuple)) or as_loss(loss).name != "squared error"):
         raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
     return sensitivity(f_S, setting.X, **options), []
+
+
+def _left_of(rule: Any, seconds: float) -> Any:
+    """A rule when so many seconds have gone by, as in choosing a removal."""
+    return Deadline(max(0.01, rule.seconds - seconds)) if isinstance(rule, Deadline) else rule
 
 
 def _is_auto(method: Any) -> bool:

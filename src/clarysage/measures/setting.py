@@ -26,6 +26,7 @@ from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_
 from clarysage.tables import as_table, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
+FEW_TO_LEARN_FROM = 50
 HEAVY = 0.5  # of the variance, carried by one row in a hundred
 
 
@@ -190,22 +191,29 @@ def _background(
     if not isinstance(removal, str):
         if given is not None:
             raise InputError("background", got="a background beside a removal object", wanted="one of the two",
-                             hint="removal=Marginal(background)")  # fmt: skip
+                             hint="leaving out background=, since the object has rows of its own")  # fmt: skip
         return None, None, ()
     if given is not None:
         rows = as_table(given, "background")
         return rows, None, _about_size(len(rows), removal)
     X, n = f.arrange(X), len(X)
+    few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
     size = default_rows(removal)
     if n <= size:
-        return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.",)
+        return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.", *few)
     chosen = np.sort(rng.choice(n, int(size), replace=False))
     note = f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given."
     return rows_of(X, chosen), chosen, (note,)
 
 
 def _about_size(size: int, removal: str) -> tuple[str, ...]:
-    if size <= LARGE_BACKGROUND or is_conditional(removal):
+    if is_conditional(removal):
+        if size < 2:
+            raise InputError("background", got="one row", wanted="several hundred rows for a removal to learn from",
+                             hint='removal="baseline" for one row that stands in')  # fmt: skip
+        little = f"Background: {size} rows are little to learn from; several hundred are wanted."
+        return (little,) if size < FEW_TO_LEARN_FROM else ()
+    if size <= LARGE_BACKGROUND:
         return ()
     return (
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "

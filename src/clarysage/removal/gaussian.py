@@ -159,8 +159,8 @@ def filled(predictor: BoundPredictor, filling: Filling, rows: int, rows_of_check
     ]
     if predictor.predictor.structure is not None:
         remarks.append(
-            f"{predictor.predictor.name} was asked row by row: its structure is of use where withheld features do not "
-            "follow the kept ones."
+            f"{predictor.predictor.name} was asked row by row: its structure helps only where withheld features are "
+            "drawn whatever the kept ones are."
         )
     nowhere = np.full(m, -1)  # drawn rows are no examples, even where they have the same cells
     return HybridModel(

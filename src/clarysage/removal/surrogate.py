@@ -29,6 +29,7 @@ from clarysage.tables import Schema
 
 FOLDS = 4
 COPIES, CELLS = 20_000, 2**20  # masked rows to learn from, and their cells at most
+COPIES_A_ROW, FEWEST_COPIES = 40, 4_000  # more of a row tell hardly more
 FEWEST = 64
 ROWS_AT_ONCE, CELLS_AT_ONCE = 16_384, 2**22
 BYTES_A_CELL = 64  # of a masked row, while it is made and learned from: masks, marks, and copies of folds
@@ -57,7 +58,8 @@ class Surrogate:
         regressor is fitted once an output (once for two probabilities), to d columns of cells, withheld ones missing,
         and d marks of the kept ones; categories by their codes. A module maps such rows, standardised, with 0 for
         missing cells, to k outputs, and is trained with Adam until its error on rows held out falls no more
-    copies : masked rows to learn from, at least one a background row; default 20,000, fewer for many columns or outputs
+    copies : masked rows to learn from, at least one a background row; default 20,000, fewer for few rows and for many
+        columns or outputs
     rng : seed or Generator
     memory_limit : bytes that the rows given to the model at once may take; of a background whose copies, one a row,
         would take more, fewer rows are learned from, drawn evenly by weight
@@ -101,7 +103,8 @@ class Surrogate:
     def _count(self, shape: tuple[int, ...], outputs: int) -> int:
         """Masked rows to learn from, of a background (m, d)."""
         m, d = shape
-        affordable = min(COPIES, CELLS // d) / outputs ** (0.0 if is_module(self.regressor) else 0.5)
+        worth_it = min(COPIES, CELLS // d, max(FEWEST_COPIES, COPIES_A_ROW * m))
+        affordable = worth_it / outputs ** (0.0 if is_module(self.regressor) else 0.5)
         one_a_row = min(m, max(FEWEST, int(self.memory_limit / (BYTES_A_CELL * d))))
         return max(one_a_row, int(affordable if self.copies is None else self.copies))
 
