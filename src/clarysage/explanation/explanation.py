@@ -30,7 +30,6 @@ ABOUT_FITTED: dict[str, str] = {
     "rows": "the population of rows, with the removal as fitted",
     "population": "the population of rows and endless draws, with the removal as fitted",
 }
-FITTED = ("gaussian", "copula", "neighbours", "trees", "surrogate")  # removals that learn from the background
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -113,7 +112,9 @@ class Explanation:
         """What intervals are about, in words."""
         if self.measure == "universal power":
             return ABOUT_REFITS.get(about, ABOUT[about])
-        return (ABOUT_FITTED if self.removal in FITTED else ABOUT)[about]
+        from clarysage.removal import CONDITIONAL  # late, since much comes with it
+
+        return (ABOUT_FITTED if self.removal in CONDITIONAL else ABOUT)[about]
 
     def target(self, about: str | None = None) -> Target:
         """Values, standard errors and degrees of freedom about the data, the rows or the population."""
