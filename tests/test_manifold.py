@@ -242,3 +242,29 @@ def test_the_look_never_makes_a_run_fail(seed, monkeypatch):
     monkeypatch.setattr(measured, "look", breaks)
     X = correlated(np.random.default_rng(seed), 100)
     assert warnings_of(cs.sage(total, X, total(X), rng=seed)) == []
+
+
+INDEPENDENT = {
+    "numbers": lambda rng: rng.normal(size=(512, 20)),
+    "few rows": lambda rng: rng.normal(size=(50, 5)),
+    "long tails": lambda rng: np.exp(2 * rng.normal(size=(100, 50))),
+    "flags": lambda rng: (rng.random((200, 8)) < 0.3).astype(float),
+    "missing cells": lambda rng: np.where(rng.random((200, 8)) < 0.2, np.nan, rng.normal(size=(200, 8))),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_independent_columns_give_no_alarm_in_200_trials(seed, name):
+    alarms = [cs.off_manifold(INDEPENDENT[name](np.random.default_rng([seed, run])), rng=run).is_high
+              for run in range(200)]  # fmt: skip
+    assert not any(alarms)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [10, 50])
+def test_correlations_of_seven_tenths_always_give_one(seed, columns):
+    root = np.linalg.cholesky(0.7 + 0.3 * np.eye(columns))
+    alarms = [cs.off_manifold(np.random.default_rng([seed, run]).normal(size=(512, columns)) @ root.T, rng=run).is_high
+              for run in range(40)]  # fmt: skip
+    assert all(alarms)
