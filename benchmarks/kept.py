@@ -59,13 +59,18 @@ class Cells:
 def made(script: str, seed: int, commits: str | None = None) -> dict[str, Any]:
     """How numbers are made that are measured now, or were at other commits."""
     return {
-        "command": " ".join(["python", f"benchmarks/{script}", *sys.argv[1:]]),
+        "command": " ".join(["python", f"benchmarks/{script}", *_said(sys.argv[1:])]),
         "commit": commits or commit(),
         "clarysage": clarysage.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "seed": seed,
     }
+
+
+def _said(words: list[str]) -> list[str]:
+    """What was asked for, but for the file that cells were kept in, which is no part of what was made."""
+    return [word for place, word in enumerate(words) if "--keep" not in words[max(0, place - 1) : place + 1]]
 
 
 def digest(cells: Any) -> str:
