@@ -191,7 +191,8 @@ def _background(
     if not isinstance(removal, str):
         if given is not None:
             raise InputError("background", got="a background beside a removal object", wanted="one of the two",
-                             hint="leaving out background=, since the object has rows of its own")  # fmt: skip
+                             hint=f"removal={type(removal).__name__}(background), or leaving out background=, since "
+                                  "the object has rows of its own")  # fmt: skip
         return None, None, ()
     if given is not None:
         rows = as_table(given, "background")
