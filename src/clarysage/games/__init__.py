@@ -2,7 +2,8 @@
 
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.games.sensitivity import sensitivity
+from clarysage.games.single_draws import SingleDraws
 from clarysage.games.tabular import TabularGame
 from clarysage.games.universal_power import UniversalPower
 
-__all__ = ["PredictivePower", "TabularGame", "UniversalPower", "sensitivity"]
+__all__ = ["PredictivePower", "SingleDraws", "TabularGame", "UniversalPower", "sensitivity"]

@@ -27,6 +27,7 @@ class Reach:
     rest : (L, p) variance of the values that parts do not show
     dof : degrees of freedom of the variance over examples
     leaning : on background rows; None where that is not known, or there is one row alone
+    mass : (m,) of these rows, adding up to one, where they are others than those of short walks
     """
 
     parts: np.ndarray | None
@@ -34,6 +35,7 @@ class Reach:
     rest: np.ndarray
     dof: float
     leaning: Leaning | None = None
+    mass: np.ndarray | None = None
 
 
 def summed(found: Sequence[Reach | None], weights: Sequence[float]) -> Reach | None:
