@@ -33,8 +33,8 @@ class SingleDraws:
     >>> from clarysage.removal import Marginal
     >>> X = np.array([[0.0], [2.0]])
     >>> v = SingleDraws.of(Marginal(X).restrict(lambda X: X[:, 0], X), "squared error", X, X[:, 0])
-    >>> v.without(0, np.array([0]), np.array([[0.2, 0.7]])).payoffs[0, :, 0].tolist()
-    [0.0, -4.0]
+    >>> v.without(0, np.array([0]), np.array([[0.2, 0.7]])).payoffs[0, :, 0]
+    array([-0., -4.])
     """
 
     power: PredictivePower
