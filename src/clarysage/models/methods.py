@@ -44,7 +44,7 @@ def from_methods(
     task, structure : what is known of the model where it is called by its usual method
     known : what else is known of the model
     """
-    known = {"name": type(model).__name__, **known}
+    known = {"name": type(model).__name__, "origin": model, **known}
     methods = {name: own.get(name) or getattr(model, name, None) for name in (*values, "decision_function", "predict")}
     if output in LINKS:
         logits = methods["decision_function"] or methods["predict"]

@@ -33,7 +33,7 @@ def from_module(model: Any, output: str | None) -> Predictor:
     function = linked(_Forward(model), output)
     task: Task | None = "classification" if output else None
     structure = partial(read_layers, model, output) if is_sequence(model) else None
-    return Predictor(function, name, task=task, containers=("numpy",), structure=structure)
+    return Predictor(function, name, task=task, containers=("numpy",), structure=structure, origin=model)
 
 
 @dataclass(frozen=True)
