@@ -19,6 +19,7 @@ _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
     "importance": "measures.importance",
+    "game": "measures.game",
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.game import game
     from clarysage.measures.importance import importance
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.removal_quality import removal_quality
@@ -138,6 +140,7 @@ __all__ = [
     "UniversalPower",
     "ZeroOne",
     "as_predictor",
+    "game",
     "importance",
     "load",
     "measures",

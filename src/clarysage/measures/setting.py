@@ -17,7 +17,9 @@ from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
 from clarysage.explanation.text import loss_words
-from clarysage.games import PredictivePower, UniversalPower
+from clarysage.games import PredictivePower, UniversalPower, sensitivity
+from clarysage.losses import as_loss
+from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
 from clarysage.measures.removal_choice import choose_removal
 from clarysage.measures.table import MEASURES
@@ -81,6 +83,19 @@ class Setting:
         if chosen is not None:
             return cls(f, arranged, q, players, order, members, entropy, (*notes, chosen.note), chosen.model_rows)
         return cls(f, arranged, q, players, order, members, entropy, notes)
+
+    def game(self, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
+        """The game of the model, and what to say about the loss that was chosen for it; y=None: of its own outputs."""
+        f_S = self.removal.restrict(self.f, self.X)
+        options: dict[str, Any] = {"players": self.players, "sample_weight": sample_weight}
+        if y is not None:
+            v = PredictivePower.of(f_S, loss, self.X, y, **options)
+        elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).name == "squared error"):
+            v = sensitivity(f_S, self.X, **options)
+        else:
+            raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
+        said = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) and y is not None else []
+        return replace(v, rows_in_vain=self.rows_spent) if self.rows_spent else v, said
 
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
