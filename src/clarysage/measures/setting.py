@@ -16,11 +16,15 @@ from clarysage.estimate import Estimate, Target
 from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
-from clarysage.games import PredictivePower, UniversalPower
+from clarysage.explanation.text import loss_words
+from clarysage.games import PredictivePower, UniversalPower, sensitivity
+from clarysage.losses import as_loss
+from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
 from clarysage.measures.columns import Columns
 from clarysage.measures.columns import given_names as given_names
 from clarysage.measures.removal_choice import choose_removal
+from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
@@ -75,14 +79,27 @@ class Setting:
         told, spent = (notes, 0) if chosen is None else ((*notes, chosen.note), chosen.model_rows)
         return cls(f, arranged, q, players, columns.order, columns.members, entropy, told, spent)
 
+    def game(self, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
+        """The game of the model, and what to say about the loss that was chosen for it; y=None: of its own outputs."""
+        f_S = self.removal.restrict(self.f, self.X)
+        options: dict[str, Any] = {"players": self.players, "sample_weight": sample_weight}
+        if y is not None:
+            v = PredictivePower.of(f_S, loss, self.X, y, **options)
+        elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).name == "squared error"):
+            v = sensitivity(f_S, self.X, **options)
+        else:
+            raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
+        said = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) and y is not None else []
+        return replace(v, rows_in_vain=self.rows_spent) if self.rows_spent else v, said
+
     def explanations(
-        self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = ()
+        self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
         removal = str(getattr(self.removal, "name", type(self.removal).__name__))
         return explained(
             v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
-            notes=(*self.notes, *notes), provenance=_provenance(self, v),
+            notes=(*self.notes, *notes), provenance=_provenance(self, v), headline=MEASURES[measure].headline, **told,
         )  # fmt: skip
 
 
@@ -92,10 +109,14 @@ def explained(
     players: Players,
     order: Sequence[int],
     *,
+    headline: str,
     notes: Sequence[str],
     **told: Any,
 ) -> list[Explanation]:
-    """One explanation for each loss of a game, its players in the given order; ``told`` goes into each as it is."""
+    """One explanation for each loss of a game, its players in the given order; ``told`` goes into each as it is.
+
+    ``{loss}`` in the headline stands for the loss.
+    """
     assert result.stopped is not None
     order = list(order)
     whole = total(v)
@@ -119,6 +140,7 @@ def explained(
             draws=result.draws,
             stopped=result.stopped,
             loss=loss.name,
+            headline=headline.format(loss=loss_words(loss.name)),
             notes=(
                 *notes,
                 *_remarks(result, loss, float(whole[place])),
