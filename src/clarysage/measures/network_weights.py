@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.measures.read_off import Reading
 from clarysage.models.opened import Inside
-from clarysage.models.torch_layers import first_weights, is_module, read_layers
-from clarysage.structure.form import UnknownStructureError
+from clarysage.models.torch_first_layer import ROWS, first_weights
+from clarysage.models.torch_training import is_module
+from clarysage.structure.form import Structure
 from clarysage.structure.layers import Affine, Layers
+from clarysage.tables import as_table
 
 NOTE = (
     "A heuristic, outside the framework of additive importance measures: it tells how large weights on a feature are, "
@@ -68,19 +71,53 @@ def network_weights(
     >>> import numpy as np
     >>> from sklearn.neural_network import MLPRegressor
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> network = MLPRegressor((4,), max_iter=5, random_state=0).fit(X, X[:, 0])
+    >>> network = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", random_state=0).fit(X, X[:, 0])
     >>> bool(np.allclose(network_weights(network, X).values, np.abs(network.coefs_[0]).sum(axis=1)))
     True
     """
     if through not in THROUGH:
         raise InputError("through", got=f"{through!r}", wanted=" or ".join(map(repr, THROUGH)))
     reading = Reading.of("network weights", model)
-    (first, *later), inside = _weights(reading)
-    if through == "all layers" and not later:
+    found = _weights(reading, X)
+    if through == "all layers" and found.later is None:
         raise InputError("through", got='"all layers" of a network whose layers are not all known',
                          wanted='"first layer"', hint="a torch.nn.Sequential of Linear layers")  # fmt: skip
     beside = reading.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
-    sizes = beside.sizes(first, inside, scaled=scaled)
-    for weights in later if through == "all layers" else ():
+    sizes = beside.sizes(found.first, found.inside, scaled=scaled)
+    for weights in found.later or () if through == "all layers" else ():
         sizes = sizes @ np.abs(weights)
-    return beside.explanation(sizes.sum(axis=1), [NOTE, SCALED if scaled else PLAIN])
+    notes = [NOTE, SCALED if scaled else PLAIN]
+    return beside.explanation(sizes.sum(axis=1), notes, model_rows=found.rows)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of a first layer (D, h), where its columns come from, later layers if known, and rows it took to find out."""
+
+    first: np.ndarray
+    inside: Inside
+    later: tuple[np.ndarray, ...] | None = None
+    rows: int = 0
+
+    @classmethod
+    def of(cls, structure: Structure) -> Weights | None:
+        """Of a network of full layers; None for any other form."""
+        form = structure.form
+        if not isinstance(form, Layers):
+            return None
+        later = tuple(layer.weights for layer in form.later if isinstance(layer, Affine))
+        return cls(form.first.weights.astype(np.float64), Inside.of(structure), later)
+
+
+def _weights(reading: Reading, X: Any) -> Weights:
+    last, structure = reading.opened.last, reading.structure
+    found = None if structure is None else Weights.of(structure)
+    if found is None and type(last).__name__ in ("MLPClassifier", "MLPRegressor"):
+        found = Weights(last.coefs_[0], reading.inside, tuple(last.coefs_[1:]))
+    if found is None and is_module(last):
+        first = first_weights(last, int(as_table(X, "X").shape[1]))
+        found = None if first is None else Weights(first, Inside(), rows=ROWS)
+    if found is None:
+        raise reading.refused("an MLPClassifier or MLPRegressor of scikit-learn, or a PyTorch module whose rows go "
+                              "into Linear layers as they are")  # fmt: skip
+    return found

@@ -62,8 +62,8 @@ class Reading:
 
     def refused(self, wanted: str, hint: str = ANY_MODEL) -> InputError:
         """The error for a model that has no such thing."""
-        last = type(self.opened.last).__name__
-        got = self.f.name if last in (self.f.name, "Predictor") else f"{self.f.name} around {last}"
+        origin, last = self.f.origin, self.opened.last
+        got = self.f.name if origin is None or origin is last else f"{self.f.name} around {type(last).__name__}"
         return InputError("model", got=f"{got}, which has no {self.measure}", wanted=wanted, hint=hint)
 
     def beside(self, X: Any, *, groups: Any, sample_weight: Any, feature_names: Any) -> Read:

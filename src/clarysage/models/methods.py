@@ -98,7 +98,14 @@ class _Softmax:
         return np.asarray(softmax(logits, axis=1))
 
 
-LINKS: dict[str | None, Callable[[Function], Function]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}
+LINKS: dict[str | None, type[_Sigmoid] | type[_Softmax]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}
+
+
+def linked_by(function: Function) -> tuple[Function, str | None]:
+    """The function that a link was applied to, and the link: the inverse of :func:`linked`."""
+    if not isinstance(function, (_Sigmoid, _Softmax)):
+        return function, None
+    return function.function, next(name for name, kind in LINKS.items() if isinstance(function, kind))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def split_columns(model: Any) -> list[tuple[int, ...]]:
     numeric = {one["feature_index"]: one["flat_feature_index"] for one in info.get("float_features", ())}
     categories = {one["feature_index"]: one["flat_feature_index"] for one in info.get("categorical_features", ())}
     statistics = _statistics(info, numeric, categories)
-    found = []
+    found: list[tuple[int, ...]] = []
     for split in _splits(kept):
         kind = split["split_type"]
         if kind == "FloatFeature":
@@ -52,7 +52,9 @@ def _statistics(
     found = {}
     for one in info.get("ctrs", ()):
         columns = {
-            numeric[part["float_feature_index"]] if "float_feature_index" in part else categories[part["cat_feature_index"]]
+            numeric[part["float_feature_index"]]
+            if "float_feature_index" in part
+            else categories[part["cat_feature_index"]]
             for part in one["elements"]
         }
         for _ in one["borders"]:
