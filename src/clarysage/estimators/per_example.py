@@ -12,7 +12,7 @@ from clarysage.estimators.draws import ROWS_PER_CHUNK
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.pairs import rows_of_pair
 from clarysage.estimators.plan import SHARE_OF_BUDGET, Plan, find_active
-from clarysage.estimators.tour import Tour
+from clarysage.estimators.tour import NUMBERS_KEPT, Tour
 from clarysage.inference.apart import Apart
 from clarysage.inference.reach import Reach
 from clarysage.protocols import Game
@@ -37,7 +37,8 @@ class PerExample:
     array([[1.5, 2.5]])
     """
 
-    first_look: int = FEWEST_PASSES
+    first_look: int = FEWEST_PASSES  # passes
+    reaches: bool = True  # whether to look beyond the given background, where that costs nothing
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "paired walks"
 
@@ -47,7 +48,8 @@ class PerExample:
     def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Walked | None = None) -> PerExample:
         if self.walks.plan is not None:
             return self
-        return replace(self, walks=replace(self.walks, plan=_planned(game, rows, rng)))
+        plan = _planned(game, rows, rng)
+        return replace(self, walks=replace(self.walks, plan=replace(plan, reaches=self.reaches and plan.reaches)))
 
     def chunk(self, game: Game) -> int:
         return max(1, ROWS_PER_CHUNK // max(1, rows_of_pair(game, whole=_is_whole(game))))
@@ -98,4 +100,6 @@ def _planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
         active, more = find_active(game, short, skip, spare, rng)
         spent += more
     reaches = short is not None and short.is_sampled and not whole
+    if short is not None and len(short.mass) * p * game.ends[0].shape[1] > NUMBERS_KEPT:
+        reaches = False
     return Plan(Tour.even(game, rng), Comparisons(game.weights, active, skip), rows=spent, reaches=reaches, whole=whole)

@@ -9,22 +9,15 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason
-from clarysage.estimators import Exact, SolvedGame, choose, estimate
-from clarysage.estimators.per_example import FEWEST_PASSES, PerExample
+from clarysage.estimate import Estimate
+from clarysage.estimators import estimate
 from clarysage.execution.parallel import as_executor
-from clarysage.explanation import Explanation
 from clarysage.games import PredictivePower
-from clarysage.inference.apart import Apart, apart_of
-from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.losses.choice import is_auto
+from clarysage.measures.by_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
 from clarysage.measures.off_manifold import about_manifold
-from clarysage.measures.rules import observer_of, rules_of
+from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import Setting
-from clarysage.protocols import Estimator
-
-PAIRS_WORTH_EXACT = 32  # of walks an example: what exact values may cost, since errors of single examples fall slowly
-MOST_PLAYERS = 20
 
 
 def mean_loss_shap(
@@ -82,7 +75,7 @@ def mean_loss_shap(
     >>> explanation.per_example.shape, bool(np.allclose(explanation.per_example.mean(axis=0), explanation.values))
     ((50, 3), True)
     """
-    rules = _rules(tolerance, walks, budget, deadline)
+    rules = rules_by_example(tolerance, walks, budget, deadline)
     executor = as_executor(n_jobs)
     if y is None:
         raise InputError("y", got="None", wanted="the responses of the examples, since values are shares of a loss",
@@ -94,7 +87,7 @@ def mean_loss_shap(
     v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
     estimator, why = estimator_for(v, method, rules)
-    stop = [*rules, *([] if walks is None else [Walks(walks, int((v.weights > 0).sum()))])]
+    stop = rules_for(v, rules, walks)
     notes = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
     notes += [*v.remarks, *why, *about_manifold(v, setting.removal, setting.entropy)]
 
@@ -102,7 +95,13 @@ def mean_loss_shap(
         found = setting.explanations(
             v, result, measure="mean loss shap", method=estimator.name, notes=[*notes, *about_visits(result)]
         )
-        each = with_examples(found, result, v.weights, setting.order)
+        apart, order = examples_of(result, v.weights), list(setting.order)
+        each = [
+            replace(one, per_example=values[:, order], per_example_error=np.sqrt(variance[:, order]))
+            for one, values, variance in zip(
+                found, np.moveaxis(apart.values, 1, 0), np.moveaxis(apart.variance, 1, 0), strict=True
+            )
+        ]
         return each if isinstance(loss, (list, tuple)) else each[0]
 
     try:
@@ -113,85 +112,3 @@ def mean_loss_shap(
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
         raise
     return explanations(result)
-
-
-class Walks:
-    """The rule that every example has had so many pairs of walks."""
-
-    def __init__(self, pairs: int, examples: int) -> None:
-        self.draws = pairs * examples
-
-    def __call__(self, estimate: Estimate) -> StopReason | None:
-        return StopReason.RULE if estimate.draws >= self.draws else None
-
-
-def estimator_for(v: PredictivePower, method: Any, rules: Sequence[Any]) -> tuple[Estimator[Any], list[str]]:
-    """An estimator that keeps examples apart, and why, where it was chosen."""
-    if isinstance(method, (PerExample, Exact, SolvedGame)):
-        return method, []
-    name = method.lower().replace("_", " ").strip() if isinstance(method, str) else None
-    if name not in ("auto", "exact", "paired walks"):
-        raise InputError("method", got=f"{method!r}", wanted="'auto', 'exact' or 'paired walks', which keep examples "
-                         "apart")  # fmt: skip
-    if v.n_players == 1 or name == "exact":
-        return Exact(), []
-    if name == "paired walks":
-        return PerExample(), []
-    chosen, why = choose(v, rules)
-    if isinstance(chosen, (Exact, SolvedGame)):
-        return chosen, [why]
-    limits = [rule.rows for rule in rules if isinstance(rule, Budget)]
-    fits = v.n_players <= MOST_PLAYERS and not any(isinstance(rule, Deadline) for rule in rules)
-    fits = fits and v.rows_spent + Exact().rows(v, 2**v.n_players) <= min(limits, default=np.inf)
-    if fits and 2**v.n_players <= PAIRS_WORTH_EXACT * 2 * v.n_players:
-        return Exact(), [f"Method 'exact' was chosen: all coalitions take no more than {PAIRS_WORTH_EXACT} pairs of "
-                         "walks an example."]  # fmt: skip
-    return PerExample(), [why]
-
-
-def with_examples(
-    found: Sequence[Explanation], result: Estimate, weights: np.ndarray, order: Sequence[int]
-) -> list[Explanation]:
-    """Explanations, one a loss, with the values of single examples."""
-    apart = examples_of(result, weights)
-    return [
-        replace(
-            one,
-            per_example=apart.values[:, place][:, list(order)],
-            per_example_error=np.sqrt(apart.variance[:, place][:, list(order)]),
-        )
-        for place, one in enumerate(found)
-    ]
-
-
-def examples_of(result: Estimate, weights: np.ndarray) -> Apart:
-    """Values of all examples (N, L, p), NaN for those that are not known."""
-    there = weights > 0
-    found = None if result.reach is None else apart_of(result.reach, weights[there])
-    if found is None:  # no example's loss changes: see _finished of the loop
-        nothing = np.zeros((int(there.sum()), *result.values.shape))
-        found = Apart(nothing, nothing)
-    return found.spread(there)
-
-
-def about_visits(result: Estimate) -> list[str]:
-    """What to say of examples that were looked at less often than others."""
-    visits = None if result.reach is None or result.reach.apart is None else result.reach.apart.visits
-    if visits is None:
-        return []
-    never, once = int((visits == 0).sum()), int((visits == 1).sum())
-    if never or once:
-        return [f"Of {len(visits):,} examples {never:,} were not looked at and {once:,} once: their values, and the "
-                "errors of both, are not known. A larger budget or a later deadline would help."]  # fmt: skip
-    fewest, most = int(visits.min()), int(visits.max())
-    return [f"Every example had {fewest if fewest == most else f'{fewest} or {most}'} pairs of walks."]
-
-
-def _rules(tolerance: Any, walks: Any, budget: Any, deadline: Any) -> list[Any]:
-    if walks is None:
-        return rules_of(tolerance, budget, deadline, None)
-    is_whole = isinstance(walks, (int, np.integer)) and not isinstance(walks, bool)
-    if not is_whole or walks < FEWEST_PASSES:
-        raise InputError("walks", got=f"{walks!r}", wanted="a whole number of pairs of walks an example, 2 or more")
-    rules = rules_of(tolerance or Converged().tolerance, budget, deadline, None)
-    return [rule for rule in rules if not isinstance(rule, Converged)]
