@@ -18,6 +18,7 @@ from clarysage.inference.reach import Reach
 from clarysage.protocols import Game
 
 FEWEST_PASSES = 2  # without which examples have no errors
+SETTLED_PASSES = 4  # before which two pairs of an example that carries much may agree by chance, and errors look small
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class PerExample:
     where that is right on average for each example (squared error, Brier's score, a model's output), else all of them.
     A run that ends within a pass leaves some examples with one pair fewer than the others.
 
+    Attributes
+    ----------
+    first_look : passes before rules for stopping are asked
+    reaches : whether to look beyond the given background, where that costs nothing
+
     Examples
     --------
     >>> from clarysage.games import TabularGame
@@ -37,8 +43,8 @@ class PerExample:
     array([[1.5, 2.5]])
     """
 
-    first_look: int = FEWEST_PASSES  # passes
-    reaches: bool = True  # whether to look beyond the given background, where that costs nothing
+    first_look: int = SETTLED_PASSES
+    reaches: bool = True
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "paired walks"
 
@@ -52,7 +58,7 @@ class PerExample:
         return replace(self, walks=replace(self.walks, plan=replace(plan, reaches=self.reaches and plan.reaches)))
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // max(1, rows_of_pair(game, whole=_is_whole(game))))
+        return max(1, ROWS_PER_CHUNK // max(1, rows_of_pair(game, whole=is_whole(game))))
 
     def pause(self, game: Game, made: int) -> int:
         """After the first passes, and then whenever there are a quarter more, at the end of a pass."""
@@ -86,13 +92,13 @@ class PerExample:
         return Apart.of_visits(visits, game.weights[game.weights > 0])
 
 
-def _is_whole(game: Game) -> bool:
+def is_whole(game: Game) -> bool:
     """Whether payoffs must have all background rows behind them, to be right on average for each example."""
     return game.short is not None and not game.short.is_unbiased
 
 
 def _planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
-    p, short, whole = game.n_players, game.short, _is_whole(game)
+    p, short, whole = game.n_players, game.short, is_whole(game)
     skip, spent, active = True, 0, np.ones(p, dtype=bool)
     if short is not None and not whole and p > 1:
         skip, spent = short.repeats()

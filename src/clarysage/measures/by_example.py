@@ -10,8 +10,9 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason
-from clarysage.estimators import Exact, SolvedGame, choose
-from clarysage.estimators.per_example import FEWEST_PASSES, PerExample
+from clarysage.estimators import Exact, SolvedGame, as_estimator, choose
+from clarysage.estimators.pairs import rows_of_pair
+from clarysage.estimators.per_example import FEWEST_PASSES, PerExample, is_whole
 from clarysage.games import PredictivePower
 from clarysage.inference.apart import Apart, apart_of
 from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -33,8 +34,11 @@ class Walks:
         return StopReason.RULE if estimate.draws >= self.pairs * self.examples else None
 
 
-def estimator_for(v: PredictivePower, method: Any, rules: Sequence[Any]) -> tuple[Estimator[Any], list[str]]:
+def estimator_for(
+    v: PredictivePower, method: Any, rules: Sequence[Any], walks: int | None
+) -> tuple[Estimator[Any], list[str]]:
     """An estimator that keeps examples apart, and why, where it was chosen."""
+    sampled = PerExample() if walks is None else PerExample(first_look=walks)
     if isinstance(method, (PerExample, Exact, SolvedGame)):
         return method, []
     name = method.lower().replace("_", " ").strip() if isinstance(method, str) else None
@@ -42,19 +46,20 @@ def estimator_for(v: PredictivePower, method: Any, rules: Sequence[Any]) -> tupl
         raise InputError("method", got=f"{method!r}", wanted="'auto', 'exact' or 'paired walks', which keep examples "
                          "apart")  # fmt: skip
     if v.n_players == 1 or name == "exact":
-        return Exact(), []
+        return as_estimator("exact", v, rules), []
     if name == "paired walks":
-        return PerExample(), []
+        return sampled, []
     chosen, why = choose(v, rules)
     if isinstance(chosen, (Exact, SolvedGame)):
         return chosen, [why]
-    limits = [rule.rows for rule in rules if isinstance(rule, Budget)]
-    fits = v.n_players <= MOST_PLAYERS and not any(isinstance(rule, Deadline) for rule in rules)
-    fits = fits and v.rows_spent + Exact().rows(v, 2**v.n_players) <= min(limits, default=np.inf)
-    if fits and 2**v.n_players <= PAIRS_WORTH_EXACT * 2 * v.n_players:
-        return Exact(), [f"Method 'exact' was chosen: all coalitions take no more than {PAIRS_WORTH_EXACT} pairs of "
-                         "walks an example."]  # fmt: skip
-    return PerExample(), [why]
+    if any(isinstance(rule, Deadline) for rule in rules) or v.n_players > MOST_PLAYERS:
+        return sampled, [why]
+    rows, most = Exact().rows(v, 2**v.n_players), min((r.rows for r in rules if isinstance(r, Budget)), default=np.inf)
+    pair = rows_of_pair(v, whole=is_whole(v))
+    if rows <= PAIRS_WORTH_EXACT * pair * int((v.weights > 0).sum()) and v.rows_spent + rows <= most:
+        return Exact(), [f"Method 'exact' was chosen: all coalitions take {rows:,} model rows, no more than "
+                         f"{PAIRS_WORTH_EXACT} pairs of walks an example."]  # fmt: skip
+    return sampled, [why]
 
 
 def examples_of(result: Estimate, weights: np.ndarray) -> Apart:

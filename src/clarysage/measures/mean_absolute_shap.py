@@ -24,7 +24,6 @@ from clarysage.measures.shap_values import NotForShapError, tree_solution
 from clarysage.protocols import Estimator
 
 BACKENDS = ("auto", "shap", "own")
-PASSES_BEFORE_A_LOOK = 4  # so that errors of single examples are known well enough to take off what they add
 
 
 def mean_absolute_shap(
@@ -65,7 +64,7 @@ def mean_absolute_shap(
     backend : "shap" for exact values of trees by the shap package (a regression, or a forest of class frequencies;
         columns of numbers, no groups, marginal removal), "own" for ours, "auto" for shap's where it is installed and
         has exact ones, unless there is a deadline or a method was asked for
-    tolerance, walks, budget, deadline : as in :func:`~clarysage.mean_loss_shap`, with four pairs of walks at least
+    tolerance, walks, budget, deadline : as in :func:`~clarysage.mean_loss_shap`
 
     Returns
     -------
@@ -95,7 +94,7 @@ def mean_absolute_shap(
     f_S = setting.removal.restrict(setting.f, setting.X)
     v = pointwise(f_S, setting.X, players=setting.players, sample_weight=sample_weight)
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
-    v, estimator, notes = _ready(model, v, rules, method, backend.lower())
+    v, estimator, notes = _ready(model, v, rules, method, walks, backend.lower())
     notes = [*v.remarks, *notes, *about_manifold(v, setting.removal, setting.entropy)]
 
     def explanation(result: Estimate) -> Any:
@@ -113,7 +112,7 @@ def mean_absolute_shap(
 
 
 def _ready(
-    model: Any, v: PredictivePower, rules: Sequence[Any], method: Any, backend: str
+    model: Any, v: PredictivePower, rules: Sequence[Any], method: Any, walks: int | None, backend: str
 ) -> tuple[PredictivePower, Estimator[Any], list[str]]:
     """The game, with shap's values where they are wanted and to be had, an estimator, and what to say of both."""
     is_free = method == "auto" and not any(isinstance(rule, Deadline) for rule in rules)
@@ -126,11 +125,9 @@ def _ready(
             if backend == "shap":
                 raise InputError("backend", got=f"'shap' where {error}", wanted="a model that shap explains exactly",
                                  hint="backend='own'") from None  # fmt: skip
-    inner, why = estimator_for(v, method, rules)
-    if isinstance(inner, PerExample):
-        inner = replace(inner, first_look=max(inner.first_look, PASSES_BEFORE_A_LOOK), reaches=False)
-    elif isinstance(inner, SolvedGame):
-        inner = replace(inner, reaches=False)
+    inner, why = estimator_for(v, method, rules, walks)
+    if isinstance(inner, (PerExample, SolvedGame)):
+        inner = replace(inner, reaches=False)  # sizes are no sums of what background rows bring
     return v, Absolute(inner), why
 
 

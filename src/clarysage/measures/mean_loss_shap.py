@@ -23,7 +23,7 @@ from clarysage.measures.setting import Setting
 def mean_loss_shap(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     background: Any = None,
     removal: Any = "marginal",
@@ -54,9 +54,10 @@ def mean_loss_shap(
         :func:`~clarysage.sage`
     method : "auto" (exact where that is cheap, else walks), "exact" or "paired walks"
     tolerance : stop when the largest standard error of the means is below this share of their range, and every example
-        has had two pairs of walks at least
-    walks : pairs of walks of each example, two or more, in place of a tolerance: errors of single examples, which are
-        about the square root of their number larger than those of the means, fall as one over its root
+        has had four pairs of walks at least
+    walks : pairs of walks of each example, two or more, in place of a tolerance, where values are sampled. Errors of
+        single examples are larger than those of the means, by about the root of how many examples there are, and with
+        few walks are rough themselves
     budget, deadline : model rows and seconds; a run that they end has looked at some examples less often than at
         others, or not at all, and says so
 
@@ -86,7 +87,7 @@ def mean_loss_shap(
     f_S = setting.removal.restrict(setting.f, setting.X)
     v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
-    estimator, why = estimator_for(v, method, rules)
+    estimator, why = estimator_for(v, method, rules, walks)
     stop = rules_for(v, rules, walks)
     notes = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
     notes += [*v.remarks, *why, *about_manifold(v, setting.removal, setting.entropy)]

@@ -52,8 +52,8 @@ def tree_solution(model: Any, v: PredictivePower) -> ShapSolution:
 
     All background rows are used, where shap by itself thins them to a hundred; and what was found is taken only if it
     adds up, example by example, to what our own predictions say: shap then explains the same outputs. Its values for
-    probabilities of boosted trees are never asked for: those are values of log-odds, scaled for each background row, and
-    no Shapley values of probabilities, though they add up.
+    probabilities of boosted trees are never asked for: those are values of log-odds, scaled for each background row.
+    They add up, but are no Shapley values of probabilities.
     """
     f_S = v.restricted
     if find_spec("shap") is None:
@@ -66,10 +66,10 @@ def tree_solution(model: Any, v: PredictivePower) -> ShapSolution:
         raise NotForShapError("shap does not know groups of features")
     if not f_S.schema.is_number.all():
         raise NotForShapError("shap wants columns of numbers")
-    shap = import_module("shap")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the size of the background
+            shap = import_module("shap")
             masker = shap.maskers.Independent(f_S.background, max_samples=len(f_S.background))
             explainer = shap.TreeExplainer(model, masker, feature_perturbation="interventional", model_output="raw")
             found = _arranged(explainer.shap_values(v.X, check_additivity=False), v)
