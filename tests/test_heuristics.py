@@ -118,6 +118,16 @@ def test_coefficients_of_statsmodels():
 
 
 @pytest.mark.needs("statsmodels")
+def test_a_dispersion_is_no_coefficient():
+    import statsmodels.api as sm
+
+    X, counts = FRAME[["a", "b", "c"]] * [0.1, 0.01, 1.0], np.random.default_rng(0).poisson(2, N)
+    results = sm.NegativeBinomial(counts, X).fit(disp=0)
+    assert len(results.params) == 4
+    assert coefficient_size(results, X).values == pytest.approx(np.abs(results.params[:3].to_numpy()))
+
+
+@pytest.mark.needs("statsmodels")
 def test_a_formula_is_refused():
     import statsmodels.formula.api as smf
 
@@ -225,17 +235,22 @@ def test_a_column_that_xgboost_never_splits_on_has_nothing():
 
 
 @pytest.mark.needs("lightgbm")
-def test_trees_of_lightgbm():
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set'")
+def test_trees_of_lightgbm_up_to_the_best_iteration():
     import lightgbm
 
     X = FRAME.assign(d=FRAME["d"].astype("category"))
-    model = lightgbm.LGBMRegressor(n_estimators=8, verbose=-1, n_jobs=1).fit(X, WITH_CATEGORY)
-    booster = model.booster_
-    gains, counts = (booster.feature_importance(kind)[::-1] for kind in ("gain", "split"))
-    for one in (model, booster):
-        assert _values("gini importance", one, X[list("dcba")]) == pytest.approx(gains / gains.sum())
+    model = lightgbm.LGBMRegressor(n_estimators=80, learning_rate=0.6, verbose=-1, n_jobs=1)
+    stop = lightgbm.early_stopping(3, verbose=False)
+    model.fit(X[:200], WITH_CATEGORY[:200], eval_set=[(X[200:], WITH_CATEGORY[200:])], callbacks=[stop])
+    table = model.booster_.trees_to_dataframe()
+    assert model.best_iteration_ < model.booster_.num_trees()
+    splits = table[(table["tree_index"] < model.best_iteration_) & table["split_feature"].notna()]
+    by_column = splits.groupby("split_feature")["split_gain"]
+    gains, counts = (by_column.agg(how).reindex(list("dcba")) for how in ("sum", "count"))
+    for one in (model, model.booster_):
+        assert _values("gini importance", one, X[list("dcba")]) == pytest.approx(gains / gains.sum(), rel=1e-5)
         assert _values("number of splits", one, X[list("dcba")]).tolist() == counts.tolist()
-    assert counts[0] > 0
 
 
 CATBOOST = {
@@ -433,6 +448,35 @@ def test_columns_that_are_mixed_are_refused(name):
 def test_another_number_of_columns_is_refused(name):
     with pytest.raises(cs.InputError, match="columns"):
         cs.importance(name, _fitted(name, NUMBERS), NUMBERS[:, :2])
+
+
+def test_the_structure_of_a_predictor_is_read_where_nothing_else_is_known():
+    """As of a library with an adapter of its own."""
+    for name in ("coefficient size", "number of splits", "network weights"):
+        f = cs.as_predictor(_fitted(name, NUMBERS))
+        bare = cs.Predictor(f.function, "of another library", structure=f.structure)
+        assert _values(name, bare, NUMBERS).tolist() == _values(name, f, NUMBERS).tolist()
+
+
+@pytest.mark.needs("polars")
+def test_tables_of_other_libraries():
+    import polars
+
+    model = make_pipeline(StandardScaler(), linear_model.Ridge()).fit(FRAME[["a", "b", "c"]], RESPONSE)
+    wanted = _values("coefficient size", model, FRAME[["a", "b", "c"]], scaled=True)
+    found = coefficient_size(model, polars.DataFrame({name: FRAME[name].to_numpy() for name in "cba"}), scaled=True)
+    assert found.feature_names == ("c", "b", "a")
+    assert found.values == pytest.approx(wanted[::-1])
+
+
+def test_a_model_of_a_transformed_response_is_seen_through():
+    inner = make_pipeline(StandardScaler(), linear_model.LinearRegression())
+    model = compose.TransformedTargetRegressor(inner, func=np.arcsinh, inverse_func=np.sinh).fit(NUMBERS, RESPONSE)
+    wanted = np.abs(model.regressor_[-1].coef_)
+    assert _values("coefficient size", model, NUMBERS) == pytest.approx(wanted)
+    outer = make_pipeline(StandardScaler(), model).fit(NUMBERS, RESPONSE)
+    scaled = _values("coefficient size", outer, NUMBERS, scaled=True)
+    assert scaled == pytest.approx(np.abs(outer[-1].regressor_[-1].coef_))  # behind scalers all deviations are 1
 
 
 def test_unfitted_models_are_refused():

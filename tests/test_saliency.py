@@ -85,7 +85,10 @@ def test_probabilities_are_looked_at_where_the_predictor_makes_them(X, seed):
     single = _network(seed)
     wanted = _slowly(lambda rows: torch.sigmoid(single(rows)), X[:4], X[4:].mean(axis=0), 1)
     found = aggregated_saliency(cs.as_predictor(single, output="sigmoid"), X[:4], background=X[4:])
-    assert found.per_example == pytest.approx(2 * np.abs(wanted[:, 0]), rel=1e-3, abs=1e-4)  # of both classes
+    assert found.per_example == pytest.approx(np.abs(wanted[:, 0]), rel=1e-3, abs=1e-4)  # the first mirrors it
+    pair = torch.nn.Sequential(_network(seed, outputs=2), torch.nn.Softmax(dim=1))
+    found, first = aggregated_saliency(pair, X), aggregated_saliency(pair, X, np.zeros(N, dtype=int))
+    assert found.per_example == pytest.approx(first.per_example)
 
 
 def test_more_steps_are_taken_where_attributions_do_not_add_up(X, seed):

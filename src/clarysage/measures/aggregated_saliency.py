@@ -9,9 +9,11 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Target
+from clarysage.games.pointwise import outputs_of
 from clarysage.inference.reach import Reach, Sampled, skewness, targets
 from clarysage.inference.sums import Estimated
 from clarysage.measures.read_off import Reading
+from clarysage.models import Predictor
 from clarysage.models.torch_gradients import Attributed, Gradients
 from clarysage.removal import Baseline
 from clarysage.tables import read_target
@@ -56,7 +58,8 @@ def aggregated_saliency(
     baseline : "mean", "median" or "mode" of the background, or the values themselves, as for
         :class:`~clarysage.Baseline`
     outputs : "own class" for the output of each example's class in y; "all" for the sum over outputs; "auto" for the
-        first where y has classes and the module several outputs, else the second
+        first where y has classes and the module several outputs, else the second. Of the probabilities of two classes
+        the second is looked at alone, since the first moves as far the other way
     steps : of the integral, by midpoints; default 64, and up to 1,024 for examples where that is too few for
         attributions to add up within 1 %. A note says if some do not
     groups : mapping of names to columns, whose values are added up
@@ -84,22 +87,20 @@ def aggregated_saliency(
     if background is not None and not isinstance(baseline, str):
         raise InputError("background", got="a background beside values of a baseline", wanted="one of the two")
     beside = reading.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
-    weights = sample_weight if background is None else None
-    schema, bound, row = Baseline(baseline, background, weights).bound(reading.f, beside.columns.X)
-    rows = schema.encode(beside.columns.X, "X")
+    removal = Baseline(baseline, background, sample_weight if background is None else None)
+    schema, bound, row = removal.bound(reading.f, beside.X)
+    rows = schema.encode(beside.X, "X")
     if not schema.is_number.all() or not np.isfinite(rows).all() or not np.isfinite(row).all():
         raise InputError("X", got="cells that are missing, infinite or no numbers", wanted="numbers, in X and baseline")
-    width = bound(row).shape[1]
-    wanted = _wanted(outputs, y, beside.columns.X, width, reading.f.classes)
+    wanted, which = _wanted(outputs, y, beside.X, bound(row)[0], reading.f)
     found = _attributed(gradients, rows, row[0], counts, wanted)
-    owner, order = beside.columns.players.owner, list(beside.columns.order)
-    parts = np.zeros((len(rows), len(order)))
-    np.add.at(parts.T, owner, np.abs(found.values).sum(axis=1).T)
+    sizes = np.abs(found.values).sum(axis=1)
+    parts = beside.by_player(sizes)
     return beside.explanation(
-        beside.mass @ np.abs(found.values).sum(axis=1),
-        [NOTE, *_notes(found, wanted, width, beside.mass)],
-        per_example=parts[:, order],
-        targets=_over_rows(parts[:, order], beside.mass),
+        beside.mass @ sizes,
+        [NOTE, *filter(None, [which]), *_about_gaps(found, beside.mass)],
+        per_example=parts,
+        targets=_over_rows(parts, beside.mass),
         model_rows=found.rows + 1,
         method="integrated gradients",
     )
@@ -113,18 +114,25 @@ def _steps(given: Any) -> tuple[int, ...]:
     return (int(given),)
 
 
-def _wanted(outputs: Any, y: Any, X: Any, width: int, classes: tuple[Any, ...] | None) -> np.ndarray | None:
-    """The output of each example's own class, (n,); None for all outputs."""
+def _wanted(outputs: Any, y: Any, X: Any, start: np.ndarray, f: Predictor) -> tuple[np.ndarray | None, str]:
+    """The output to look at in each example, (n,), None for all of them, and in words; ``start`` (k,) are f's at b."""
     if outputs not in OUTPUTS:
         raise InputError("outputs", got=f"{outputs!r}", wanted=f"one of {', '.join(map(repr, OUTPUTS))}")
-    response = None if y is None else read_target(y, X, len(X))
+    response, width = None if y is None else read_target(y, X, len(X)), len(start)
     if outputs == "all" or (outputs == "auto" and (response is None or response.ndim > 1 or width == 1)):
-        return None
+        if width == 2 and outputs_of(start, f.task) == [1]:
+            return np.ones(len(X), dtype=np.int64), "Of two classes the probability of the second was looked at."
+        return None, f"Magnitudes are summed over the {width} outputs." if width > 1 else ""
     if response is None or response.ndim > 1:
         got = "no classes" if response is None else f"shape {response.shape}"
         raise InputError("y", got=got, wanted='one class an example, for outputs="own class"')
     if width == 1:
         raise InputError("outputs", got='"own class" for a module of one output', wanted='"all"')
+    return _own(response, width, f.classes), "Of the outputs that of each example's own class was looked at."
+
+
+def _own(response: np.ndarray, width: int, classes: tuple[Any, ...] | None) -> np.ndarray:
+    """The output of each example's own class, (n,)."""
     known = tuple(range(width)) if classes is None else classes
     place = {label: k for k, label in enumerate(known)}
     strange = [label for label in np.unique(response).tolist() if label not in place]
@@ -156,21 +164,17 @@ def _is_open(found: Attributed) -> np.ndarray:
     return np.asarray((found.gap > COMPLETE * scale).any(axis=1))
 
 
-def _notes(found: Attributed, wanted: np.ndarray | None, width: int, mass: np.ndarray) -> list[str]:
-    notes = []
-    if wanted is not None:
-        notes.append("Of the outputs that of each example's own class was looked at.")
-    elif width > 1:
-        notes.append(f"Magnitudes are summed over the {width} outputs.")
+def _about_gaps(found: Attributed, mass: np.ndarray) -> list[str]:
+    """A warning where attributions do not add up."""
     change = float(mass @ np.abs(found.change).sum(axis=1))
     share = float(mass @ found.gap.sum(axis=1)) / change if change > 0 else 0.0
-    if share > COMPLETE:
-        notes.append(
-            f"Attributions fail to add up to the change of the output by {share:.1%} of it, on average: the module is "
-            f"rougher than the steps of the integral. steps={4 * STEPS[-1]} takes more of them; a module that jumps, "
-            "or that hides some of its work from PyTorch, has no gradients that would add up."
-        )
-    return notes
+    if share <= COMPLETE:
+        return []
+    return [
+        f"Attributions fail to add up to the change of the output by {share:.1%} of it, on average: the module is "
+        f"rougher than the steps of the integral. steps={4 * STEPS[-1]} takes more of them; a module that jumps, or "
+        "that hides some of its work from PyTorch, has no gradients that would add up."
+    ]
 
 
 def _over_rows(parts: np.ndarray, mass: np.ndarray) -> dict[str, Target]:

@@ -59,7 +59,8 @@ def coefficient_size(
     Notes
     -----
     Behind a scaler coefficients are those of the scaled columns. With links, as of a logistic regression, the output
-    is the margin. A classifier of K classes has K coefficients a column, or one where there are two classes.
+    is the margin; with a transformed response, it is that. A classifier of K classes has K coefficients a column, or
+    one where there are two classes.
 
     Examples
     --------
@@ -105,9 +106,10 @@ def _of_estimator(model: Any) -> np.ndarray | None:
 def _of_results(results: Any) -> np.ndarray | None:
     """Of results of statsmodels: (D,), or (D, K - 1) for classes compared with the first; None for formulas."""
     fitted, weights = results.model, np.asarray(results.params, dtype=np.float64)
-    columns = np.asarray(fitted.exog).shape[1]
-    is_known = not hasattr(fitted, "formula") and len(weights) >= columns  # what follows are no coefficients
-    return weights.reshape(len(weights), -1)[:columns] if is_known else None
+    columns = np.asarray(getattr(fitted, "exog", None)).shape[1:]
+    if hasattr(fitted, "formula") or not columns or len(weights) < columns[0]:
+        return None
+    return weights.reshape(len(weights), -1)[: columns[0]]  # what follows, as a dispersion, is no coefficient
 
 
 ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputRegressor", "MultiOutputClassifier")

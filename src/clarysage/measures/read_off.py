@@ -12,7 +12,7 @@ from clarysage.errors import InputError
 from clarysage.estimate import StopReason
 from clarysage.explanation import Explanation
 from clarysage.inference.moments import FULL_COVARIANCE
-from clarysage.measures.columns import Columns
+from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.setting import fingerprint, versions
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
@@ -69,21 +69,23 @@ class Reading:
     def beside(self, X: Any, *, groups: Any, sample_weight: Any, feature_names: Any) -> Read:
         """The model beside the columns of X."""
         table = as_table(X, "X")
-        columns = Columns.of(self.f, table, groups=groups, feature_names=feature_names)
-        return Read(self, columns, read_weights(sample_weight, table, len(table)))
+        arranged, names = self.f.arrange(table), column_names(table, feature_names, self.f.feature_names)
+        lineup = Lineup.of(names, table, arranged, groups)
+        return Read(self, arranged, lineup, read_weights(sample_weight, table, len(table)))
 
 
 @dataclass(frozen=True)
 class Read:
-    """A model beside the columns of X, and the mass of its rows."""
+    """A model beside X, its columns in the model's order, and the mass of its rows (n,)."""
 
     reading: Reading
-    columns: Columns
+    X: Any
+    lineup: Lineup
     mass: np.ndarray
 
     def owner(self, inside: Inside, count: int) -> np.ndarray:
         """The column of X that each of so many inner columns is made of."""
-        d = int(self.columns.X.shape[1])
+        d = int(self.X.shape[1])
         owner = np.arange(count) if inside.owner is None else inside.owner
         if len(owner) != count or (inside.owner is None and count != d) or (count and owner.max() >= d):
             raise InputError("X", got=f"{d} columns", wanted=f"those that {self.reading.f.name} was fitted on",
@@ -92,7 +94,7 @@ class Read:
 
     def summed(self, values: np.ndarray, inside: Inside) -> np.ndarray:
         """Values (D, ...) of inner columns, added up over those that are made of one column: (d, ...)."""
-        found = np.zeros((int(self.columns.X.shape[1]), *values.shape[1:]))
+        found = np.zeros((int(self.X.shape[1]), *values.shape[1:]))
         np.add.at(found, self.owner(inside, len(values)), values)
         return found
 
@@ -105,7 +107,7 @@ class Read:
         if not scaled:
             return self.summed(np.abs(weights), inside)
         owner, z = self.owner(inside, len(weights)), self._rows(inside)
-        found = np.zeros((int(self.columns.X.shape[1]), weights.shape[1]))
+        found = np.zeros((int(self.X.shape[1]), weights.shape[1]))
         for column in np.unique(owner):
             its = owner == column
             brought = (z[:, its] - z[:1, its]) @ weights[its]  # from the first row on, so that a constant brings zero
@@ -114,8 +116,8 @@ class Read:
 
     def _rows(self, inside: Inside) -> np.ndarray:
         """Rows of X as the last estimator gets them, (n, D)."""
-        schema = schema_of(self.columns.X)
-        rows = schema.encode(self.columns.X, "X")
+        schema = schema_of(self.X)
+        rows = schema.encode(self.X, "X")
         try:
             if inside.view is not None:
                 rows = inside.view(self.reading.f.bind(schema).schema.decode(rows))
@@ -129,11 +131,17 @@ class Read:
                              hint="rows without such cells, or scaled=False")  # fmt: skip
         return rows
 
+    def by_player(self, values: np.ndarray) -> np.ndarray:
+        """Values (..., d) of columns, added up over the members of groups, in the user's order: (..., p)."""
+        players = self.lineup.players
+        found = np.zeros((len(players), *values.shape[:-1]))
+        np.add.at(found, players.owner, np.moveaxis(values, -1, 0))
+        return np.moveaxis(found[list(self.lineup.order)], 0, -1)
+
     def explanation(self, values: np.ndarray, notes: Sequence[str], **told: Any) -> Explanation:
-        """Values (d,) of columns as an explanation, added up over the members of groups."""
-        players, order = self.columns.players, list(self.columns.order)
-        found = np.bincount(players.owner, weights=values, minlength=len(players))[order]
-        if self.columns.members is not None:
+        """Values (d,) of columns as an explanation; ``told`` goes into it in place of what is said of a heuristic."""
+        found = self.by_player(values)
+        if self.lineup.members is not None:
             notes = (*notes, "The value of a group is the sum of the values of its members.")
         measure = self.reading.measure
         return Explanation(
@@ -141,7 +149,7 @@ class Read:
                 "values": found,
                 "std_error": np.zeros(len(found)),
                 "covariance": np.zeros((len(found), len(found))) if len(found) <= FULL_COVARIANCE else None,
-                "feature_names": tuple(players.names[i] for i in order),
+                "feature_names": tuple(self.lineup.players.names[i] for i in self.lineup.order),
                 "constant": None,
                 "total": None,
                 "base": None,
@@ -153,7 +161,7 @@ class Read:
                 "loss": "none",
                 "removal": "none",
                 "method": "read off the model",
-                "groups": self.columns.members,
+                "groups": self.lineup.members,
                 "notes": tuple(notes),
                 "provenance": self._provenance(),
                 **told,
@@ -161,7 +169,7 @@ class Read:
         )
 
     def _provenance(self) -> dict[str, Any]:
-        X = self.columns.X
+        X = self.X
         codes = schema_of(X).encode(X, "X")
         return {
             **versions(),

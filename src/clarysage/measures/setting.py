@@ -21,15 +21,14 @@ from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
-from clarysage.measures.columns import Columns
-from clarysage.measures.columns import given_names as given_names
+from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.removal_choice import choose_removal
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
-from clarysage.tables import as_table, rows_of
+from clarysage.tables import as_table, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
 FEW_TO_LEARN_FROM = 50
@@ -69,15 +68,17 @@ class Setting:
         f, entropy = as_predictor(model), entropy_of(rng)
         X = as_table(X, "X")
         rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0))
-        columns = Columns.of(f, X, groups=groups, feature_names=feature_names, background=rows)
-        arranged, players = columns.X, columns.players
+        names = column_names(X, feature_names, f.feature_names, labels_of(rows))
+        arranged = f.arrange(X)
+        lineup = Lineup.of(names, X, arranged, groups)
+        players = lineup.players
         chosen = (
             choose_removal(f, arranged, rows, players, entropy, source=source) if is_auto_conditional(removal) else None
         )
         q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
         q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
-        told, spent = (notes, 0) if chosen is None else ((*notes, chosen.note), chosen.model_rows)
-        return cls(f, arranged, q, players, columns.order, columns.members, entropy, told, spent)
+        whole = (f, arranged, q, players, lineup.order, lineup.members, entropy)
+        return cls(*whole, notes) if chosen is None else cls(*whole, (*notes, chosen.note), chosen.model_rows)
 
     def game(self, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
         """The game of the model, and what to say about the loss that was chosen for it; y=None: of its own outputs."""
