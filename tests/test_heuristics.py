@@ -477,9 +477,16 @@ def test_a_model_of_a_transformed_response_is_seen_through():
     model = compose.TransformedTargetRegressor(inner, func=np.arcsinh, inverse_func=np.sinh).fit(NUMBERS, RESPONSE)
     wanted = np.abs(model.regressor_[-1].coef_)
     assert _values("coefficient size", model, NUMBERS) == pytest.approx(wanted)
-    outer = make_pipeline(StandardScaler(), model).fit(NUMBERS, RESPONSE)
-    scaled = _values("coefficient size", outer, NUMBERS, scaled=True)
-    assert scaled == pytest.approx(np.abs(outer[-1].regressor_[-1].coef_))  # behind scalers all deviations are 1
+
+
+def test_steps_within_steps_are_followed_in_turn():
+    second = compose.make_column_transformer((StandardScaler(), [1]))
+    inner = compose.TransformedTargetRegressor(make_pipeline(second, linear_model.LinearRegression()))
+    turned = compose.make_column_transformer(("passthrough", [2, 0]))
+    model = make_pipeline(turned, inner).fit(NUMBERS, RESPONSE)
+    wanted = [abs(model[-1].regressor_[-1].coef_.item()), 0.0, 0.0]  # the second of the third and the first
+    assert _values("coefficient size", model, NUMBERS) == pytest.approx(wanted)
+    assert _values("coefficient size", model, NUMBERS, scaled=True) == pytest.approx(wanted)
 
 
 def test_unfitted_models_are_refused():
