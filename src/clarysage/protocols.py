@@ -221,6 +221,34 @@ class ShortWalks(Protocol):
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Payoffs (n, q, L) of n examples with q single draws each, the background rows drawn, (n, q), and model rows."""
+
+    payoffs: np.ndarray
+    picks: np.ndarray
+    rows: int
+
+
+class DrawsSingly(Protocol):
+    """A game whose payoffs are means over draws, each of one background row: what it has beside those of any game."""
+
+    @property
+    def mass(self) -> np.ndarray | None:
+        """Masses of background rows that are a sample, (m,), adding up to one; None where values are not linear in
+        them."""
+        ...
+
+    @property
+    def draws_at_once(self) -> int:
+        """How many draws it is worth making together."""
+        ...
+
+    def without(self, player: int, examples: np.ndarray, places: np.ndarray) -> Drawn:
+        """All players but one, on examples (n,), with the rows at places (n, q), from 0 to 1, along their weights."""
+        ...
+
+
+@dataclass(frozen=True)
 class Solved:
     """Values (L, p) summed over examples by weight, each example's part (n, L, p), and payoffs that a loss bounded."""
 
