@@ -23,10 +23,10 @@ def worth(game: Any, coalition: np.ndarray, rng: np.random.Generator) -> Worth:
     is corrected by what they would gain with all features, which is known for every example: with g for gains from S,
     c for gains from D
 
-    .. math:: \hat v(S) = \bar g + \beta (v(D) - \bar c), \qquad Var = \frac{1}{k (k - 2)} \sum_j e_j^2
+    .. math:: \hat v(S) = \bar g + \beta (v(D) - \bar c)
 
-    e being the residuals of g on c. Losses for which few rows are off on average are set right by some examples for
-    which all rows are asked.
+    over each half of the examples, with the slope beta of the other half, so that it is right on average. Losses for
+    which few rows are off on average are set right by some examples for which all rows are asked.
     """
     examples = np.flatnonzero(game.weights > 0)
     is_native = isinstance(game.restricted, HybridModel) and game.restricted.native is not None
@@ -91,11 +91,18 @@ def _of_each(coalition: np.ndarray, examples: np.ndarray) -> np.ndarray:
 def _regressed(game: Any, drawn: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean gains (L,) of all examples by those of drawn ones, (n, L), and their variance."""
     whole = game.ends[1] - game.ends[0]
-    known = whole[drawn]
-    mean, centre = gains.mean(axis=0), known.mean(axis=0)
-    scatter = ((known - centre) ** 2).sum(axis=0)
-    shared = ((known - centre) * (gains - mean)).sum(axis=0)
-    slope = np.divide(shared, scatter, out=np.zeros_like(shared), where=scatter > 0)
-    left = gains - mean - slope * (known - centre)
-    n = len(drawn)
-    return mean + slope * (game.weights @ whole - centre), (left**2).sum(axis=0) / (n - 2) / n
+    known, mean, half = whole[drawn], game.weights @ whole, len(drawn) // 2
+    one, other = slice(half), slice(half, None)
+    parts = [
+        gains[own] + _slope(gains[away], known[away]) * (mean - known[own])
+        for own, away in ((one, other), (other, one))
+    ]
+    value = np.mean([part.mean(axis=0) for part in parts], axis=0)
+    return value, np.sum([part.var(axis=0, ddof=1) / len(part) for part in parts], axis=0) / 4
+
+
+def _slope(gains: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """By what gains (n, L) grow with known ones, (L,); nothing where those are all the same."""
+    off = known - known.mean(axis=0)
+    scatter = (off**2).sum(axis=0)
+    return np.asarray(np.divide((off * gains).sum(axis=0), scatter, out=np.zeros_like(scatter), where=scatter > 0))

@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 from clarysage.errors import InputError
 
 RESAMPLES = 2000
+CELLS_AT_ONCE = 2_000_000  # numbers of resamples
 FLAT = 1e-24  # variance, as a share of the largest square, of what does not vary
 
 
@@ -38,6 +39,10 @@ class Association:
 
     def numbers(self) -> np.ndarray:
         """Correlation and R2, (2,); NaN where u or v does not vary."""
+        return _bounded(self._found)
+
+    @property
+    def _found(self) -> np.ndarray:
         return self._of(self.weights @ self._terms())
 
     def interval(self, level: float, *, is_drawn: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -48,13 +53,13 @@ class Association:
         """
         if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
             raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
-        found, tails = self.numbers(), np.array([(1 - level) / 2, (1 + level) / 2])
+        found, tails = self._found, np.array([(1 - level) / 2, (1 + level) / 2])
         if is_drawn:
             terms = self._terms()
             around = self._resampled(terms, rng)
             return _ends(around, _accelerated(found, around, self._left_out(terms), tails))
         if not self.variance.any():
-            return found, found
+            return self.numbers(), self.numbers()
         return _ends(self._shaken(rng), np.column_stack([tails, tails]))
 
     def _terms(self) -> np.ndarray:
@@ -63,7 +68,7 @@ class Association:
         return np.column_stack([np.ones_like(u), u, v, u * u, v * v, u * v, (self.v - self.u) ** 2, self.variance])
 
     def _of(self, sums: np.ndarray) -> np.ndarray:
-        """Correlation and R2 (..., 2) of sums of terms (..., 8)."""
+        """Correlation and R2 (..., 2) of sums of terms (..., 8), of which noise may make more than 1."""
         means = np.moveaxis(sums / sums[..., :1], -1, 0)
         _, u, v, uu, vv, uv, off, noise = means
         var_u, var_v, shared = uu - u * u, vv - v * v - noise, uv - u * v
@@ -72,7 +77,7 @@ class Association:
         with np.errstate(divide="ignore", invalid="ignore"):
             correlation = np.where(is_flat_u | is_flat_v, np.nan, shared / np.sqrt(var_u * var_v))
             r2 = np.where(is_flat_v, np.nan, 1 - (off - noise) / var_v)
-        return np.stack([np.clip(correlation, -1.0, 1.0), np.minimum(r2, 1.0)], axis=-1)
+        return np.stack([correlation, r2], axis=-1)
 
     def _resampled(self, terms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n = len(terms)
@@ -84,11 +89,17 @@ class Association:
         return self._of(terms.sum(axis=0) - terms)
 
     def _shaken(self, rng: np.random.Generator) -> np.ndarray:
-        error, found = np.sqrt(self.variance), []
-        for _ in range(RESAMPLES):
-            v = self.v + error * rng.normal(size=len(error))
-            found.append(Association(self.u, v, 2 * self.variance, self.weights).numbers())
-        return np.array(found)
+        w, n, noise = self.weights, len(self.v), 2 * float(self.weights @ self.variance)
+        u, centre, error, found = self.u - w @ self.u, w @ self.v, np.sqrt(self.variance), []
+        at_once = max(1, CELLS_AT_ONCE // n)
+        for start in range(0, RESAMPLES, at_once):
+            v = self.v + error * rng.normal(size=(min(at_once, RESAMPLES - start), n))
+            around, ones = v - centre, np.ones(len(v))
+            found.append(np.column_stack([
+                ones, (w @ u) * ones, around @ w, (w @ u**2) * ones, around**2 @ w, around @ (w * u),
+                (v - self.u) ** 2 @ w, noise * ones,
+            ]))  # fmt: skip
+        return self._of(np.concatenate(found))
 
 
 def _accelerated(found: np.ndarray, around: np.ndarray, left_out: np.ndarray, tails: np.ndarray) -> np.ndarray:
@@ -109,4 +120,9 @@ def _ends(around: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarra
         known = around[:, number][np.isfinite(around[:, number])]
         if len(known):
             ends[:, number] = np.quantile(known, shares[:, number])
-    return ends[0], ends[1]
+    return _bounded(ends[0]), _bounded(ends[1])
+
+
+def _bounded(numbers: np.ndarray) -> np.ndarray:
+    """Correlation and R2 within what these can be; last of all, since resamples are to scatter on both sides."""
+    return np.asarray(np.clip(numbers, [-1.0, -np.inf], 1.0))

@@ -57,7 +57,7 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     _ranges(ax, agreement)
     ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
     ax.set_ylabel("u(S): constant and values added up" if agreement.has_constant else "u(S): scores added up")
-    note(ax, _sentences(agreement), 0.8 * WIDTH if is_new else 0.85 * axis_inches(ax)[0])
+    note(ax, _sentences(agreement), 0.95 * WIDTH if is_new else 0.85 * axis_inches(ax)[0])
     if title is not None:
         ax.set_title(title)
     return ax
@@ -95,14 +95,19 @@ def _sentences(agreement: Agreement) -> list[str]:
     for name, value in (("correlation", agreement.correlation), ("r2", agreement.r2)):
         if value is not None:
             words.append(f"{'R2' if name == 'r2' else name} {value:.3f}{_interval(agreement, ends[name])}")
+    first = ", ".join(words) or "u(S) or v(S) is always the same"
     n = len(agreement.subsets)
-    over = f"Over all {n:,} subsets" if agreement.is_complete else f"Over {n:,} random subsets"
-    found = [f"{over}: {', '.join(words)}." if words else f"{over}, u(S) or v(S) is always the same."]
+    over = f"All {n:,} subsets, weighted by size" if agreement.is_complete else f"{n:,} random subsets, sizes uniform"
+    more = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
+    found = [f"{first[0].upper()}{first[1:]}.", over + more]
     if agreement.has_constant:
         found.append("Dashed: u(S) = v(S). Below it a subset saves more than its values say, above it less.")
     return found
 
 
 def _interval(agreement: Agreement, ends: tuple[float, float] | None) -> str:
-    is_exact = agreement.is_complete and not agreement.std_error.any()
-    return "" if ends is None or is_exact else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+    return "" if ends is None or _is_exact(agreement) else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+
+
+def _is_exact(agreement: Agreement) -> bool:
+    return agreement.is_complete and not agreement.std_error.any()
