@@ -284,8 +284,22 @@ class Solution(Protocol):
     def solve(self) -> Callable[[np.ndarray], Solved]: ...
 
 
+@dataclass(frozen=True)
+class Worth:
+    """v(S) of a coalition, (L,), the variance of its own sampling, and the model rows it cost."""
+
+    value: np.ndarray
+    variance: np.ndarray
+    rows: int
+
+
 class Game(Protocol):
-    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs."""
+    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs.
+
+    A game may also have ``worth(coalition, rng)``, its :class:`Worth` over all examples, where that is to be had for
+    less than their payoffs; and ``learning(coalitions, executor)``, payoffs (N, L) of one coalition after the other,
+    where fits are needed for them, which workers share.
+    """
 
     @property
     def n_players(self) -> int: ...
