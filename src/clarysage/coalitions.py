@@ -1,4 +1,4 @@
-"""Coalitions, subsets S of the players, as boolean rows; their Shapley weights (Eqs. 6 and 8)."""
+"""Coalitions, subsets S of the players, as boolean rows; their Shapley weights (Eqs. 6 and 8), and those of pairs."""
 
 from __future__ import annotations
 
@@ -57,6 +57,33 @@ def value_shares(coalition: np.ndarray) -> np.ndarray:
     """
     weights, size = shapley_weights(len(coalition)), int(coalition.sum())
     return np.asarray(np.where(coalition, weights[size - 1], -weights[min(size, len(weights) - 1)]))
+
+
+def interaction_shares(coalition: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    r"""What the payoff of a coalition (p,) counts for the interaction of each pair (K, 2) of players: (K,).
+
+    .. math:: I_{ij} = \sum_{S \subseteq D \setminus \{i, j\}} \frac{|S|! (p - |S| - 2)!}{(p - 1)!}
+        [v(S \cup ij) - v(S \cup i) - v(S \cup j) + v(S)]
+
+    Examples
+    --------
+    >>> interaction_shares(np.array([True, False, True]), np.array([[0, 1], [0, 2]]))
+    array([-0.5,  0.5])
+    """
+    p, inside = len(coalition), coalition[pairs].sum(axis=1)  # 0, 1 or 2 of the pair
+    rest = int(coalition.sum()) - inside
+    weights = np.array([1.0 / ((p - 1) * comb(p - 2, s)) for s in range(p - 1)])
+    return np.asarray(np.where(inside == 1, -1.0, 1.0) * weights[rest])
+
+
+def draw_evenly(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
+    """n coalitions of sizes 0, ..., p with equal chances, uniform among those of a size (as in Table 2): (n, p).
+
+    Whatever players are taken out, the sizes of what is left have equal chances too.
+    """
+    ranks = np.empty((n, p), dtype=np.intp)
+    np.put_along_axis(ranks, permutations(n, p, rng), np.arange(p)[None, :], axis=1)
+    return np.asarray(ranks < rng.integers(p + 1, size=(n, 1)))
 
 
 def kernel_sizes(p: int) -> np.ndarray:
