@@ -17,6 +17,10 @@ __version__ = "0.1.0"
 # public name -> the room it lives in; rooms load on first touch
 _ROOMS = {
     "sage": "measures.sage",
+    "shapley_effects": "measures.shapley_effects",
+    "importance": "measures.importance",
+    "measures": "measures",
+    "Measure": "measures.table",
     "universal_power": "measures.universal_power",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
@@ -73,9 +77,12 @@ if TYPE_CHECKING:
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.importance import importance
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
+    from clarysage.measures.shapley_effects import shapley_effects
+    from clarysage.measures.table import Measure
     from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
@@ -109,6 +116,7 @@ __all__ = [
     "InputError",
     "Kernel",
     "Marginal",
+    "Measure",
     "ModelError",
     "Neighbours",
     "OffManifold",
@@ -130,12 +138,15 @@ __all__ = [
     "UniversalPower",
     "ZeroOne",
     "as_predictor",
+    "importance",
     "load",
+    "measures",
     "off_manifold",
     "plots",
     "removal_quality",
     "sage",
     "sensitivity",
+    "shapley_effects",
     "universal_power",
 ]
 
@@ -144,7 +155,7 @@ def __getattr__(name: str) -> Any:
     if name not in _ROOMS:
         raise AttributeError(f"module 'clarysage' has no attribute {name!r}")
     room = import_module(f"clarysage.{_ROOMS[name]}")
-    value = room if name == "plots" else getattr(room, name)
+    value = room if name == _ROOMS[name] else getattr(room, name)
     globals()[name] = value
     return value
 

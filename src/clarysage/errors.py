@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 
@@ -58,3 +60,15 @@ class MissingLibraryError(ClarysageError, ImportError):
 
 class ClarysageWarning(UserWarning):
     """A remark about a run, with what to do about it."""
+
+
+def resembling(name: str, known: Iterable[str]) -> str:
+    """Names like the given one, for a hint; empty where there is none.
+
+    Examples
+    --------
+    >>> resembling("tmep", ["Temp", "Hour"])
+    "'Temp'"
+    """
+    spelled = {candidate.lower(): candidate for candidate in reversed(list(known))}
+    return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))

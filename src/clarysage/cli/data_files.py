@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.cli.presence import check_readable, imported
-from clarysage.cli.speech import Say, reason, resembling
-from clarysage.errors import ClarysageError, FormatError, InputError
+from clarysage.cli.speech import Say, reason
+from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 SEPARATORS = ",;\t"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.cli.presence import check_readable
-from clarysage.cli.speech import resembling
-from clarysage.errors import FormatError, InputError
+from clarysage.errors import FormatError, InputError, resembling
 
 EXAMPLE = 'a JSON file such as {"weather": ["temp", "wind"]}'
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.cli.presence import check_readable, imported
-from clarysage.cli.speech import reason, resembling
-from clarysage.errors import ClarysageError, FormatError, InputError
+from clarysage.cli.speech import reason
+from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 
 @dataclass(frozen=True)

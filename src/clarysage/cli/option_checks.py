@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clarysage.cli.speech import OptionError, resembling
-from clarysage.errors import InputError
+from clarysage.cli.speech import OptionError
+from clarysage.errors import InputError, resembling
 
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:

@@ -7,8 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from clarysage.cli.speech import resembling
-from clarysage.errors import InputError, MissingLibraryError
+from clarysage.errors import InputError, MissingLibraryError, resembling
 
 
 def check_readable(what: str, path: Path) -> None:

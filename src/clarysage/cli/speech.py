@@ -9,7 +9,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from difflib import get_close_matches
 from typing import Any
 
 import typer
@@ -133,18 +132,6 @@ def reason(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = re.sub(r"^\[[\d:]+\] |^\S+\.(cpp|cc|h|hpp):\d+:? ", "", lines[0] if lines else type(error).__name__)
     return re.sub(r"^\S+\.(cpp|cc|h|hpp|cu):\d+: ", "", first)[:200].rstrip(".")
-
-
-def resembling(name: str, known: list[str]) -> str:
-    """Names like the given one, for a hint; empty where there is none.
-
-    Examples
-    --------
-    >>> resembling("tmep", ["Temp", "Hour"])
-    "'Temp'"
-    """
-    spelled = {candidate.lower(): candidate for candidate in reversed(known)}
-    return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))
 
 
 def _as_note(say: Say) -> Any:

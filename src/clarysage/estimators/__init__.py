@@ -10,6 +10,7 @@ from clarysage.estimators.choice import choose
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
 from clarysage.estimators.loop import ExhaustedError, estimate
+from clarysage.estimators.one_by_one import LEAVE_ONE_IN, LEAVE_ONE_OUT
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.solved import SolvedGame
@@ -57,6 +58,8 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
 
 
 __all__ = [
+    "LEAVE_ONE_IN",
+    "LEAVE_ONE_OUT",
     "METHODS",
     "Exact",
     "ExhaustedError",

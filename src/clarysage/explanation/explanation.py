@@ -25,11 +25,19 @@ ABOUT_REFITS: dict[str, str] = {
     "data": "this data, so divided (sampling error of the run alone)",
     "rows": "the population of rows, with learners as they were fitted",
 }
+ABOUT_READ: dict[str, str] = {
+    "data": "this data",
+    "rows": "the population of rows",
+}
 ABOUT_FITTED: dict[str, str] = {
     "data": "this data and this background, with the removal as fitted (sampling error of the run alone)",
     "rows": "the population of rows, with the removal as fitted",
     "population": "the population of rows and endless draws, with the removal as fitted",
 }
+ABOUT_OTHERS = {
+    "refit": ABOUT_REFITS,
+    "none": ABOUT_READ,
+}  # by the removal, where no features are withheld from a model
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -50,9 +58,9 @@ class Explanation:
     values, std_error : (p,) contributions, and the standard errors of the run's sampling
     covariance : (p, p) of the values; None for very many players
     feature_names : names of the players
-    constant : phi_0 of the additive proxy u(S) = phi_0 + sum of phi_i
-    total : v(D), what all features together bring, known without sampling error
-    base : loss with no features known; ``base - total`` is the loss of the model itself
+    constant : phi_0 of the additive proxy u(S) = phi_0 + sum of phi_i (Table 3); None for a heuristic, which is none
+    total : v(D), what all features together bring, known without sampling error; None where there is no such thing
+    base : loss with no features known; ``base - total`` is the loss of the model itself; None as above
     model_rows : rows passed to the model, or evaluated through its structure in the model's place
     draws : independent draws behind the values (0: exact)
     stopped : why the run ended; ``converged`` says whether that was convergence
@@ -63,14 +71,17 @@ class Explanation:
         values, std_error, dof and skew (p,); those of the population are freed of the bias of a finite background
     looks, confidence : how many looks rules that decide have had at the run, over which they share out their level, and
         the least that one was asked for; of signs, and of which values are the largest
+    headline : the sentence above the table
+    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means, and their
+        standard errors; where the measure has such
     """
 
     values: np.ndarray
     std_error: np.ndarray
     covariance: np.ndarray | None
     feature_names: tuple[str, ...]
-    total: float
-    base: float
+    total: float | None
+    base: float | None
     model_rows: int
     draws: int
     stopped: StopReason
@@ -78,7 +89,7 @@ class Explanation:
     loss: str
     removal: str
     method: str
-    constant: float = 0.0
+    constant: float | None = 0.0
     groups: dict[str, list[str]] | None = None
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -86,11 +97,14 @@ class Explanation:
     targets: dict[str, Target] = field(default_factory=dict)
     looks: int = 1
     confidence: float = 0.95
+    headline: str = ""
+    per_example: np.ndarray | None = None
+    per_example_error: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
-        for name in ("values", "std_error", "covariance", "dof"):
+        for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error"):
             array = getattr(self, name)
             object.__setattr__(self, name, None if array is None else _fixed(array))
         fixed = {
@@ -104,14 +118,19 @@ class Explanation:
         return self.stopped.is_converged
 
     @property
+    def fits(self) -> int:
+        """How often a learner was fitted anew; 0 for measures of the model as it is."""
+        return int(self.provenance.get("fits", 0))
+
+    @property
     def shown(self) -> str:
         """What intervals are about where nothing else is asked for: the widest of what is known."""
         return next((about for about in ("population", "rows") if about in self.targets), "data")
 
     def meaning(self, about: str) -> str:
         """What intervals are about, in words."""
-        if self.measure == "universal power":
-            return ABOUT_REFITS.get(about, ABOUT[about])
+        if self.removal in ABOUT_OTHERS:
+            return ABOUT_OTHERS[self.removal].get(about, ABOUT[about])
         from clarysage.removal import CONDITIONAL  # late, since much comes with it
 
         return (ABOUT_FITTED if self.removal in CONDITIONAL else ABOUT)[about]
@@ -135,7 +154,8 @@ class Explanation:
 
     def _rounded(self, found: Target) -> Target:
         """The same, with values and errors that are rounding alone as the zeros they stand for."""
-        least = ROUNDING * max(abs(self.base), abs(self.total), float(np.abs(self.values).max()))
+        ends = [abs(end) for end in (self.base, self.total) if end is not None]
+        least = ROUNDING * max(*ends, float(np.abs(self.values).max()), 0.0)
         is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
         values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
         return Target(values, error, found.dof, found.skew)
@@ -185,6 +205,11 @@ class Explanation:
 
     def power(self, features: Iterable[str | int]) -> float:
         """u(S) = phi_0 + the sum of the values of the given players: a proxy for the power of that subset."""
+        if self.constant is None:
+            raise UnavailableError(
+                "measure", got=f"{self.measure!r}, whose values add up to nothing that a model gains or loses",
+                wanted="an additive importance measure", hint="cs.measures(), which says of each what it approximates",
+            )  # fmt: skip
         return self.constant + float(self.values[self._places(features)].sum())
 
     def top(self, k: int) -> Top:

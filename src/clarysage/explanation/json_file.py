@@ -19,6 +19,7 @@ FORMAT = "clarysage explanation"
 VERSION = 1
 LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 1.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
+PER_EXAMPLE = ("per_example", "per_example_error")
 
 
 def encode(explanation: Explanation) -> dict[str, Any]:
@@ -43,6 +44,8 @@ def encode(explanation: Explanation) -> dict[str, Any]:
         },
         "looks": explanation.looks,
         "confidence": explanation.confidence,
+        "headline": explanation.headline,
+        **{name: getattr(explanation, name).tolist() for name in PER_EXAMPLE if getattr(explanation, name) is not None},
         "constant": explanation.constant,
         "total": explanation.total,
         "base": explanation.base,
@@ -94,6 +97,8 @@ def decode(data: Any, name: str = "data") -> Explanation:
     stopped = data.get("stopped")
     _demand(stopped in StopReason.__members__, name, "stopped", data, "a known reason")
     looks, confidence = _decisions(data, name)
+    total, base = (_number_or_none(data, key, name) for key in ("total", "base"))
+    _demand((base is None) == (total is None), name, "base", data, "a number beside a total, and none beside none")
     explanation = Explanation(
         values=_numbers(data, "values", name, p),
         std_error=_numbers(data, "std_error", name, p, low=0.0),
@@ -103,9 +108,12 @@ def decode(data: Any, name: str = "data") -> Explanation:
         looks=looks,
         confidence=confidence,
         feature_names=tuple(names),
-        constant=_number(data, "constant", name),
-        total=_number(data, "total", name),
-        base=_number(data, "base", name),
+        constant=_number_or_none(data, "constant", name),
+        total=total,
+        base=base,
+        headline=_string(data, "headline", name) if "headline" in data else "",  # not in earlier releases
+        per_example=_per_example(data, "per_example", name, p),
+        per_example_error=_per_example(data, "per_example_error", name, p),
         model_rows=_count(data, "model_rows", name),
         draws=_count(data, "draws", name),
         stopped=StopReason[str(stopped)],
@@ -150,6 +158,23 @@ def _strings(data: dict[str, Any], key: str, name: str) -> list[str]:
 
 def _number(data: dict[str, Any], key: str, name: str) -> float:
     return float(_checked(data, key, name, _is_number, "a finite number"))
+
+
+def _number_or_none(data: dict[str, Any], key: str, name: str) -> float | None:
+    return None if key in data and data[key] is None else _number(data, key, name)
+
+
+def _per_example(data: dict[str, Any], key: str, name: str, p: int) -> np.ndarray | None:
+    if key not in data:  # which most measures do not have
+        return None
+
+    def is_right(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(row, list) and len(row) == p and all(map(_is_number, row)) for row in value
+        )
+
+    rows = _checked(data, key, name, is_right, f"rows of {p} finite numbers")
+    return np.array(rows, dtype=np.float64).reshape(-1, p)
 
 
 def _count(data: dict[str, Any], key: str, name: str) -> int:

@@ -71,11 +71,9 @@ def loss_words(loss: str) -> str:
 
 
 def _headline(explanation: Explanation) -> str:
-    if explanation.measure == "shapley effects":
-        return "Shapley effects: the variance of the model's output that each feature explains"
-    if explanation.measure == "universal power":
-        return f"Universal predictive power: the {loss_words(explanation.loss)} that each feature saves a learner"
-    return f"SAGE values: the {loss_words(explanation.loss)} that each feature saves the model"
+    if explanation.headline:
+        return explanation.headline
+    return f"{explanation.measure[:1].upper()}{explanation.measure[1:]}"  # of a file that an earlier release wrote
 
 
 def _chances(explanation: Explanation, about: str) -> dict[str, list[str]]:
@@ -85,18 +83,26 @@ def _chances(explanation: Explanation, about: str) -> dict[str, list[str]]:
 
 
 def _footer(explanation: Explanation, about: str) -> list[str]:
-    show, total, alone = _number_format(explanation), explanation.total, explanation.base
-    if explanation.measure == "shapley effects":
-        whole = (
-            f"All features together: {show(total)}, the mean squared distance of outputs from their background mean."
-        )
-    else:
-        whole = (
-            f"All features together save {show(total)}: the mean {loss_words(explanation.loss)} is {show(alone)} "
-            f"without features and {show(alone - total)} with them."
-        )
     cost = f"{explanation.stopped.value} {explanation.model_rows:,} model rows, method {explanation.method!r}."
-    return [whole, about_words(explanation, about), cost, *explanation.notes]
+    return [*_whole(explanation), about_words(explanation, about), cost, *explanation.notes]
+
+
+def _whole(explanation: Explanation) -> list[str]:
+    """What all features bring together, and the constant of the proxy where it is not zero."""
+    show, total, alone = _number_format(explanation), explanation.total, explanation.base
+    if total is None or alone is None:
+        return []
+    if explanation.measure == "shapley effects":
+        return [
+            f"All features together: {show(total)}, the mean squared distance of outputs from their background mean."
+        ]
+    said = [
+        f"All features together save {show(total)}: the mean {loss_words(explanation.loss)} is {show(alone)} "
+        f"without features and {show(alone - total)} with them."
+    ]
+    if explanation.constant:
+        said.append(f"Values add up to u(S) from phi_0 = {show(explanation.constant)}, the constant of this measure.")
+    return said
 
 
 def about_words(explanation: Explanation, about: str) -> str:

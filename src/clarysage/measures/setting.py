@@ -16,9 +16,11 @@ from clarysage.estimate import Estimate, Target
 from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
+from clarysage.explanation.text import loss_words
 from clarysage.games import PredictivePower, UniversalPower
 from clarysage.losses.few_forms import few_form
 from clarysage.measures.removal_choice import choose_removal
+from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
@@ -81,13 +83,13 @@ class Setting:
         return cls(f, arranged, q, players, order, members, entropy, notes)
 
     def explanations(
-        self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = ()
+        self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
         removal = str(getattr(self.removal, "name", type(self.removal).__name__))
         return explained(
             v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
-            notes=(*self.notes, *notes), provenance=_provenance(self, v),
+            notes=(*self.notes, *notes), provenance=_provenance(self, v), headline=MEASURES[measure].headline, **told,
         )  # fmt: skip
 
 
@@ -97,10 +99,14 @@ def explained(
     players: Players,
     order: Sequence[int],
     *,
+    headline: str,
     notes: Sequence[str],
     **told: Any,
 ) -> list[Explanation]:
-    """One explanation for each loss of a game, its players in the given order; ``told`` goes into each as it is."""
+    """One explanation for each loss of a game, its players in the given order; ``told`` goes into each as it is.
+
+    ``{loss}`` in the headline stands for the loss.
+    """
     assert result.stopped is not None
     order = list(order)
     whole = total(v)
@@ -124,6 +130,7 @@ def explained(
             draws=result.draws,
             stopped=result.stopped,
             loss=loss.name,
+            headline=headline.format(loss=loss_words(loss.name)),
             notes=(
                 *notes,
                 *_remarks(result, loss, float(whole[place])),

@@ -23,6 +23,7 @@ from clarysage.players import Players
 from clarysage.protocols import Estimator
 from clarysage.tables import as_table, labels_of
 
+HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
 TYPICAL_PAIRS = 128  # that walks commonly need at the default tolerance, where all examples are judged at once
 
 
@@ -120,7 +121,7 @@ def universal_power(
         members = None if groups is None else players.members(names)
         found = explained(
             v, result, players, range(len(players)), measure="universal power", removal="refit", method=estimator.name,
-            groups=members, notes=notes, provenance=_provenance(v, entropy),
+            groups=members, notes=notes, provenance=_provenance(v, entropy), headline=HEADLINE,
         )  # fmt: skip
         return found if isinstance(loss, (list, tuple)) else found[0]
 

@@ -1,0 +1,96 @@
+"""One player at a time: left out of all, or let in alone (Table 3, the first two subdomains)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.estimate import Estimate
+from clarysage.estimators.draws import scale
+from clarysage.inference.reach import Reach
+from clarysage.protocols import Game
+
+EXAMPLES_AT_ONCE = 8192
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What examples of positive weight add to the values of consecutive players, (N, L, n)."""
+
+    parts: np.ndarray
+    clipped: int
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    r"""Values from one coalition a player, on every example.
+
+    .. math:: \phi_i = v(D) - v(D \setminus \{i\}) \quad \text{or, let in alone,} \quad \phi_i = v(\{i\}) - v(\emptyset)
+
+    A draw is a player. For games whose payoffs are certain: values have no sampling error.
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> from clarysage.estimators import estimate
+    >>> v = TabularGame([0, 1, 2, 4])
+    >>> estimate(v, LEAVE_ONE_OUT).values, estimate(v, LEAVE_ONE_IN).values
+    (array([[2., 3.]]), array([[1., 2.]]))
+    """
+
+    name: str
+    is_in: bool
+
+    def check(self, game: Game) -> None:
+        """Any game has such coalitions."""
+
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Parts | None = None) -> OneByOne:
+        return self
+
+    def chunk(self, game: Game) -> int:
+        return 1
+
+    def pause(self, game: Game, made: int) -> int:
+        return game.n_players
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        inner = draws if game.n_players > 1 else 0  # the ends are known
+        return int(inner * int((game.weights > 0).sum()) * game.rows_per_payoff)
+
+    def limit(self, game: Game) -> int | None:
+        return game.n_players
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Parts:
+        examples = np.flatnonzero(game.weights > 0)
+        end = game.ends[0 if self.is_in else 1][examples]
+        parts, clipped = np.empty((len(examples), end.shape[1], draws)), 0
+        for place, player in enumerate(range(first, first + draws)):
+            coalition = (np.arange(game.n_players) == player) == self.is_in
+            for start in range(0, len(examples), EXAMPLES_AT_ONCE):
+                part = slice(start, start + EXAMPLES_AT_ONCE)
+                payoffs = game.payoff(examples[part], np.tile(coalition, (len(examples[part]), 1)), rng)
+                change = payoffs - end[part] if self.is_in else end[part] - payoffs
+                parts[part, :, place] = game.weights[examples[part], None] * change
+                clipped += int((payoffs <= game.floor).sum())
+        return Parts(parts, clipped)
+
+    def merge(self, one: Parts, other: Parts) -> Parts:
+        return Parts(np.concatenate([one.parts, other.parts], axis=2), one.clipped + other.clipped)
+
+    def reach(self, game: Game, state: Parts) -> Reach:
+        """What the values rest on."""
+        none = np.zeros(state.parts.shape[1:])
+        return Reach(state.parts, none, none, len(state.parts) - 1.0)
+
+    def read(self, game: Game, state: Parts) -> Estimate:
+        values = state.parts.sum(axis=0)  # (L, p)
+        return Estimate(
+            values=values, covariance=np.zeros((*values.shape, game.n_players)), dof=np.ones(values.shape), draws=0,
+            model_rows=game.rows_spent + self.rows(game, game.n_players), visited=1.0, unvisited=0,
+            draws_to_see_all=0.0, clipped=state.clipped, scale=scale(game),
+        )  # fmt: skip
+
+
+LEAVE_ONE_OUT = OneByOne("leave one out", is_in=False)
+LEAVE_ONE_IN = OneByOne("leave one in", is_in=True)
