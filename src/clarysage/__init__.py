@@ -22,6 +22,8 @@ _ROOMS = {
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
+    "interactions": "measures.interactions",
+    "Interactions": "explanation",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
     "off_manifold": "measures.off_manifold",
@@ -72,12 +74,13 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, RemovalQuality, load
+    from clarysage.explanation import Explanation, Interactions, RemovalQuality, load
     from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
     from clarysage.measures.importance import importance
+    from clarysage.measures.interactions import interactions
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
@@ -114,6 +117,7 @@ __all__ = [
     "Explanation",
     "Gaussian",
     "InputError",
+    "Interactions",
     "Kernel",
     "Marginal",
     "Measure",
@@ -139,6 +143,7 @@ __all__ = [
     "ZeroOne",
     "as_predictor",
     "importance",
+    "interactions",
     "load",
     "measures",
     "off_manifold",

@@ -111,7 +111,8 @@ def enumerated(
             weights = game.weights[examples[part]]
             shown = _shown(game, examples[part], weights, coalition, rng)
             table.payoffs[place] += weights @ shown.payoffs
-            table.parts[part] += (weights[:, None] * shown.payoffs)[:, :, None] * counts
+            gained = shown.payoffs - game.ends[0][examples[part]]  # counts add up to nothing over all coalitions
+            table.parts[part] += (weights[:, None] * gained)[:, :, None] * counts
             table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
             if table.leaning is not None:
                 table.leaning.rows[...] += shown.rows[:, :, None] * counts

@@ -94,9 +94,9 @@ def sage(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
     )
     f_S = setting.removal.restrict(setting.f, setting.X)
-    v, remarks = _game(f_S, setting, y, loss, sample_weight)
+    v, remarks = game_of(f_S, setting, y, loss, sample_weight)
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
-    rules = [_left_of(rule, time.monotonic() - called) for rule in rules]
+    rules = [left_of(rule, time.monotonic() - called) for rule in rules]
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
     remarks += about_manifold(v, setting.removal, setting.entropy)
@@ -120,7 +120,7 @@ def sage(
     return explanations(result)
 
 
-def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
+def game_of(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
     """The game to explain, and what to say about the loss that was chosen for it."""
     options: dict[str, Any] = {"players": setting.players, "sample_weight": sample_weight}
     if y is not None:
@@ -131,7 +131,7 @@ def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> 
     return sensitivity(f_S, setting.X, **options), []
 
 
-def _left_of(rule: Any, seconds: float) -> Any:
+def left_of(rule: Any, seconds: float) -> Any:
     """A rule when so many seconds have gone by, as in choosing a removal."""
     return Deadline(max(0.01, rule.seconds - seconds)) if isinstance(rule, Deadline) else rule
 

@@ -82,14 +82,18 @@ class Setting:
             return cls(f, arranged, q, players, order, members, entropy, (*notes, chosen.note), chosen.model_rows)
         return cls(f, arranged, q, players, order, members, entropy, notes)
 
+    @property
+    def removal_name(self) -> str:
+        return str(getattr(self.removal, "name", type(self.removal).__name__))
+
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
-        removal = str(getattr(self.removal, "name", type(self.removal).__name__))
         return explained(
-            v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
-            notes=(*self.notes, *notes), provenance=_provenance(self, v), headline=MEASURES[measure].headline, **told,
+            v, result, self.players, self.order, groups=self.members, measure=measure, removal=self.removal_name,
+            method=method,
+            notes=(*self.notes, *notes), provenance=provenance_of(self, v), headline=MEASURES[measure].headline, **told,
         )  # fmt: skip
 
 
@@ -250,7 +254,7 @@ def versions() -> dict[str, str]:
     return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
-def _provenance(setting: Setting, v: PredictivePower) -> dict[str, Any]:
+def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
     return {
         **versions(),
         "seed": setting.entropy,
