@@ -637,6 +637,9 @@ def test_sage_values_of_something_else_are_refused(wide):
         cs.sage(wide_mixture, X, y, background=background, loss="absolute error", tolerance=0.2),
         cs.sage(wide_mixture, X, y, background=background, feature_names=list("abcdefgh"), tolerance=0.2),
         cs.sage(wide_mixture, X, background=background, tolerance=0.2),
+        cs.sage(wide_mixture, X, y, background=background[1:], tolerance=0.2),
+        cs.sage(wide_mixture, X, y + 1, background=background, tolerance=0.2),
     ):
-        with pytest.raises(cs.InputError, match="of"):
+        with pytest.raises(cs.InputError) as caught:
             cs.interactions(wide_mixture, X, y, of=of, **options)
+        assert caught.value.argument == "of"

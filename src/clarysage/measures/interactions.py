@@ -94,7 +94,7 @@ def interactions(
     v, remarks = game_of(setting.removal.restrict(setting.f, setting.X), setting, y, loss, sample_weight)
     v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
     measure = "shapley effects" if y is None else "sage"
-    known = None if of is None else known_values(of, v, measure)
+    known = None if of is None else known_values(of, setting, v, measure)
     ends_at = None if deadline is None else begun + deadline
     run = Run(setting, v, measure, tolerance, budget, ends_at, executor, bool(progress))
     is_exact, why = run.choose(asked, wanted)
