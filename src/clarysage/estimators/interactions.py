@@ -169,8 +169,8 @@ class Toggles:
         start, single, both = np.split(payoffs, [1, 1 + len(players)], axis=1)
         at_i, at_j = (np.searchsorted(players, ends) for ends in (i, j))
         sign = np.where(T[:, i] == T[:, j], 1.0, -1.0)  # sigma_i sigma_j, (n, K)
-        second = (start + both) - (single[:, at_i] + single[:, at_j])  # the same bits, whoever comes first
-        return np.asarray((sign[:, :, None] * second).transpose(0, 2, 1))
+        crossed = (start + both) - (single[:, at_i] + single[:, at_j])  # the same bits whichever of a pair comes first
+        return np.asarray((sign[:, :, None] * crossed).transpose(0, 2, 1))
 
 
 def payoffs_at(

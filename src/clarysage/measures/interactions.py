@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from clarysage.errors import InputError
@@ -14,7 +13,6 @@ from clarysage.measures.chosen_pairs import PairsWanted
 from clarysage.measures.interaction_runs import Found, Run, known_values
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import rules_of
-from clarysage.measures.sage import game_of
 from clarysage.measures.setting import Setting, explained, provenance_of
 from clarysage.players import Players
 
@@ -91,8 +89,7 @@ def interactions(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
     )
     wanted = PairsWanted.of(pairs, top, setting.players, setting.order)
-    v, remarks = game_of(setting.removal.restrict(setting.f, setting.X), setting, y, loss, sample_weight)
-    v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
+    v, remarks = setting.game(y, loss, sample_weight)
     measure = "shapley effects" if y is None else "sage"
     known = None if of is None else known_values(of, setting, v, measure)
     ends_at = None if deadline is None else begun + deadline
