@@ -18,7 +18,15 @@ __version__ = "0.1.0"
 _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
+    "shapley_net_effects": "measures.shapley_net_effects",
+    "feature_ablation": "measures.feature_ablation",
+    "univariate_predictors": "measures.univariate_predictors",
+    "squared_correlation": "measures.squared_correlation",
+    "permutation_test": "measures.permutation_test",
+    "conditional_permutation_test": "measures.conditional_permutation_test",
+    "mean_importance": "measures.mean_importance",
     "importance": "measures.importance",
+    "game": "measures.game",
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
@@ -44,6 +52,7 @@ _ROOMS = {
     "ZeroOne": "losses",
     "Brier": "losses",
     "PredictivePower": "games",
+    "SingleDraws": "games",
     "TabularGame": "games",
     "UniversalPower": "games",
     "sensitivity": "games",
@@ -73,16 +82,24 @@ if TYPE_CHECKING:
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
     from clarysage.explanation import Explanation, RemovalQuality, load
-    from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
+    from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.conditional_permutation_test import conditional_permutation_test
+    from clarysage.measures.feature_ablation import feature_ablation
+    from clarysage.measures.game import game
     from clarysage.measures.importance import importance
+    from clarysage.measures.mean_importance import mean_importance
     from clarysage.measures.off_manifold import off_manifold
+    from clarysage.measures.permutation_test import permutation_test
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.measures.shapley_effects import shapley_effects
+    from clarysage.measures.shapley_net_effects import shapley_net_effects
+    from clarysage.measures.squared_correlation import squared_correlation
     from clarysage.measures.table import Measure
+    from clarysage.measures.univariate_predictors import univariate_predictors
     from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
@@ -128,6 +145,7 @@ __all__ = [
     "ProductOfMarginals",
     "RemovalQuality",
     "SignsKnown",
+    "SingleDraws",
     "SquaredError",
     "StopReason",
     "Surrogate",
@@ -138,15 +156,23 @@ __all__ = [
     "UniversalPower",
     "ZeroOne",
     "as_predictor",
+    "conditional_permutation_test",
+    "feature_ablation",
+    "game",
     "importance",
     "load",
+    "mean_importance",
     "measures",
     "off_manifold",
+    "permutation_test",
     "plots",
     "removal_quality",
     "sage",
     "sensitivity",
     "shapley_effects",
+    "shapley_net_effects",
+    "squared_correlation",
+    "univariate_predictors",
     "universal_power",
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, resembling
 from clarysage.estimators.choice import choose
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
@@ -13,6 +13,7 @@ from clarysage.estimators.loop import ExhaustedError, estimate
 from clarysage.estimators.one_by_one import LEAVE_ONE_IN, LEAVE_ONE_OUT
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
+from clarysage.estimators.repeats import Repeats
 from clarysage.estimators.solved import SolvedGame
 from clarysage.estimators.stillness import nothing_moves
 from clarysage.estimators.surrogate_walks import SurrogateWalks
@@ -46,7 +47,8 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
             return choose(game, stop)[0]
         if name not in METHODS:
             known = ", ".join(map(repr, ("auto", *METHODS)))
-            raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()")
+            raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()",
+                             hint=resembling(name, ("auto", *METHODS)))  # fmt: skip
         if name == "exact" and game.solution is not None:
             return SolvedGame()
         return METHODS[name]()
@@ -66,6 +68,7 @@ __all__ = [
     "Kernel",
     "PairedWalks",
     "Permutation",
+    "Repeats",
     "SolvedGame",
     "SurrogateWalks",
     "as_estimator",
