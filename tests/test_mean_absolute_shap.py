@@ -406,3 +406,10 @@ def test_bad_input_is_named(data, options, argument):
     X, background = data
     with pytest.raises(InputError, match=f"^{argument}"):
         mean_absolute_shap(product, X, background=background, **options)
+
+
+def test_it_is_found_by_name(data):
+    X, background = data
+    ours = cs.importance("mean absolute shap", product, X, background=background)
+    assert ours.measure == "mean absolute shap"
+    assert ours.per_example.shape == (N, D)

@@ -329,3 +329,28 @@ def test_classifiers_with_labels_of_text(data, seed):
     ours = mean_loss_shap(model, X, label, background=background, rng=seed)
     sage = cs.sage(model, X, label, background=background, method="exact")
     assert is_near(ours, sage.values)
+
+
+def test_a_model_that_fails_leaves_what_was_found(data):
+    X, y, background = data
+    calls = []
+
+    def failing(rows):
+        calls.append(len(rows))
+        if sum(calls) > 60_000:
+            raise RuntimeError("out of luck")
+        return product(rows)
+
+    with pytest.raises(cs.ModelError) as caught:
+        mean_loss_shap(failing, X, y, background=background, method="paired walks", tolerance=1e-6)
+    found = caught.value.explanation
+    assert found.stopped is StopReason.FAILED
+    assert found.per_example.mean(axis=0) == pytest.approx(found.values, abs=1e-12)
+
+
+def test_it_is_found_by_name(data):
+    X, y, background = data
+    ours = cs.importance("mean loss shap", product, X, y, background=background)
+    assert ours.measure == "mean loss shap"
+    assert ours.per_example.shape == (N, D)
+    assert "example by example" in str(ours)
