@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from typing import Any
 
 from clarysage.errors import InputError
+from clarysage.measures.importance import options_of
 from clarysage.measures.table import Measure, as_measure
 from clarysage.testing.measure_contract import OF_A_RUN, OF_RUNS
-from clarysage.testing.measure_problems import FAMILIES, TASKS, measure_problem
+from clarysage.testing.measure_problems import FAMILIES, TASKS, MeasureProblem, check_names, losses_of, measure_problem
 from clarysage.testing.measure_trials import Trial
 
 
@@ -51,15 +53,19 @@ def measure_checks(
     function = measure if row is None else row.function
     name = getattr(function, "__name__", "measure") if row is None else row.name
     settings = dict(options or {})
-    chosen = _family(function, row, settings, seed) if model is None else model
-    for task in tasks:
-        for table in tables:
-            problem = measure_problem(task, table, chosen, seed)
-            trials = _trials(Trial(function, row, problem, None, settings), losses)
-            for words, trial in trials.items():
-                checks = {**OF_A_RUN, **OF_RUNS} if trial is next(iter(trials.values())) else OF_A_RUN
-                for promise, check in checks.items():
-                    yield ", ".join(filter(None, (name, task, table, words))) + f": {promise}", partial(check, trial)
+    family = cache(partial(_family, function, row, settings, seed) if model is None else lambda: model)
+    for task, table in product(tasks, tables):
+        check_names(task, table, model)
+        pose = cache(partial(_posed, task, table, family, seed))
+        losses_here: list[Any] = [None]
+        if "loss" in options_of(function):
+            fitting = losses_of(task, table)
+            losses_here = [loss for loss in losses or fitting if not isinstance(loss, str) or loss in fitting]
+        for loss in losses_here:
+            trial = Trial(function, row, pose, loss, settings)
+            where = ", ".join(filter(None, (name, task, table, _words(loss))))
+            for promise, check in {**OF_A_RUN, **(OF_RUNS if loss is losses_here[0] else {})}.items():
+                yield f"{where}: {promise}", partial(check, trial)
 
 
 def check_measure(measure: Any, **options: Any) -> None:
@@ -79,17 +85,12 @@ def check_measure(measure: Any, **options: Any) -> None:
         raise AssertionError("\n".join(failures))
 
 
-def _trials(first: Trial, losses: Sequence[Any] | None) -> dict[str, Trial]:
-    """The trials of a problem by their losses, in words; checks that take several runs are made on the first."""
-    if not first.takes("loss"):
-        return {"": first}
-    fitting = first.problem.losses
-    admitted = fitting if losses is None else [loss for loss in losses if not isinstance(loss, str) or loss in fitting]
-    return {_words(loss): Trial(first.function, first.row, first.problem, loss, first.options) for loss in admitted}
+def _words(loss: Any) -> str | None:
+    return loss if loss is None or isinstance(loss, str) else str(getattr(loss, "__name__", type(loss).__name__))
 
 
-def _words(loss: Any) -> str:
-    return loss if isinstance(loss, str) else str(getattr(loss, "__name__", type(loss).__name__))
+def _posed(task: str, table: str, family: Callable[[], Any], seed: int) -> MeasureProblem:
+    return measure_problem(task, table, family(), seed)
 
 
 def _family(function: Callable[..., Any], row: Measure | None, options: Mapping[str, Any], seed: int) -> Any:
@@ -99,8 +100,7 @@ def _family(function: Callable[..., Any], row: Measure | None, options: Mapping[
     said = []
     for family in FAMILIES:
         try:
-            problem = measure_problem("regression", "array", family, seed)
-            Trial(function, row, problem, None, options).run()
+            Trial(function, row, partial(measure_problem, "regression", "array", family, seed), None, options).run()
         except InputError as error:
             if error.argument != "model":
                 raise

@@ -17,6 +17,7 @@ from clarysage.explanation import Explanation, load
 from clarysage.losses import as_loss
 from clarysage.measures.table import ALL_SUBSETS, NOTHING, THE_REST
 from clarysage.models import as_predictor
+from clarysage.testing.measure_problems import losses_of
 from clarysage.testing.measure_trials import CERTAIN, ROUNDING, Trial, bits
 
 SIGMAS = 5.0
@@ -216,7 +217,7 @@ def losses_go_together(trial: Trial) -> None:
     """A list of losses gives a list of explanations, one each, with the values of runs of their own."""
     if not trial.takes("loss"):
         return
-    other = next(loss for loss in trial.problem.losses if loss != trial.loss)
+    other = next(loss for loss in losses_of(trial.problem.task, trial.problem.table) if loss != trial.loss)
     found = trial.run(loss=[other, trial.loss])
     is_list = isinstance(found, list) and len(found) == 2
     _demand(is_list, f"returns {type(found).__name__} for a list of two losses, and not a list of two explanations")

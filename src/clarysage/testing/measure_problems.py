@@ -58,12 +58,6 @@ class MeasureProblem:
     ignored: str
     still: str
 
-    @property
-    def losses(self) -> tuple[Any, ...]:
-        """Losses that fit the task by name, and one as a function."""
-        own = log_cosh if self.task == "regression" else Shortfall(tuple(np.unique(self.y).tolist()))
-        return (*LOSSES_OF[self.task], own)
-
 
 @dataclass(frozen=True)
 class Shortfall:
@@ -95,12 +89,7 @@ def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0)
     model : a name in ``FAMILIES``, or ``function(task, X, y)`` that returns a model which ignores the first column
     seed : of the rows
     """
-    for argument, name, known in (("tasks", task, TASKS), ("tables", table, TABLES)):
-        if name not in known:
-            raise InputError(argument, got=f"{name!r}", wanted=f"one of {', '.join(map(repr, known))}")
-    if isinstance(model, str) and model not in FAMILIES:
-        wanted = f"one of {', '.join(map(repr, FAMILIES))}, or a function of (task, X, y) that returns a model"
-        raise InputError("model", got=f"{model!r}", wanted=wanted)
+    check_names(task, table, model)
     fit = FAMILIES[model] if isinstance(model, str) else model
     rng = np.random.default_rng([seed, TASKS.index(task), TABLES.index(table)])
     X, y = _drawn(rng, 3 * ROWS, task, table)
@@ -110,6 +99,23 @@ def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0)
         task, table, fitted, _part(X, slice(2 * ROWS, None)), y[2 * ROWS :], _part(X, slice(0, BACKGROUND)),
         tuple(labels), labels[0], labels[2],
     )  # fmt: skip
+
+
+def check_names(task: str, table: str, model: Any) -> None:
+    """Raise where there is no such task, table or family of models."""
+    for argument, name, known in (("tasks", task, TASKS), ("tables", table, TABLES)):
+        if name not in known:
+            raise InputError(argument, got=f"{name!r}", wanted=f"one of {', '.join(map(repr, known))}")
+    if model is not None and model not in FAMILIES and not callable(model):
+        wanted = f"one of {', '.join(map(repr, FAMILIES))}, or a function of (task, X, y) that returns a model"
+        raise InputError("model", got=f"{model!r}", wanted=wanted)
+
+
+def losses_of(task: str, table: str) -> tuple[Any, ...]:
+    """Losses that fit a task by name, and one as a function."""
+    if task == "regression":
+        return (*LOSSES_OF[task], log_cosh)
+    return (*LOSSES_OF[task], Shortfall(_classes(task, table)))
 
 
 def linear(task: str, X: Any, y: np.ndarray) -> Any:
@@ -194,17 +200,19 @@ def _drawn(rng: np.random.Generator, n: int, task: str, table: str) -> tuple[Any
         lesser = depth
         columns = np.column_stack([noise, size, still, depth])
         columns = columns if table == "array" else _framed(dict(zip(NUMBERS, columns.T, strict=True)))
-    return columns, _responses(rng, 2 * size + lesser, 2 * lesser - size, task, is_named=table != "array")
+    return columns, _responses(rng, 2 * size + lesser, 2 * lesser - size, task, table)
 
 
-def _responses(
-    rng: np.random.Generator, first: np.ndarray, second: np.ndarray, task: str, *, is_named: bool
-) -> np.ndarray:
+def _responses(rng: np.random.Generator, first: np.ndarray, second: np.ndarray, task: str, table: str) -> np.ndarray:
     if task == "regression":
         return np.asarray(first + 0.5 * rng.normal(size=len(first)))
-    scores = np.column_stack([-first, first, second])[:, : len(LABELS[task])] + SHARES[task]
-    chosen = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)
-    return np.asarray(np.array(LABELS[task])[chosen] if is_named else chosen)
+    classes = np.array(_classes(task, table))
+    scores = np.column_stack([-first, first, second])[:, : len(classes)] + SHARES[task]
+    return np.asarray(classes[np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)])
+
+
+def _classes(task: str, table: str) -> tuple[Any, ...]:
+    return tuple(range(len(LABELS[task]))) if table == "array" else LABELS[task]
 
 
 def _mixed(noise: np.ndarray, size: np.ndarray, colour: np.ndarray, place: np.ndarray, still: np.ndarray) -> Any:

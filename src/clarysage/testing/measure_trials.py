@@ -34,14 +34,18 @@ class Again:
 class Trial:
     """A measure, a problem, and a loss, None for a measure without one or for the one it chooses.
 
-    ``row`` says what is known of the measure, None where nothing is.
+    ``row`` says what is known of the measure, None where nothing is; ``pose`` makes the problem once it is needed.
     """
 
     function: Callable[..., Any]
     row: Measure | None
-    problem: MeasureProblem
+    pose: Callable[[], MeasureProblem]
     loss: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def problem(self) -> MeasureProblem:
+        return self.pose()
 
     @cached_property
     def found(self) -> Any:
