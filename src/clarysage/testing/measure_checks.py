@@ -10,7 +10,7 @@ from typing import Any
 from clarysage.errors import InputError
 from clarysage.measures.importance import options_of
 from clarysage.measures.table import Measure, as_measure
-from clarysage.testing.measure_contract import OF_A_RUN, OF_RUNS
+from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS, Check
 from clarysage.testing.measure_problems import FAMILIES, TASKS, MeasureProblem, check_names, losses_of, measure_problem
 from clarysage.testing.measure_trials import Trial
 
@@ -57,14 +57,10 @@ def measure_checks(
     for task, table in product(tasks, tables):
         check_names(task, table, model)
         pose = cache(partial(_posed, task, table, family, seed))
-        losses_here: list[Any] = [None]
-        if "loss" in options_of(function):
-            fitting = losses_of(task, table)
-            losses_here = [loss for loss in losses or fitting if not isinstance(loss, str) or loss in fitting]
-        for loss in losses_here:
+        for number, loss in enumerate(_admitted(function, losses, task, table)):
             trial = Trial(function, row, pose, loss, settings)
             where = ", ".join(filter(None, (name, task, table, _words(loss))))
-            for promise, check in {**OF_A_RUN, **(OF_RUNS if loss is losses_here[0] else {})}.items():
+            for promise, check in _promises(is_first=number == 0, is_first_task=task == tasks[0]).items():
                 yield f"{where}: {promise}", partial(check, trial)
 
 
@@ -83,6 +79,18 @@ def check_measure(measure: Any, **options: Any) -> None:
             failures.append(f"{name}: {error if isinstance(error, AssertionError) else repr(error)}")
     if failures:
         raise AssertionError("\n".join(failures))
+
+
+def _admitted(function: Callable[..., Any], losses: Sequence[Any] | None, task: str, table: str) -> Sequence[Any]:
+    """Losses to try a measure with, None for one without."""
+    if "loss" not in options_of(function):
+        return [None]
+    fitting = losses_of(task, table)
+    return fitting if losses is None else [loss for loss in losses if not isinstance(loss, str) or loss in fitting]
+
+
+def _promises(*, is_first: bool, is_first_task: bool) -> dict[str, Check]:
+    return {**OF_A_RUN, **(OF_RUNS if is_first else {}), **(OF_A_TASK if is_first and is_first_task else {})}
 
 
 def _words(loss: Any) -> str | None:
