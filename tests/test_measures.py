@@ -21,7 +21,7 @@ from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS
 from clarysage.testing.measure_problems import LOSSES_OF, TABLES, TASKS
 
 NOT_YET = {
-    "permutation test", "conditional permutation test", "mean importance", "coefficient size",
+    "coefficient size",
     "gini importance", "number of splits", "network weights", "aggregated saliency",
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.models import as_predictor
 from clarysage.testing.problems import log_cosh
 
 TASKS = ("regression", "binary", "multiclass")
@@ -143,7 +144,10 @@ def network(task: str, X: Any, y: np.ndarray) -> Any:
 
 
 def torch_network(task: str, X: Any, y: np.ndarray) -> Any:
-    """A PyTorch module of numbers, with weights as they were drawn; those of the first column are zero."""
+    """A PyTorch module of numbers, with weights as they were drawn; those of the first column are zero.
+
+    Modules know neither classes nor names of columns, which it is told of frames.
+    """
     import torch
 
     outputs = 1 if task == "regression" else len(np.unique(y))
@@ -152,7 +156,11 @@ def torch_network(task: str, X: Any, y: np.ndarray) -> Any:
         layers: list[Any] = [torch.nn.Linear(X.shape[1], 5), torch.nn.Tanh(), torch.nn.Linear(5, outputs)]
     with torch.no_grad():
         layers[0].weight[:, 0] = 0
-    return torch.nn.Sequential(*layers, *([] if task == "regression" else [torch.nn.Softmax(dim=1)])).eval()
+    module = torch.nn.Sequential(*layers, *([] if task == "regression" else [torch.nn.Softmax(dim=1)])).eval()
+    if isinstance(X, np.ndarray):
+        return module
+    classes = None if task == "regression" else np.unique(y).tolist()
+    return as_predictor(module, classes=classes, feature_names=list(X.columns))
 
 
 FAMILIES: dict[str, Callable[[str, Any, np.ndarray], Any]] = {
