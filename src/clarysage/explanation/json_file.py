@@ -61,8 +61,13 @@ def encode(explanation: Explanation) -> dict[str, Any]:
 
 def save(explanation: Explanation, path: str | Path) -> None:
     """Write the file whole or not at all."""
+    write(encode(explanation), path)
+
+
+def write(data: dict[str, Any], path: str | Path) -> None:
+    """Write plain objects as a file of JSON, whole or not at all."""
     path = Path(path)
-    text = json.dumps(encode(explanation), allow_nan=False, indent=1, ensure_ascii=False)
+    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
     if not path.name or path.is_dir() or not path.parent.is_dir():
         raise InputError("path", got=f"{path}", wanted="a file in a folder that exists")
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -5,7 +5,8 @@ matplotlib is imported when a function is first called, not before.
 
 from clarysage.plots.bars import bars
 from clarysage.plots.pixels import pixels
+from clarysage.plots.proxy import proxy
 from clarysage.plots.removal_errors import removal_errors
 from clarysage.plots.signs import signs
 
-__all__ = ["bars", "pixels", "removal_errors", "signs"]
+__all__ = ["bars", "pixels", "proxy", "removal_errors", "signs"]
