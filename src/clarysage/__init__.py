@@ -30,6 +30,8 @@ _ROOMS = {
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
+    "interactions": "measures.interactions",
+    "Interactions": "explanation",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
     "off_manifold": "measures.off_manifold",
@@ -81,7 +83,7 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, RemovalQuality, load
+    from clarysage.explanation import Explanation, Interactions, RemovalQuality, load
     from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from clarysage.measures.feature_ablation import feature_ablation
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
+    from clarysage.measures.interactions import interactions
     from clarysage.measures.mean_importance import mean_importance
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.permutation_test import permutation_test
@@ -131,6 +134,7 @@ __all__ = [
     "Explanation",
     "Gaussian",
     "InputError",
+    "Interactions",
     "Kernel",
     "Marginal",
     "Measure",
@@ -160,6 +164,7 @@ __all__ = [
     "feature_ablation",
     "game",
     "importance",
+    "interactions",
     "load",
     "mean_importance",
     "measures",
