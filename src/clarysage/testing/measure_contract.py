@@ -82,15 +82,22 @@ def values_add_up(trial: Trial) -> None:
 
 
 def ends_are_losses(trial: Trial) -> None:
-    """``base - total`` of a measure of the model is the model's own mean loss."""
+    """``base - total`` of a measure of the model is the model's own mean loss; ``base`` that of the best constant,
+    where the measure starts from all features.
+    """
     found, p = trial.found, trial.problem
-    if trial.approximates != "v_f":
+    if trial.row is None or trial.approximates != "v_f":
         return
     f, loss = as_predictor(p.model), as_loss(found.loss if trial.loss is None else trial.loss)
     outputs = f(p.X)
-    own = float(loss(outputs, loss.encode(p.y, f.classes, outputs)).mean())
-    said = found.base - found.total
+    target = loss.encode(p.y, f.classes, outputs)
+    own, said = float(loss(outputs, target).mean()), found.base - found.total
     _demand(abs(said - own) <= ROUNDING * trial.scale, f"says that the model's loss is {said:.6g}, and it is {own:.6g}")
+    if trial.row.constant == THE_REST:
+        best = loss.best_constant(target, np.full(len(p.y), 1 / len(p.y)), outputs.shape[1])
+        least = float(loss(np.tile(best, (len(p.y), 1)), target).mean())
+        same = abs(found.base - least) <= ROUNDING * trial.scale
+        _demand(same, f"says that the best constant has a loss of {found.base:.6g}, and it has {least:.6g}")
 
 
 def nothing_gets_nothing(trial: Trial) -> None:
