@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
+    "mean_loss_shap": "measures.mean_loss_shap",
     "shapley_net_effects": "measures.shapley_net_effects",
     "feature_ablation": "measures.feature_ablation",
     "univariate_predictors": "measures.univariate_predictors",
@@ -25,6 +26,7 @@ _ROOMS = {
     "permutation_test": "measures.permutation_test",
     "conditional_permutation_test": "measures.conditional_permutation_test",
     "mean_importance": "measures.mean_importance",
+    "mean_absolute_shap": "measures.mean_absolute_shap",
     "importance": "measures.importance",
     "game": "measures.game",
     "measures": "measures",
@@ -93,7 +95,9 @@ if TYPE_CHECKING:
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
     from clarysage.measures.interactions import interactions
+    from clarysage.measures.mean_absolute_shap import mean_absolute_shap
     from clarysage.measures.mean_importance import mean_importance
+    from clarysage.measures.mean_loss_shap import mean_loss_shap
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.permutation_test import permutation_test
     from clarysage.measures.removal_quality import removal_quality
@@ -166,7 +170,9 @@ __all__ = [
     "importance",
     "interactions",
     "load",
+    "mean_absolute_shap",
     "mean_importance",
+    "mean_loss_shap",
     "measures",
     "off_manifold",
     "permutation_test",
