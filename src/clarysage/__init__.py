@@ -19,6 +19,8 @@ _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
     "importance": "measures.importance",
+    "importances": "measures.importances",
+    "Importances": "explanation",
     "game": "measures.game",
     "measures": "measures",
     "Measure": "measures.table",
@@ -73,13 +75,14 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, RemovalQuality, load
+    from clarysage.explanation import Explanation, Importances, RemovalQuality, load
     from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
+    from clarysage.measures.importances import importances
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
@@ -115,6 +118,7 @@ __all__ = [
     "Exact",
     "Explanation",
     "Gaussian",
+    "Importances",
     "InputError",
     "Kernel",
     "Marginal",
@@ -142,6 +146,7 @@ __all__ = [
     "as_predictor",
     "game",
     "importance",
+    "importances",
     "load",
     "measures",
     "off_manifold",

@@ -59,10 +59,10 @@ def encode(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def save(explanation: Explanation, path: str | Path) -> None:
-    """Write the file whole or not at all."""
+def write(data: dict[str, Any], path: str | Path) -> None:
+    """Write plain objects as a JSON file, whole or not at all."""
     path = Path(path)
-    text = json.dumps(encode(explanation), allow_nan=False, indent=1, ensure_ascii=False)
+    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
     if not path.name or path.is_dir() or not path.parent.is_dir():
         raise InputError("path", got=f"{path}", wanted="a file in a folder that exists")
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -73,18 +73,17 @@ def save(explanation: Explanation, path: str | Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(path: str | Path) -> Explanation:
-    """Read an explanation that :meth:`Explanation.save` wrote; every field is checked."""
+def read(path: str | Path) -> Any:
+    """The plain objects in a JSON file."""
     where = Path(path)
     try:
-        data = json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        return json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
         raise FormatError("path", got=f"{where}: {error.strerror}", wanted="a file that can be read") from error
     except (ValueError, RecursionError) as error:
         raise FormatError(
             "path", got=f"{where.name}, which is not JSON ({error})", wanted="a saved explanation"
         ) from error
-    return decode(data, where.name)
 
 
 def decode(data: Any, name: str = "data") -> Explanation:
