@@ -10,7 +10,7 @@ from clarysage.errors import InputError, resembling
 
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
-    """Raise for settings of cs.sage that are wrong whatever the files hold."""
+    """Raise for settings of cs.sage, or of cs.importances, that are wrong whatever the files hold."""
     from clarysage.estimators import METHODS
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -51,7 +51,7 @@ def whole(number: float | None) -> float | None:
 
 def _check_names(settings: dict[str, Any], tables: dict[str, list[str]]) -> None:
     for name, known in tables.items():
-        if settings[name] not in known:
+        if name in settings and settings[name] not in known:
             wanted = f"one of {', '.join(map(repr, known))}"
             raise OptionError(name, got=repr(settings[name]), wanted=wanted, hint=resembling(settings[name], known))
 

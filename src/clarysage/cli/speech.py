@@ -23,7 +23,7 @@ CALLED = {
     "X and background": "DATA and --background", "model": "MODEL", "rng": "--seed",
     **{name: f"--{name.replace('_', '-')}" for name in
        ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
-        "n_jobs", "output", "about")},
+        "n_jobs", "output", "about", "train")},
 }  # fmt: skip
 
 # advice for Python -> the same for the command line
@@ -34,6 +34,7 @@ REWORDED = (
     (r"\b(tolerance|budget|deadline)=([\d._]+)", r"--\1 \2"),
     (r"\bn_jobs=", "--n-jobs "),
     (r"\bwith y=None\b", "without --target"),
+    (r"\brefits=True\b", "--refits"),
     (r", or an object such as \w+\(\w*\)|, or a callable loss\(y_true, y_pred\)", ""),
 )
 
