@@ -18,6 +18,10 @@ __version__ = "0.1.0"
 _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
+    "shapley_net_effects": "measures.shapley_net_effects",
+    "feature_ablation": "measures.feature_ablation",
+    "univariate_predictors": "measures.univariate_predictors",
+    "squared_correlation": "measures.squared_correlation",
     "importance": "measures.importance",
     "importances": "measures.importances",
     "Importances": "explanation",
@@ -80,6 +84,7 @@ if TYPE_CHECKING:
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.feature_ablation import feature_ablation
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
     from clarysage.measures.importances import importances
@@ -87,7 +92,10 @@ if TYPE_CHECKING:
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.measures.shapley_effects import shapley_effects
+    from clarysage.measures.shapley_net_effects import shapley_net_effects
+    from clarysage.measures.squared_correlation import squared_correlation
     from clarysage.measures.table import Measure
+    from clarysage.measures.univariate_predictors import univariate_predictors
     from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
     from clarysage.players import Players
@@ -144,6 +152,7 @@ __all__ = [
     "UniversalPower",
     "ZeroOne",
     "as_predictor",
+    "feature_ablation",
     "game",
     "importance",
     "importances",
@@ -155,6 +164,9 @@ __all__ = [
     "sage",
     "sensitivity",
     "shapley_effects",
+    "shapley_net_effects",
+    "squared_correlation",
+    "univariate_predictors",
     "universal_power",
 ]
 

@@ -21,6 +21,7 @@ from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
+from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.removal_choice import choose_removal
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
@@ -67,22 +68,17 @@ class Setting:
         f, entropy = as_predictor(model), entropy_of(rng)
         X = as_table(X, "X")
         rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0))
-        names = _names(f, X, rows, feature_names)
+        names = column_names(X, feature_names, f.feature_names, labels_of(rows))
         arranged = f.arrange(X)
-        columns = tuple(names[place] for place in _places(X, arranged))
-        named = Players.of(names, groups)  # numbers in groups are places in X as it was handed in
-        players = named if columns == names else Players.of(columns, named.members(names))
-        place = {name: player for player, name in enumerate(players.names)}
-        order = tuple(place[name] for name in named.names)
+        lineup = Lineup.of(names, X, arranged, groups)
+        players = lineup.players
         chosen = (
             choose_removal(f, arranged, rows, players, entropy, source=source) if is_auto_conditional(removal) else None
         )
         q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
         q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
-        members = None if groups is None else named.members(names)
-        if chosen is not None:
-            return cls(f, arranged, q, players, order, members, entropy, (*notes, chosen.note), chosen.model_rows)
-        return cls(f, arranged, q, players, order, members, entropy, notes)
+        whole = (f, arranged, q, players, lineup.order, lineup.members, entropy)
+        return cls(*whole, notes) if chosen is None else cls(*whole, (*notes, chosen.note), chosen.model_rows)
 
     def game(self, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
         """The game of the model, and what to say about the loss that was chosen for it; y=None: of its own outputs."""
@@ -176,34 +172,6 @@ def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> 
         f"{value}{others}: with tails so heavy, intervals about other rows may hold less often than they say. "
         "More rows help."
     ]
-
-
-def _names(f: Predictor, X: Any, background: Any, given: Any) -> tuple[str, ...]:
-    """Names of the columns of X: those given, its own, the model's, the background's, or x0, x1, ..."""
-    width = int(X.shape[1])
-    if given is not None:
-        return given_names(given, width)
-    candidates = (labels_of(X), f.feature_names, labels_of(background), [f"x{i}" for i in range(width)])
-    return next(tuple(map(str, names)) for names in candidates if names is not None and len(names) == width)
-
-
-def given_names(given: Any, width: int) -> tuple[str, ...]:
-    """Names that the user gave to the columns, checked."""
-    if isinstance(given, (str, bytes, set, frozenset)) or not hasattr(given, "__iter__"):
-        raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
-    names = tuple(map(str, given))
-    if len(names) != width:
-        raise InputError("feature_names", got=f"{len(names)} names", wanted=f"one for each of the {width} columns of X")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError("feature_names", got=f"{repeated[0]!r} more than once", wanted="distinct names")
-    return names
-
-
-def _places(X: Any, arranged: Any) -> list[int]:
-    """Where the columns of the arranged table are in X."""
-    labels = labels_of(X)
-    return list(range(X.shape[1])) if labels is None else [labels.index(label) for label in labels_of(arranged) or ()]
 
 
 def _background(
