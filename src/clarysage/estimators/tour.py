@@ -69,6 +69,16 @@ class Tour:
         place[ranked] = cell
         return cls(ranked[np.concatenate(passes)], len(ranked), place, size, of_cell)
 
+    @classmethod
+    def even(cls, game: Game, rng: np.random.Generator) -> Tour:
+        """Passes over the examples in one order, drawn at random: numbers of visits never differ by more than one."""
+        there = np.flatnonzero(game.weights > 0)
+        n = len(there)
+        place = np.full(len(game.weights), -1)
+        place[there] = np.arange(n)
+        ones = np.ones(n, dtype=np.intp)
+        return cls(np.tile(there[rng.permutation(n)], 2), n, place, ones, ones)
+
     def examples(self, first: int, draws: int) -> np.ndarray:
         """Examples of visits ``first`` to ``first + draws``."""
         return np.asarray(self.order[(first + np.arange(draws)) % len(self.order)])

@@ -45,7 +45,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
         "looks": explanation.looks,
         "confidence": explanation.confidence,
         "headline": explanation.headline,
-        **{name: getattr(explanation, name).tolist() for name in PER_EXAMPLE if getattr(explanation, name) is not None},
+        **{name: _rows(array) for name in PER_EXAMPLE if (array := getattr(explanation, name)) is not None},
         "constant": explanation.constant,
         "total": explanation.total,
         "base": explanation.base,
@@ -169,11 +169,17 @@ def _per_example(data: dict[str, Any], key: str, name: str, p: int) -> np.ndarra
 
     def is_right(value: Any) -> bool:
         return isinstance(value, list) and all(
-            isinstance(row, list) and len(row) == p and all(map(_is_number, row)) for row in value
+            isinstance(row, list) and len(row) == p and all(one is None or _is_number(one) for one in row)
+            for row in value
         )
 
-    rows = _checked(data, key, name, is_right, f"rows of {p} finite numbers")
+    rows = _checked(data, key, name, is_right, f"rows of {p} finite numbers or nulls")
     return np.array(rows, dtype=np.float64).reshape(-1, p)
+
+
+def _rows(array: np.ndarray) -> list[list[float | None]]:
+    """Rows of numbers, None for those that are not known."""
+    return [[None if math.isnan(one) else one for one in row] for row in array.tolist()]
 
 
 def _count(data: dict[str, Any], key: str, name: str) -> int:

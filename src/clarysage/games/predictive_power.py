@@ -58,6 +58,7 @@ class PredictivePower:
     remarks: tuple[str, ...] = ()
     rows_in_vain: int = 0  # model rows of looks at the game beforehand, of which its payoffs know nothing
     like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
+    answers: Solution | None = None  # a way to exact values that was found elsewhere
 
     @classmethod
     def of(
@@ -111,7 +112,7 @@ class PredictivePower:
     @cached_property
     def solution(self) -> Solution | None:
         """A way to exact values that needs no sampling, where the model's structure offers one."""
-        return solution_of(self)
+        return solution_of(self) if self.answers is None else self.answers
 
     @cached_property
     def own(self) -> np.ndarray | None:
