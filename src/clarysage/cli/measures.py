@@ -91,13 +91,22 @@ def measures(
 
 
 def listing() -> str:
-    """The measures that there are, as a table."""
+    """The measures that there are, and what they are, as a table."""
     import clarysage as cs
-    from clarysage.explanation.importances_text import aligned
+    from clarysage.explanation.importances_text import MARKS, STAR, aligned
+    from clarysage.measures.table import PROPERTIES
 
-    frame = cs.measures()
-    words = ("measure", *frame.columns)
-    return "\n".join(aligned([words, *((name, *row) for name, row in zip(frame.index, frame.to_numpy(), strict=True))]))
+    rows = [("measure", "of", "close to it for", "phi_0", " ".join(word[0].upper() for word in PROPERTIES), "refits")]
+    for name, row in cs.measures().iterrows():
+        marks = " ".join(MARKS[row[word]] for word in PROPERTIES)
+        title = f"{name}{STAR * (row['heuristic'] == 'yes')}"
+        rows.append((title, row["approximates"], row["subdomain"], row["constant"], marks, row["refits"]))
+    letters = ", ".join(f"{word[0].upper()} {word}" for word in PROPERTIES)
+    return "\n".join([
+        *aligned(rows), "", f"{letters}: + yes, ~ partly, - no (Table 1).",
+        "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of its output.",
+        f"{STAR}: a heuristic outside the framework. refits: fits learners anew.",
+    ])  # fmt: skip
 
 
 def _given(model: str | None, data: Path | None) -> tuple[str, Path]:

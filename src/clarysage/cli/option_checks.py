@@ -33,6 +33,19 @@ def check_about(about: str) -> None:
     _check_names({"about": about}, {"about": [*ABOUT]})
 
 
+def named_measures(names: str) -> list[str]:
+    """Measures by their names, separated by commas."""
+    from clarysage.measures.table import as_measure
+
+    try:
+        found = [as_measure(name).name for name in names.split(",") if name.strip()]
+    except InputError as error:
+        raise OptionError("--only", **error.parts) from error
+    if not found:
+        raise OptionError("--only", got=repr(names), wanted="names of measures, separated by commas")
+    return list(dict.fromkeys(found))
+
+
 def spelled(name: str) -> str:
     """A name as the library's tables have it; users may type dashes or underscores for blanks.
 

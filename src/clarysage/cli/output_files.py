@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clarysage.errors import InputError
 
 PIXELS_PER_INCH = 150
@@ -42,6 +40,7 @@ def check_picture(option: str, path: Path) -> None:
 def picture(draw: Callable[[], Any], suffix: str) -> bytes:
     """What is drawn, on one axis or several, as the bytes of a file with this suffix."""
     import matplotlib
+    import numpy as np
 
     matplotlib.use("Agg")  # no window, with or without a screen
     figure = np.ravel(draw())[0].figure

@@ -76,8 +76,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a request names, read: the model, X with y, weights and background, groups, and rows to refit on."""
+    """What a request names, read: the model, as it is and as a predictor, tables, groups, and rows to refit on."""
 
+    model: Any
     f: Any
     tables: dict[str, Any]
     groups: dict[str, list[Any]] | None
@@ -107,7 +108,7 @@ def loaded(request: Request, say: Say) -> Loaded:
     f = cs.as_predictor(model, output=request.output, classes=request.classes)
     tables = _tables(request, model, f.feature_names, say)
     check_groups(groups or {}, list(tables["X"].columns))
-    return Loaded(f, tables, groups, _train(request, model, list(tables["X"].columns)))
+    return Loaded(model, f, tables, groups, _train(request, model, list(tables["X"].columns)))
 
 
 def _train(request: Request, model: Any, columns: Sequence[str]) -> tuple[Any, ...] | None:

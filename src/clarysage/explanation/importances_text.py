@@ -39,11 +39,24 @@ def as_text(found: Importances) -> str:
     for block in _blocks(columns(found), WIDTH - 2 - wide):
         lines += ["", *_block(block, names, wide)]
     rows = [(*HEADINGS[:4], _letters(found), HEADINGS[4]), *standings(found)]
+    said = [
+        line
+        for sentence in sentences(found)
+        for line in textwrap.wrap(sentence, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    ]
+    return "\n".join([*lines, "", *(f"  {line}" for line in aligned(rows)), "", *said])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table, its cells at the left of columns as wide as the widest.
+
+    Examples
+    --------
+    >>> aligned([("one", "two"), ("three", "four")])
+    ['one    two', 'three  four']
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines.append("")
-    for row in rows:
-        lines.append("  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-    return "\n".join([*lines, "", *(f"  {line}" for line in sentences(found))])
+    return ["  ".join(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def as_html(found: Importances) -> str:
@@ -136,7 +149,10 @@ def sentences(found: Importances) -> list[str]:
         said.append("*: a heuristic outside the framework, whose values add up to nothing that a model gains or loses.")
     for name in found.unfinished:
         said.append(f"Not converged: {name}. {found[name].stopped.value}")
-    return [*said, *(f"Left out: {name}. {why}" for name, why in found.left_out.items())]
+    reasons: dict[str, list[str]] = {}
+    for name, why in found.left_out.items():
+        reasons.setdefault(why, []).append(name)
+    return [*said, *(f"Left out: {', '.join(names)}. {why}" for why, names in reasons.items())]
 
 
 def _title(found: Importances, name: str) -> str:

@@ -12,8 +12,11 @@ from clarysage.execution.seeds import entropy_of
 from clarysage.explanation import Explanation, Importances, Traits
 from clarysage.measures.importance import options_of
 from clarysage.measures.table import MEASURES, Measure, as_measure
+from clarysage.models import Predictor
 from clarysage.models.learners import check_learner
+from clarysage.removal import is_auto_conditional, removal_name
 
+OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its learners are linear
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
 REFITS = "It fits learners anew, which may take long; refits=True asks for it."
 NO_TARGET = "It is about predicting y, and no y was given."
@@ -51,10 +54,10 @@ def importances(
         Default: all that apply to the model and the data; those that do not are named in ``left_out``, with the reason
     refits : whether the default takes in measures that fit learners anew
     learner, train : for those: what is fitted, default the model itself, and rows ``(X_train, y_train)`` to fit it on,
-        default cross-fitting on X
+        default cross-fitting on X. Shapley net effects fit linear models, whatever the learner
     others : as in :func:`~clarysage.sage`. Each measure gets those of them that it has: a ``removal`` is that of SAGE
-        and its kin, ``tolerance``, ``budget`` (model rows, or fits) and ``deadline`` are for each measure, and all have
-        the same seed
+        and its kin, and the conditional permutation test keeps to its own where that is not conditional; ``tolerance``,
+        ``budget`` (model rows, or fits) and ``deadline`` are for each measure; all have the same seed
 
     Returns
     -------
@@ -76,6 +79,8 @@ def importances(
         raise InputError("loss", got=f"{len(loss)} losses", wanted="one", hint="a call for each loss")
     if learner is not None:
         check_learner(learner)
+    if isinstance(removal, str) and not is_auto_conditional(removal):
+        removal_name(removal)  # raises where there is no such name
     options = {
         "background": background, "removal": removal, "loss": loss, "groups": groups, "sample_weight": sample_weight,
         "tolerance": tolerance, "budget": budget, "deadline": deadline, "n_jobs": n_jobs, "progress": progress,
@@ -91,7 +96,7 @@ def importances(
             left_out[measure.name] = why
             continue
         try:
-            explanations[measure.name] = _explained(measure, model, X, y, options)
+            explanations[measure.name] = _explained(measure, model, X, y, options, is_first=not explanations)
         except (InputError, MissingLibraryError) as error:
             # what the first one refuses, which takes any model, is wrong for all; what a later one does is its own
             if not is_open or not explanations or _is_about_refits(error, options):
@@ -128,14 +133,28 @@ def _needs_target(measure: Measure) -> bool:
     return measure.properties["performance"] != "no"
 
 
-def _explained(measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any]) -> Explanation:
+def _explained(
+    measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any], *, is_first: bool
+) -> Explanation:
     """A measure with those options that it has and the user set; its own defaults may be others than ours."""
     function = measure.function
     ours = inspect.signature(importances).parameters
-    taken = {name: options[name] for name in options_of(function) if name in options}
-    given = {name: value for name, value in taken.items() if value is not ours[name].default}
-    found: Explanation = function(model, X, y, **given)
+    taken = set(options_of(function)) & set(options) - OWN.get(measure.name, set())
+    given = {name: options[name] for name in taken if options[name] is not ours[name].default}
+    f = _origin(model) if measure.refits and options["learner"] is None else model
+    try:
+        found: Explanation = function(f, X, y, **given)
+    except InputError as error:
+        if is_first or error.argument != "removal" or "removal" not in given:
+            raise
+        del given["removal"]  # which is fine for others, but not for this one: it has one of its own
+        found = function(f, X, y, **given)
     return found
+
+
+def _origin(model: Any) -> Any:
+    """The model behind a predictor, which can be fitted anew where the predictor cannot."""
+    return getattr(model, "origin", None) or model if isinstance(model, Predictor) else model
 
 
 def _is_about_refits(error: Exception, options: Mapping[str, Any]) -> bool:
