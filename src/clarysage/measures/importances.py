@@ -107,10 +107,10 @@ def importances(
 
 
 def _named(measures: Any, y: Any) -> list[Measure]:
-    """The rows of the measures that are asked for, each once."""
-    if isinstance(measures, (str, Measure)):
-        measures = [measures]
-    chosen = list({row.name: row for row in map(as_measure, measures)}.values())
+    """The rows of the measures that are asked for, each once, in the order of the table and others after it."""
+    rows = map(as_measure, [measures] if isinstance(measures, (str, Measure)) else measures)
+    place = {name: i for i, name in enumerate(MEASURES)}
+    chosen = sorted({row.name: row for row in rows}.values(), key=lambda row: place.get(row.name, len(place)))
     if not chosen:
         raise InputError("measures", got="none", wanted="names of measures, or None for all that apply")
     blind = [row.name for row in chosen if _needs_target(row)] if y is None else []
