@@ -46,20 +46,20 @@ def lasting(seconds: float) -> str:
     Examples
     --------
     >>> lasting(0.2), lasting(75), lasting(600), lasting(9000)
-    ('less than a second', '75 s', '10 min', '2.5 h')
+    ('less than a second', 'about 75 s', 'about 10 min', 'about 2.5 h')
     """
     if seconds < 1:
         return "less than a second"
     if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
 def _cost(name: str, fits: int | None, seconds: float | None) -> str:
     said = f"{name}: {counted(fits)}"
     if name == LINEAR:
         return f"{said} of linear models"
-    return said if fits is None or seconds is None else f"{said}, about {lasting(fits * seconds)}"
+    return said if fits is None or seconds is None else f"{said}, {lasting(fits * seconds)}"
 
 
 def _players(found: Loaded) -> int:
