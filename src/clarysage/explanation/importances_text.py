@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
+
 from clarysage.explanation.explanation import Explanation
 from clarysage.explanation.importances import Importances
 from clarysage.explanation.text import loss_words, number_format
@@ -15,6 +17,7 @@ WIDTH = 110
 GAP = "   "  # between measures
 STAR = "*"  # behind the names of heuristics
 MARKS = {"yes": "+", "partly": "~", "no": "-"}
+POWERS = ("v", "v_f")  # which are differences of the loss
 LEGEND = "Value, share of the sum of absolute values, (rank). Scales differ from measure to measure."
 HEADINGS = ("measure", "of", "close to it for", "phi_0", "cost")
 
@@ -85,7 +88,8 @@ def as_html(found: Importances) -> str:
 def headline(found: Importances) -> str:
     """What was computed of what."""
     features, measures = len(found.feature_names), len(found)
-    losses = sorted({loss_words(one.loss) for one in found.values() if one.loss})
+    saving = [one for name, one in found.items() if found.traits[name].approximates in POWERS and one.base is not None]
+    losses = sorted({loss_words(one.loss) for one in saving})
     under = f", loss: {', '.join(losses)}" if losses else ""
     return f"{features} feature{'s' * (features > 1)} by {measures} measure{'s' * (measures > 1)}{under}"
 
@@ -96,7 +100,7 @@ def columns(found: Importances) -> list[Column]:
     values, shares, ranks = (frame.loc[order] for frame in (found.to_frame(), found.shares(), found.ranks()))
     shown = []
     for name, explanation in found.items():
-        show = number_format(explanation)
+        show = _counts if _are_counts(explanation) else number_format(explanation)
         parts = [
             [show(value) for value in values[name]],
             [f"{share:.0%}".replace("-0%", "0%") for share in shares[name]],
@@ -153,6 +157,15 @@ def sentences(found: Importances) -> list[str]:
     for name, why in found.left_out.items():
         reasons.setdefault(why, []).append(name)
     return [*said, *(f"Left out: {', '.join(names)}. {why}" for why, names in reasons.items())]
+
+
+def _are_counts(explanation: Explanation) -> bool:
+    """Whether values are whole numbers, as those of splits."""
+    return bool((explanation.values == np.round(explanation.values)).all())
+
+
+def _counts(number: float) -> str:
+    return f"{number:.0f}"
 
 
 def _title(found: Importances, name: str) -> str:

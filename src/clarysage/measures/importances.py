@@ -154,7 +154,7 @@ def _explained(
 
 def _origin(model: Any) -> Any:
     """The model behind a predictor, which can be fitted anew where the predictor cannot."""
-    return getattr(model, "origin", None) or model if isinstance(model, Predictor) else model
+    return model.origin if isinstance(model, Predictor) and model.origin is not None else model
 
 
 def _is_about_refits(error: Exception, options: Mapping[str, Any]) -> bool:
