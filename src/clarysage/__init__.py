@@ -22,6 +22,9 @@ _ROOMS = {
     "feature_ablation": "measures.feature_ablation",
     "univariate_predictors": "measures.univariate_predictors",
     "squared_correlation": "measures.squared_correlation",
+    "permutation_test": "measures.permutation_test",
+    "conditional_permutation_test": "measures.conditional_permutation_test",
+    "mean_importance": "measures.mean_importance",
     "importance": "measures.importance",
     "importances": "measures.importances",
     "Importances": "explanation",
@@ -51,6 +54,7 @@ _ROOMS = {
     "ZeroOne": "losses",
     "Brier": "losses",
     "PredictivePower": "games",
+    "SingleDraws": "games",
     "TabularGame": "games",
     "UniversalPower": "games",
     "sensitivity": "games",
@@ -80,15 +84,18 @@ if TYPE_CHECKING:
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
     from clarysage.explanation import Explanation, Importances, RemovalQuality, load
-    from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
+    from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.conditional_permutation_test import conditional_permutation_test
     from clarysage.measures.feature_ablation import feature_ablation
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
     from clarysage.measures.importances import importances
+    from clarysage.measures.mean_importance import mean_importance
     from clarysage.measures.off_manifold import off_manifold
+    from clarysage.measures.permutation_test import permutation_test
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.measures.shapley_effects import shapley_effects
@@ -142,6 +149,7 @@ __all__ = [
     "ProductOfMarginals",
     "RemovalQuality",
     "SignsKnown",
+    "SingleDraws",
     "SquaredError",
     "StopReason",
     "Surrogate",
@@ -152,13 +160,16 @@ __all__ = [
     "UniversalPower",
     "ZeroOne",
     "as_predictor",
+    "conditional_permutation_test",
     "feature_ablation",
     "game",
     "importance",
     "importances",
     "load",
+    "mean_importance",
     "measures",
     "off_manifold",
+    "permutation_test",
     "plots",
     "removal_quality",
     "sage",

@@ -91,6 +91,30 @@ def draw_by_size(n: int, chances: np.ndarray, rng: np.random.Generator) -> np.nd
     return ranks < sizes[:, None]
 
 
+def draw_evenly(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
+    """n coalitions of sizes uniform on 0, ..., p, uniform among those of a size: (n, p).
+
+    So the paper draws the subsets of Table 2.
+    """
+    sizes = rng.integers(p + 1, size=n)
+    ranks = np.empty((n, p), dtype=np.intp)
+    np.put_along_axis(ranks, permutations(n, p, rng), np.arange(p)[None, :], axis=1)
+    return ranks < sizes[:, None]
+
+
+def even_chances(coalitions: np.ndarray) -> np.ndarray:
+    """How likely :func:`draw_evenly` is to draw each coalition: (n, p) -> (n,).
+
+    Examples
+    --------
+    >>> even_chances(masks(np.arange(4), 2)).round(3)
+    array([0.333, 0.167, 0.167, 0.333])
+    """
+    p = coalitions.shape[1]
+    by_size = np.array([1 / ((p + 1) * comb(p, s)) for s in range(p + 1)])
+    return np.asarray(by_size[coalitions.sum(axis=1)])
+
+
 def value_weights(coalitions: np.ndarray, chances: np.ndarray) -> np.ndarray:
     r"""What the payoff of a coalition so drawn counts for each player's Shapley value: (n, p) -> (n, p).
 

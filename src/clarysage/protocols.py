@@ -221,6 +221,34 @@ class ShortWalks(Protocol):
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Payoffs (n, q, L) of n examples with q single draws each, the background rows drawn, (n, q), and model rows."""
+
+    payoffs: np.ndarray
+    picks: np.ndarray
+    rows: int
+
+
+class DrawsSingly(Protocol):
+    """A game whose payoffs are means over draws, each of one background row: what it has beside those of any game."""
+
+    @property
+    def mass(self) -> np.ndarray | None:
+        """Masses of background rows that are a sample, (m,), adding up to one; None where values are not linear in
+        them."""
+        ...
+
+    @property
+    def draws_at_once(self) -> int:
+        """How many draws it is worth making together."""
+        ...
+
+    def without(self, player: int, examples: np.ndarray, places: np.ndarray) -> Drawn:
+        """All players but one, on examples (n,), with the rows at places (n, q), from 0 to 1, along their weights."""
+        ...
+
+
+@dataclass(frozen=True)
 class Solved:
     """Values (L, p) summed over examples by weight, each example's part (n, L, p), and payoffs that a loss bounded."""
 
@@ -256,8 +284,22 @@ class Solution(Protocol):
     def solve(self) -> Callable[[np.ndarray], Solved]: ...
 
 
+@dataclass(frozen=True)
+class Worth:
+    """v(S) of a coalition, (L,), the variance of its own sampling, and the model rows it cost."""
+
+    value: np.ndarray
+    variance: np.ndarray
+    rows: int
+
+
 class Game(Protocol):
-    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs."""
+    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs.
+
+    A game may also have ``worth(coalition, rng)``, its :class:`Worth` over all examples, where that is to be had for
+    less than their payoffs; and ``learning(coalitions, executor)``, payoffs (N, L) of one coalition after the other,
+    where fits are needed for them, which workers share.
+    """
 
     @property
     def n_players(self) -> int: ...

@@ -1,8 +1,9 @@
 """The result of a run: the object, its text, its file."""
 
+from clarysage.explanation.agreement import Agreement
 from clarysage.explanation.explanation import ABOUT, Explanation
 from clarysage.explanation.importances import Importances, Traits
 from clarysage.explanation.removal_quality import RemovalQuality
 from clarysage.explanation.saved import load
 
-__all__ = ["ABOUT", "Explanation", "Importances", "RemovalQuality", "Traits", "load"]
+__all__ = ["ABOUT", "Agreement", "Explanation", "Importances", "RemovalQuality", "Traits", "load"]

@@ -60,7 +60,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
 
 
 def write(data: dict[str, Any], path: str | Path) -> None:
-    """Write plain objects as a JSON file, whole or not at all."""
+    """Write plain objects as a file of JSON, whole or not at all."""
     path = Path(path)
     text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
     if not path.name or path.is_dir() or not path.parent.is_dir():

@@ -13,11 +13,12 @@ from clarysage.errors import InputError, ModelError
 from clarysage.games.short_walks import ShortWalks
 from clarysage.games.solution import solution_of
 from clarysage.games.surrogate import imitated
+from clarysage.games.worth import worth
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
-from clarysage.protocols import Game, Loss, RestrictedModel, Solution
+from clarysage.protocols import Game, Loss, RestrictedModel, Solution, Worth
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.own_rows import own_of, own_rows
 from clarysage.tables import read_target, read_weights
@@ -153,6 +154,10 @@ class PredictivePower:
             for size, end in ((0, self.ends[0]), (most, self.ends[1])):
                 np.copyto(payoffs[:, 1:p], end[examples][:, None], where=(known == size)[:, :, None])
         return payoffs
+
+    def worth(self, coalition: np.ndarray, rng: np.random.Generator) -> Worth:
+        """See :func:`clarysage.games.worth.worth`."""
+        return worth(self, coalition, rng)
 
     @cached_property
     def _matters(self) -> np.ndarray:

@@ -131,6 +131,18 @@ class ShortWalks:
             more = self._beyond(examples, arrivals, arrived, max(1, active.sum()), picks, seen, rng)
         return Walks(self._with_ends(examples, payoffs), found.rows, found.asked, more)
 
+    def at(
+        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+        skip: bool = True,
+    ) -> tuple[np.ndarray, int]:  # fmt: skip
+        """Payoffs (n, L) of coalitions (n, p), one an example, from few rows drawn for each; and model rows."""
+        active = active & self._is_used
+        picks = self.draws.draw(self.kinds[examples], rng, self._own(examples))
+        found = self._steps(examples, np.where(coalitions[:, self.players.owner], 1, 2), picks, skip)
+        seen = self._seen(examples, self._control_at(examples, coalitions, picks, active), found.outputs)
+        arrived = (coalitions & active).sum(axis=1)[:, None]
+        return self._payoffs(examples, seen.few, seen.z, picks, arrived)[:, 0], found.rows
+
     def compared(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True,

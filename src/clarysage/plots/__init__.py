@@ -6,9 +6,10 @@ matplotlib is imported when a function is first called, not before.
 
 from clarysage.plots.bars import bars
 from clarysage.plots.pixels import pixels
+from clarysage.plots.proxy import proxy
 from clarysage.plots.ranks import ranks
 from clarysage.plots.removal_errors import removal_errors
 from clarysage.plots.side_by_side import side_by_side
 from clarysage.plots.signs import signs
 
-__all__ = ["bars", "pixels", "ranks", "removal_errors", "side_by_side", "signs"]
+__all__ = ["bars", "pixels", "proxy", "ranks", "removal_errors", "side_by_side", "signs"]
