@@ -121,7 +121,7 @@ def test_everything_that_applies_is_the_default_and_the_rest_is_said(
     left_out = result.stdout[result.stdout.index("Left out") :]
     assert "feature ablation" in left_out
     assert "--refits asks for it" in left_out
-    assert "network weights. model: got Ridge" in left_out
+    assert "network weights. Got Ridge" in left_out
 
 
 def test_table_is_that_of_the_importances(folder: Path) -> None:
@@ -187,9 +187,10 @@ def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatc
     data = json.loads(result.stdout)
     assert [entry["measure"] for entry in data["measures"]] == ["sage"]
     assert "cannot be fitted anew" in data["left_out"]["feature ablation"]
-    assert "cannot be fitted anew" in error_of(
-        "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet"
-    )
+    assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]
+    said = error_of("plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
+    assert said.startswith("error: MODEL: got None, and a model that cannot be fitted anew")
+    assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
 
 
 @pytest.mark.needs("xgboost")

@@ -173,10 +173,10 @@ def test_everything_that_applies_is_the_default(monkeypatch: pytest.MonkeyPatch)
     found = cs.importances(None, None, [0])
     assert list(found) == ["sage", "splits"]
     assert list(found.left_out) == ["weights", "gradients", "ablation"]
-    assert found.left_out["weights"] == "model: got a forest; wanted a network."
+    assert found.left_out["weights"] == "Got a forest; wanted a network."
     assert "pip install 'clarysage[torch]'" in found.left_out["gradients"]
     assert "refits=True" in found.left_out["ablation"]
-    assert "Left out: weights. model: got a forest" in str(found)
+    assert "Left out: weights. Got a forest" in str(found)
     assert list(cs.importances(None, None, [0], refits=True)) == ["sage", "ablation", "splits"]
 
 

@@ -18,9 +18,9 @@ from clarysage.removal import is_auto_conditional, removal_name
 
 OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its learners are linear
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
-REFITS = "It fits learners anew, which may take long; refits=True asks for it."
-NO_TARGET = "It is about predicting y, and no y was given."
-INTERRUPTED = "The run was interrupted before it."
+REFITS = "Fits learners anew, which may take long; refits=True asks for it."
+NO_TARGET = "About predicting y, and no y was given."
+INTERRUPTED = "The run was interrupted before."
 
 
 def importances(
@@ -101,7 +101,7 @@ def importances(
             # what the first one refuses, which takes any model, is wrong for all; what a later one does is its own
             if not is_open or not explanations or _is_about_refits(error, options):
                 raise
-            left_out[measure.name] = str(error)
+            left_out[measure.name] = _said(error)
     traits = {measure.name: _traits(measure) for measure in chosen if measure.name in explanations}
     return Importances(explanations, traits, left_out)
 
@@ -161,6 +161,13 @@ def _is_about_refits(error: Exception, options: Mapping[str, Any]) -> bool:
     """Whether the error is about an option that only measures which refit look at."""
     argument = getattr(error, "argument", None)
     return argument in FOR_REFITS and options[argument] is not None
+
+
+def _said(error: Exception) -> str:
+    """Why a measure does not apply; that others do is to be seen beside it."""
+    if isinstance(error, InputError) and error.argument == "model":
+        return f"Got {error.parts['got']}; wanted {error.parts['wanted']}."
+    return str(error)
 
 
 def _traits(measure: Measure) -> Traits:
