@@ -1235,3 +1235,12 @@ def test_the_tables_hold_enough_cases_of_each_kind():
 def test_players_of_a_clash_are_never_merged():
     with pytest.raises(cs.InputError, match="named 'a', as a feature outside"):
         Players.of(["a", "b", "c"], {"a": ["b", "c"]})
+
+
+@pytest.mark.parametrize(
+    ("option", "typed", "near"),
+    [("removal", "neighbors", "neighbours"), ("loss", "cross_entrpy", "cross entropy"), ("method", "kernal", "kernel")],
+)
+def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(option, typed, near):
+    with pytest.raises(cs.InputError, match=f"Try '{near}'"):
+        regression(**{option: typed})

@@ -207,6 +207,20 @@ class ShortWalks(Protocol):
         """Payoffs of coalitions (n, p), one an example, with all rows and with few."""
         ...
 
+    @property
+    def wide(self) -> ShortWalks:
+        """The same with more rows, for differences of differences."""
+        ...
+
+    def at(
+        self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool
+    ) -> tuple[np.ndarray, int]:
+        """Estimated payoffs of s coalitions an example, with the same rows for all of them, and model rows.
+
+        (n,), (n, s, p) -> (n, s, L)
+        """
+        ...
+
     def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Players (p,) that change a prediction on some of the walks, and model rows."""
         ...
@@ -284,8 +298,22 @@ class Solution(Protocol):
     def solve(self) -> Callable[[np.ndarray], Solved]: ...
 
 
+@dataclass(frozen=True)
+class Worth:
+    """v(S) of a coalition, (L,), the variance of its own sampling, and the model rows it cost."""
+
+    value: np.ndarray
+    variance: np.ndarray
+    rows: int
+
+
 class Game(Protocol):
-    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs."""
+    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs.
+
+    A game may also have ``worth(coalition, rng)``, its :class:`Worth` over all examples, where that is to be had for
+    less than their payoffs; and ``learning(coalitions, executor)``, payoffs (N, L) of one coalition after the other,
+    where fits are needed for them, which workers share.
+    """
 
     @property
     def n_players(self) -> int: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, resembling
 from clarysage.estimators.choice import choose
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
@@ -47,7 +47,8 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
             return choose(game, stop)[0]
         if name not in METHODS:
             known = ", ".join(map(repr, ("auto", *METHODS)))
-            raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()")
+            raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()",
+                             hint=resembling(name, ("auto", *METHODS)))  # fmt: skip
         if name == "exact" and game.solution is not None:
             return SolvedGame()
         return METHODS[name]()

@@ -91,7 +91,8 @@ class PairedWalks:
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
         plan = self.known()
         more = plan.compared(first + draws) - plan.compared(first)
-        return (0 if first else plan.rows) + draws * rows_of_pair(game) + more * plan.comparisons.cost(game)
+        pairs = draws * rows_of_pair(game, whole=plan.whole)
+        return (0 if first else plan.rows) + pairs + more * plan.comparisons.cost(game)
 
     def limit(self, game: Game) -> int | None:
         return None
@@ -103,7 +104,7 @@ class PairedWalks:
         is_even = plan.tour.is_even(first, draws)
         pairs = walk_pairs(
             game, examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep,
-            beyond=plan.reaches and bool(is_even.any()),
+            beyond=plan.reaches and bool(is_even.any()), whole=plan.whole,
         )  # fmt: skip
         values = game.weights[examples][:, None, None] * pairs.found
         visits = Visits.of(plan.tour.cell[examples], values, plan.tour.worth(first))

@@ -28,12 +28,12 @@ class Pairs:
 
 def walk_pairs(
     game: Game, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-    skip: bool, keep: bool = False, beyond: bool = False,
+    skip: bool, keep: bool = False, beyond: bool = False, whole: bool = False,
 ) -> Pairs:  # fmt: skip
-    """Walks of examples (n,) along orders (n, p) and back, each with background rows of its own."""
+    """Walks of examples (n,) along orders (n, p) and back, each with background rows of its own, or ``whole``."""
     examples, both = np.tile(examples, 2), np.vstack([orders, orders[:, ::-1]])
-    if game.short is None:
-        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game))
+    if game.short is None or whole:
+        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game, whole=whole))
     else:
         walks = game.short.walk(examples, both, active, rng, skip=skip, keep=keep, beyond=beyond)
     one_way, back = np.split(contributions(walks.payoffs, both), 2)
@@ -48,7 +48,7 @@ def _by_player(beyond: Beyond, orders: np.ndarray) -> Beyond:
     return Beyond(contributions(beyond.gain, orders), beyond.rows, each.reshape(n, q, *each.shape[1:]))
 
 
-def rows_of_pair(game: Game) -> int:
-    """Model rows of a pair of walks at most."""
-    few = game.rows_per_payoff if game.short is None else game.short.rows
+def rows_of_pair(game: Game, *, whole: bool = False) -> int:
+    """Model rows of a pair of walks at most; with few background rows where the game can, unless it is ``whole``."""
+    few = game.rows_per_payoff if game.short is None or whole else game.short.rows
     return 2 * (game.n_players - 1) * few

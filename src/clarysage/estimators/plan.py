@@ -32,6 +32,7 @@ class Plan:
     rows : model rows spent to find this out
     keep : whether to remember the hybrid rows that went to the model
     reaches : whether to look beyond the given background
+    whole : whether walks look at all background rows, not at few
     """
 
     tour: Tour
@@ -40,6 +41,7 @@ class Plan:
     rows: int = 0
     keep: bool = False
     reaches: bool = False
+    whole: bool = False
 
     @property
     def active(self) -> np.ndarray:
@@ -63,7 +65,7 @@ def planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
         return Plan(Tour.of(game, care, rng), Comparisons(game.weights, np.ones(p, dtype=bool), skip=True))
     skip, spent = short.repeats()
     spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, short))
-    active, more = _active(game, short, skip, spare, rng)
+    active, more = find_active(game, short, skip, spare, rng)
     comparisons = Comparisons(care if short.errs_with_loss else game.weights, active, skip)
     tour = Tour.of(game, care, rng)
     numbers = len(tour.groups) * len(short.mass) * p * game.ends[0].shape[1]
@@ -79,7 +81,9 @@ def _least(game: Game, short: ShortWalks) -> int:
     return 2 * rows_of_pair(game) if short.is_unbiased else 4 * rows_of_pair(game) + 2 * Comparisons.cost(game)
 
 
-def _active(game: Game, short: ShortWalks, skip: bool, rows: float, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+def find_active(
+    game: Game, short: ShortWalks, skip: bool, rows: float, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
     """Players that changed a prediction on some walk; all of them where that is not known or makes no difference."""
     p = game.n_players
     walks = int(min(WALKS, rows // (p - 1)))

@@ -40,6 +40,7 @@ class SolvedGame:
 
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "exact"
+    reaches: bool = True  # whether to walk beside them, to tell of other backgrounds
 
     def check(self, game: Game) -> None:
         if game.solution is None:
@@ -101,7 +102,7 @@ class SolvedGame:
 
     def _walks(self, game: Game) -> bool:
         """Whether there is a background to tell of."""
-        return game.short is not None and game.short.is_sampled
+        return self.reaches and game.short is not None and game.short.is_sampled
 
 
 def _passes(game: Game) -> int:

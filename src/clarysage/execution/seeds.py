@@ -11,6 +11,8 @@ from clarysage.errors import InputError
 DRAWS, BACKGROUND, REMOVAL, PILOT, TRIAL, MANIFOLD = 0, 1, 2, 3, 4, 5  # what a stream is for
 
 FOLDS, LEARNER = 8, 9  # for refits
+SUBSETS, WORTHS, RESAMPLES = 10, 11, 12  # for agreements
+PAIRS, PROXY = 13, 14  # for interactions, and for what SAGE values leave unexplained
 
 
 def entropy_of(rng: Any) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from clarysage.estimate import StopReason, Target
 from clarysage.inference.decisions import least_lead, level_of, signs
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
+
+if TYPE_CHECKING:
+    from clarysage.explanation.agreement import Agreement
 
 ABOUT: dict[str, str] = {
     "data": "this data and this background (sampling error of the run alone)",
@@ -212,6 +215,37 @@ class Explanation:
             )  # fmt: skip
         return self.constant + float(self.values[self._places(features)].sum())
 
+    def agreement(
+        self, game: Any, n: int = 1000, *, n_jobs: int | None = None, progress: bool | None = None, rng: Any = None
+    ) -> Agreement:
+        """How good a proxy u(S) is for v(S): their correlation and R2 over random subsets (paper, Table 2).
+
+        Subsets are drawn as in the paper, the size uniform on 0, ..., p and then the subset uniform of that size. Where
+        n suffices for all 2^p of them, each is taken once, with the weight of its chance to be drawn, and nothing is
+        left to chance.
+
+        Parameters
+        ----------
+        game : v: a :class:`~clarysage.PredictivePower`, for what the model draws from subsets; a
+            :class:`~clarysage.UniversalPower`, for what learners make of them, each fitted once; or another game. Its
+            players are found by their names, and of several losses that of the explanation is taken
+        n : how many subsets
+        n_jobs, progress, rng : as in :func:`clarysage.sage`
+
+        Examples
+        --------
+        >>> import clarysage as cs
+        >>> X = np.random.default_rng(0).normal(size=(100, 3))
+        >>> f = lambda X: X[:, 0] + X[:, 1] * X[:, 2]
+        >>> game = cs.PredictivePower.of(cs.Marginal(X).restrict(f, X), "squared error", X, f(X))
+        >>> found = cs.sage(f, X, f(X), background=X, loss="squared error", rng=0).agreement(game)
+        >>> found.is_complete, 0.8 < found.correlation < 1
+        (True, True)
+        """
+        from clarysage.explanation.agreement import agreement
+
+        return agreement(self, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
+
     def top(self, k: int) -> Top:
         """Names of the k players with the largest values, largest first.
 
@@ -258,9 +292,9 @@ class Explanation:
 
     def save(self, path: str | Path) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import save
+        from clarysage.explanation.json_file import write
 
-        save(self, path)
+        write(self.to_dict(), path)
 
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""

@@ -13,11 +13,12 @@ from clarysage.errors import InputError, ModelError
 from clarysage.games.short_walks import ShortWalks
 from clarysage.games.solution import solution_of
 from clarysage.games.surrogate import imitated
+from clarysage.games.worth import worth
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
-from clarysage.protocols import Game, Loss, RestrictedModel, Solution
+from clarysage.protocols import Game, Loss, RestrictedModel, Solution, Worth
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.own_rows import own_of, own_rows
 from clarysage.tables import read_target, read_weights
@@ -58,6 +59,7 @@ class PredictivePower:
     remarks: tuple[str, ...] = ()
     rows_in_vain: int = 0  # model rows of looks at the game beforehand, of which its payoffs know nothing
     like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
+    answers: Solution | None = None  # a way to exact values that was found elsewhere
 
     @classmethod
     def of(
@@ -111,7 +113,7 @@ class PredictivePower:
     @cached_property
     def solution(self) -> Solution | None:
         """A way to exact values that needs no sampling, where the model's structure offers one."""
-        return solution_of(self)
+        return solution_of(self) if self.answers is None else self.answers
 
     @cached_property
     def own(self) -> np.ndarray | None:
@@ -152,6 +154,10 @@ class PredictivePower:
             for size, end in ((0, self.ends[0]), (most, self.ends[1])):
                 np.copyto(payoffs[:, 1:p], end[examples][:, None], where=(known == size)[:, :, None])
         return payoffs
+
+    def worth(self, coalition: np.ndarray, rng: np.random.Generator) -> Worth:
+        """See :func:`clarysage.games.worth.worth`."""
+        return worth(self, coalition, rng)
 
     @cached_property
     def _matters(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.coalitions import shapley_values
+from clarysage.losses.output import Output
 from clarysage.losses.regression import SquaredError
 from clarysage.protocols import Loss, Solved
 from clarysage.removal.hybrid import HybridModel
@@ -20,6 +21,7 @@ from clarysage.structure.links import means
 from clarysage.structure.terms import Expansion, LeafTerms, LinearTerms, Terms
 
 SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
+MOST_ENTRIES = 2**20  # of tables of leaves whose terms are told apart
 MOST_PLAYERS = 14  # of which all coalitions are looked at
 NUMBERS_AT_ONCE = 2**22
 
@@ -57,6 +59,8 @@ def solution_of(game: Any) -> Solution | None:
     player = owner if native.structure.owner is None else owner[native.structure.owner]
     parts = Expansion(native.structure.form, native.inner, native.mass, player, game.n_players)
     if native.structure.link == "identity":
+        if all(isinstance(loss, Output) for loss in game.losses):
+            return _by_sums(game, native, parts)
         if all(isinstance(loss, SquaredError) for loss in game.losses):
             found = _by_products(game, native, parts)
             if found is not None:
@@ -138,6 +142,29 @@ class Products:
 
 
 @dataclass(frozen=True)
+class Sums:
+    r"""Outputs of f_S = sum_{A within S} a_A, of which, for each example and output,
+
+    .. math:: \phi_i = \sum_{A \ni i} \frac{a_A}{|A|}
+    """
+
+    terms: Terms
+    native: Native
+    X: np.ndarray
+    outputs: tuple[int, ...]
+    weights: np.ndarray
+
+    def __call__(self, examples: np.ndarray) -> Solved:
+        a = self.terms(self.native.looked_at(self.X[examples])[0])[:, 1:, list(self.outputs)]  # (n, M, L)
+        parts = np.moveaxis(a, 2, 1)  # of a weighted sum there is one term a player
+        if isinstance(self.terms, LeafTerms):
+            sets = self.terms.sets[1:].astype(np.float64)
+            parts = parts @ (sets / sets.sum(axis=1, keepdims=True))
+        parts = parts * self.weights[examples][:, None, None]
+        return Solved(parts.sum(axis=0), parts)
+
+
+@dataclass(frozen=True)
 class Coalitions:
     """Any loss, from predictions of all coalitions by number, (n, 2^p, k)."""
 
@@ -206,8 +233,24 @@ class FromPairs:
         return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 
 
+def _by_sums(game: Any, native: Native, parts: Expansion) -> Solution | None:
+    if not isinstance(parts.form, Linear) and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
+        return None
+    terms, k = parts.terms(by_number=False), native.structure.form.margins
+    if terms is None:
+        return None
+    outputs = tuple(loss.number for loss in game.losses)
+    count = game.n_players if isinstance(terms, LinearTerms) else len(terms.sets)
+    seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
+    how = (
+        "a linear model has a closed form" if isinstance(terms, LinearTerms) else f"its {count:,} terms are shared out"
+    )
+    solve = Sums(terms, native, game.X, outputs, game.weights)
+    return Solution(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
+
+
 def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
-    is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > 2**20
+    is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
     if is_deep and not isinstance(parts.form, Linear):
         return None
     terms, k = parts.terms(by_number=False), native.structure.form.margins

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -15,7 +15,7 @@ from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.models import Predictor
 from clarysage.players import Players
-from clarysage.protocols import Game, Loss
+from clarysage.protocols import Executor, Game, Loss
 from clarysage.removal.memo import Memo
 
 
@@ -183,6 +183,17 @@ class UniversalPower:
                 coalition[player] = True
                 payoffs[place, step + 1] = self._known(coalition)[example]
         return payoffs
+
+    def learning(self, coalitions: Sequence[np.ndarray], executor: Executor) -> Iterator[np.ndarray]:
+        """Payoffs (N, L) of one coalition (p,) after the other; new ones are learned by workers, and kept."""
+        keys = [key_of(coalition) for coalition in coalitions]
+        new = [key for key in dict.fromkeys(keys) if key not in self.memo]
+        coming, awaited = executor.map(self.learned, new), set(new)
+        for key in keys:
+            if key in awaited:
+                awaited.remove(key)
+                self.memo.put(key, next(coming))
+            yield self.memo.get(key, partial(self.learned, key))
 
     def learned(self, key: bytes) -> np.ndarray:
         """Payoffs (N, L) of the coalition of a key, or (1, L) of all examples together, from fits made now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class Reach:
     rest : (L, p) variance of the values that parts do not show
     dof : degrees of freedom of the variance over examples
     leaning : on background rows; None where that is not known, or there is one row alone
+    apart : values of single examples with their variances (:class:`~clarysage.inference.apart.Apart`), where they were
+        sampled and each has a game of its own
     mass : (m,) of these rows, adding up to one, where they are others than those of short walks
     """
 
@@ -35,6 +38,7 @@ class Reach:
     rest: np.ndarray
     dof: float
     leaning: Leaning | None = None
+    apart: Any = None
     mass: np.ndarray | None = None
 
 

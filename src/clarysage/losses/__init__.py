@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, resembling
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne
 from clarysage.losses.custom import CustomLoss
 from clarysage.losses.regression import AbsoluteError, SquaredError
@@ -32,7 +32,8 @@ def as_loss(loss: Any) -> Loss:
         name = loss.lower().replace("_", " ").replace("-", " ").strip()
         if name not in LOSSES:
             known = ", ".join(map(repr, LOSSES))
-            raise InputError("loss", got=f"{loss!r}", wanted=f"one of {known}, or a callable loss(y_true, y_pred)")
+            raise InputError("loss", got=f"{loss!r}", wanted=f"one of {known}, or a callable loss(y_true, y_pred)",
+                             hint=resembling(name, LOSSES))  # fmt: skip
         return LOSSES[name]()
     if isinstance(loss, type) and issubclass(loss, (SquaredError, AbsoluteError, CrossEntropy, ZeroOne, Brier)):
         return loss()

@@ -39,11 +39,11 @@ def _looks_like_classification(outputs: np.ndarray, y: np.ndarray) -> bool:
     if (outputs < -SUM_TOLERANCE).any() or (outputs > 1 + SUM_TOLERANCE).any():
         return y.ndim == 1 and outputs.shape[1] > 1  # several numbers for one response: logits, which the loss refuses
     if outputs.shape[1] == 1:
-        return y.ndim == 1 and _looks_like_two_classes(y)
+        return y.ndim == 1 and looks_like_two_classes(y)
     return y.ndim == 1 or bool(np.allclose(outputs.sum(axis=1), 1, atol=SUM_TOLERANCE))
 
 
-def _looks_like_two_classes(y: np.ndarray) -> bool:
+def looks_like_two_classes(y: np.ndarray) -> bool:
     """Whether numbers are labels of two classes: 0 and 1, or two whole numbers such as -1 and 1."""
     labels = np.unique(y)
     return bool(np.isin(labels, (0, 1)).all() or (len(labels) == 2 and (labels == np.round(labels)).all()))

@@ -7,14 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.parallel import as_executor
-from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.stopping import Deadline
-from clarysage.losses import as_loss
-from clarysage.losses.choice import is_auto
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of, rules_of
 from clarysage.measures.setting import Setting
@@ -93,10 +89,8 @@ def sage(
     setting = Setting.of(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
     )
-    f_S = setting.removal.restrict(setting.f, setting.X)
-    v, remarks = _game(f_S, setting, y, loss, sample_weight)
-    v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
-    rules = [_left_of(rule, time.monotonic() - called) for rule in rules]
+    v, remarks = setting.game(y, loss, sample_weight)
+    rules = [left_of(rule, time.monotonic() - called) for rule in rules]
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
     remarks += about_manifold(v, setting.removal, setting.entropy)
@@ -120,18 +114,7 @@ def sage(
     return explanations(result)
 
 
-def _game(f_S: Any, setting: Setting, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
-    """The game to explain, and what to say about the loss that was chosen for it."""
-    options: dict[str, Any] = {"players": setting.players, "sample_weight": sample_weight}
-    if y is not None:
-        v = PredictivePower.of(f_S, loss, setting.X, y, **options)
-        return v, [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
-    if not is_auto(loss) and (isinstance(loss, (list, tuple)) or as_loss(loss).name != "squared error"):
-        raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
-    return sensitivity(f_S, setting.X, **options), []
-
-
-def _left_of(rule: Any, seconds: float) -> Any:
+def left_of(rule: Any, seconds: float) -> Any:
     """A rule when so many seconds have gone by, as in choosing a removal."""
     return Deadline(max(0.01, rule.seconds - seconds)) if isinstance(rule, Deadline) else rule
 

@@ -17,8 +17,11 @@ from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
 from clarysage.explanation import Explanation
 from clarysage.explanation.text import loss_words
-from clarysage.games import PredictivePower, UniversalPower
+from clarysage.games import PredictivePower, UniversalPower, sensitivity
+from clarysage.losses import as_loss
+from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
+from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.removal_choice import choose_removal
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
@@ -72,13 +75,10 @@ class Setting:
         f, entropy = as_predictor(model), entropy_of(rng)
         X = as_table(X, "X")
         rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0), rows_to_draw)
-        names = _names(f, X, rows, feature_names)
+        names = column_names(X, feature_names, f.feature_names, labels_of(rows))
         arranged = f.arrange(X)
-        columns = tuple(names[place] for place in _places(X, arranged))
-        named = Players.of(names, groups)  # numbers in groups are places in X as it was handed in
-        players = named if columns == names else Players.of(columns, named.members(names))
-        place = {name: player for player, name in enumerate(players.names)}
-        order = tuple(place[name] for name in named.names)
+        lineup = Lineup.of(names, X, arranged, groups)
+        players = lineup.players
         chosen = (
             choose_removal(f, arranged, rows, players, entropy, source=source, among=among)
             if is_auto_conditional(removal)
@@ -86,19 +86,34 @@ class Setting:
         )
         q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
         q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
-        members = None if groups is None else named.members(names)
-        if chosen is not None:
-            return cls(f, arranged, q, players, order, members, entropy, (*notes, chosen.note), chosen.model_rows)
-        return cls(f, arranged, q, players, order, members, entropy, notes)
+        whole = (f, arranged, q, players, lineup.order, lineup.members, entropy)
+        return cls(*whole, notes) if chosen is None else cls(*whole, (*notes, chosen.note), chosen.model_rows)
+
+    def game(self, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
+        """The game of the model, and what to say about the loss that was chosen for it; y=None: of its own outputs."""
+        f_S = self.removal.restrict(self.f, self.X)
+        options: dict[str, Any] = {"players": self.players, "sample_weight": sample_weight}
+        if y is not None:
+            v = PredictivePower.of(f_S, loss, self.X, y, **options)
+        elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).name == "squared error"):
+            v = sensitivity(f_S, self.X, **options)
+        else:
+            raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
+        said = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) and y is not None else []
+        return replace(v, rows_in_vain=self.rows_spent) if self.rows_spent else v, said
+
+    @property
+    def removal_name(self) -> str:
+        return str(getattr(self.removal, "name", type(self.removal).__name__))
 
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
-        removal = str(getattr(self.removal, "name", type(self.removal).__name__))
         return explained(
-            v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
-            notes=(*self.notes, *notes), provenance=_provenance(self, v), headline=MEASURES[measure].headline, **told,
+            v, result, self.players, self.order, groups=self.members, measure=measure, removal=self.removal_name,
+            method=method,
+            notes=(*self.notes, *notes), provenance=provenance_of(self, v), headline=MEASURES[measure].headline, **told,
         )  # fmt: skip
 
 
@@ -174,34 +189,6 @@ def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> 
     ]
 
 
-def _names(f: Predictor, X: Any, background: Any, given: Any) -> tuple[str, ...]:
-    """Names of the columns of X: those given, its own, the model's, the background's, or x0, x1, ..."""
-    width = int(X.shape[1])
-    if given is not None:
-        return given_names(given, width)
-    candidates = (labels_of(X), f.feature_names, labels_of(background), [f"x{i}" for i in range(width)])
-    return next(tuple(map(str, names)) for names in candidates if names is not None and len(names) == width)
-
-
-def given_names(given: Any, width: int) -> tuple[str, ...]:
-    """Names that the user gave to the columns, checked."""
-    if isinstance(given, (str, bytes, set, frozenset)) or not hasattr(given, "__iter__"):
-        raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
-    names = tuple(map(str, given))
-    if len(names) != width:
-        raise InputError("feature_names", got=f"{len(names)} names", wanted=f"one for each of the {width} columns of X")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise InputError("feature_names", got=f"{repeated[0]!r} more than once", wanted="distinct names")
-    return names
-
-
-def _places(X: Any, arranged: Any) -> list[int]:
-    """Where the columns of the arranged table are in X."""
-    labels = labels_of(X)
-    return list(range(X.shape[1])) if labels is None else [labels.index(label) for label in labels_of(arranged) or ()]
-
-
 def _background(
     given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator, rows_to_draw: int | None
 ) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
@@ -261,7 +248,7 @@ def versions() -> dict[str, str]:
     return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
-def _provenance(setting: Setting, v: PredictivePower) -> dict[str, Any]:
+def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
     return {
         **versions(),
         "seed": setting.entropy,

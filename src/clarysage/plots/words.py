@@ -16,7 +16,8 @@ def value_label(explanation: Explanation) -> str:
     if explanation.measure == "sage":
         return f"SAGE value ({loss_words(explanation.loss)} saved)"
     name = explanation.measure[:1].upper() + explanation.measure[1:]
-    return f"{name} (in units of {explanation.loss})" if explanation.loss else name
+    is_loss = explanation.base is not None and explanation.loss
+    return f"{name} (in units of {explanation.loss})" if is_loss else name
 
 
 def interval_note(explanation: Explanation, level: float, joint: bool, about: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, resembling
 from clarysage.protocols import Removal
 from clarysage.removal.baseline import Baseline
 from clarysage.removal.copula import Copula
@@ -60,7 +60,8 @@ def removal_name(removal: str) -> str:
     if name in REMOVALS:
         return name
     known = ", ".join(map(repr, [*REMOVALS, AUTO_CONDITIONAL]))
-    raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)")
+    raise InputError("removal", got=f"{removal!r}", wanted=f"one of {known}, or an object such as Marginal(X)",
+                     hint=resembling(name, [*REMOVALS, AUTO_CONDITIONAL]))  # fmt: skip
 
 
 def is_auto_conditional(removal: Any) -> bool:

@@ -1,0 +1,111 @@
+"""Walks that keep examples apart: every example gets the same number of pairs of walks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from clarysage.estimate import Estimate
+from clarysage.estimators.comparisons import Comparisons
+from clarysage.estimators.draws import ROWS_PER_CHUNK
+from clarysage.estimators.paired_walks import PairedWalks, Walked
+from clarysage.estimators.pairs import rows_of_pair
+from clarysage.estimators.plan import SHARE_OF_BUDGET, Plan, find_active
+from clarysage.estimators.tour import NUMBERS_KEPT, Tour
+from clarysage.inference.apart import Apart
+from clarysage.inference.reach import Reach
+from clarysage.protocols import Game
+
+FEWEST_PASSES = 2  # without which examples have no errors
+SETTLED_PASSES = 4  # before which two pairs of an example that carries much may agree by chance, and errors look small
+
+
+@dataclass(frozen=True)
+class PerExample:
+    r"""Shapley values of every example's own game, v_{f,x,y}(S) = -l(f_S(x_S), y), and with them those of the mean.
+
+    Draws go round all examples, pass after pass; each is a pair of walks, an order of the players and its reverse. What
+    the pairs of one example found has the values of its game for a mean: payoffs have few background rows behind them
+    where that is right on average for each example (squared error, Brier's score, a model's output), else all of them.
+    A run that ends within a pass leaves some examples with one pair fewer than the others.
+
+    Attributes
+    ----------
+    first_look : passes before rules for stopping are asked
+    reaches : whether to look beyond the given background, where that costs nothing
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> from clarysage.estimators import estimate
+    >>> estimate(TabularGame([0, 1, 2, 4]), PerExample(), seed=0).values
+    array([[1.5, 2.5]])
+    """
+
+    first_look: int = SETTLED_PASSES
+    reaches: bool = True
+    walks: PairedWalks = field(default_factory=PairedWalks)
+    name: str = "paired walks"
+
+    def check(self, game: Game) -> None:
+        """Any game can be walked."""
+
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Walked | None = None) -> PerExample:
+        if self.walks.plan is not None:
+            return self
+        plan = _planned(game, rows, rng)
+        return replace(self, walks=replace(self.walks, plan=replace(plan, reaches=self.reaches and plan.reaches)))
+
+    def chunk(self, game: Game) -> int:
+        return max(1, ROWS_PER_CHUNK // max(1, rows_of_pair(game, whole=is_whole(game))))
+
+    def pause(self, game: Game, made: int) -> int:
+        """After the first passes, and then whenever there are a quarter more, at the end of a pass."""
+        n = self.walks.tour.length
+        passes = made // n
+        return n * max(self.first_look, passes + max(1, passes // 4))
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        return self.walks.rows(game, draws, first)
+
+    def limit(self, game: Game) -> int | None:
+        return None
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
+        return self.walks.draw(game, first, draws, rng)
+
+    def merge(self, one: Walked, other: Walked) -> Walked:
+        return self.walks.merge(one, other)
+
+    def read(self, game: Game, state: Walked) -> Estimate:
+        return self.walks.read(game, state)
+
+    def reach(self, game: Game, state: Walked) -> Reach:
+        """What the values rest on, and those of each example."""
+        return replace(self.walks.reach(game, state), apart=self.apart(game, state))
+
+    def apart(self, game: Game, state: Walked) -> Apart:
+        """Values of the examples of positive weight."""
+        n, visits = self.walks.tour.length, state.visits
+        visits = visits if len(visits.count) == n else visits.spread(n)
+        return Apart.of_visits(visits, game.weights[game.weights > 0])
+
+
+def is_whole(game: Game) -> bool:
+    """Whether payoffs must have all background rows behind them, to be right on average for each example."""
+    return game.short is not None and not game.short.is_unbiased
+
+
+def _planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
+    p, short, whole = game.n_players, game.short, is_whole(game)
+    skip, spent, active = True, 0, np.ones(p, dtype=bool)
+    if short is not None and not whole and p > 1:
+        skip, spent = short.repeats()
+        spare = SHARE_OF_BUDGET * max(0.0, rows - spent - 2 * rows_of_pair(game))
+        active, more = find_active(game, short, skip, spare, rng)
+        spent += more
+    reaches = short is not None and short.is_sampled and not whole
+    if short is not None and len(short.mass) * p * game.ends[0].shape[1] > NUMBERS_KEPT:
+        reaches = False
+    return Plan(Tour.even(game, rng), Comparisons(game.weights, active, skip), rows=spent, reaches=reaches, whole=whole)

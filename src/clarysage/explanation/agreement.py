@@ -1,0 +1,235 @@
+"""Agreement: how good a proxy the additive u(S) is for the power v(S) of subsets (paper, Table 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clarysage.coalitions import draw_evenly, even_chances, masks
+from clarysage.errors import InputError
+from clarysage.execution.observers import ProgressBar, Silent
+from clarysage.execution.parallel import as_executor
+from clarysage.execution.seeds import RESAMPLES, SUBSETS, entropy_of, stream
+from clarysage.explanation.explanation import Explanation
+from clarysage.explanation.worths import worths
+from clarysage.inference.association import Association
+from clarysage.protocols import Observer
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    r"""Additive proxies u(S) beside powers v(S) of subsets S of features, and how well they agree.
+
+    .. math:: u(S) = \phi_0 + \sum_{i \in S} \phi_i
+
+    Attributes
+    ----------
+    subsets : (n, p) which features each subset has, in the order of ``names``
+    u, v : (n,) proxies, and powers
+    std_error : (n,) of each v(S), zero where it is exact
+    weights : (n,) adding up to one: alike for drawn subsets, the chance of each to be drawn where they are all there
+    names : of the features
+    is_complete : whether these are all subsets, so that nothing was left to chance
+    is_in_units : whether u(S) is in units of the loss, with phi_0 known; other scores are only summed, and have no R2
+    measure, loss : of the explanation, and of v
+    model_rows, fits : what v(S) cost beyond the ends, which the game knew
+    seed : of the subsets, and of the resamples behind intervals
+    """
+
+    subsets: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    std_error: np.ndarray
+    weights: np.ndarray
+    names: tuple[str, ...]
+    is_complete: bool
+    is_in_units: bool
+    measure: str
+    loss: str
+    model_rows: int
+    fits: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name in ("subsets", "u", "v", "std_error", "weights"):
+            fixed = np.array(getattr(self, name))
+            fixed.setflags(write=False)
+            object.__setattr__(self, name, fixed)
+
+    @property
+    def correlation(self) -> float | None:
+        """Correlation of u(S) with v(S), freed of the noise of v(S); None where one of them does not vary."""
+        return _known(self._association.numbers()[0])
+
+    @property
+    def r2(self) -> float | None:
+        """The share of the variance of v(S) that u(S) itself predicts: 1 - E(v - u)^2 / Var(v), freed of noise.
+
+        It asks more than a correlation: u is to be right, not only to move along. None where scores are not in
+        units of the loss, such as those of heuristics, and where v(S) does not vary.
+        """
+        return _known(self._association.numbers()[1]) if self.is_in_units else None
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[float, float] | None]:
+        """Ends of an interval for "correlation" and for "r2", None where these are.
+
+        About subsets drawn anew, with the importance values and the data as they are. Where all subsets were taken
+        nothing is unsure but the noise of v(S), if there is any.
+        """
+        rng = stream(self.seed, RESAMPLES, 0)
+        low, high = self._association.interval(level, is_drawn=not self.is_complete, rng=rng)
+        found = {"correlation": self.correlation, "r2": self.r2}
+        return {
+            name: None if value is None or not np.isfinite(low[i] + high[i]) else (float(low[i]), float(high[i]))
+            for i, (name, value) in enumerate(found.items())
+        }
+
+    def against(self, explanation: Explanation) -> Agreement:
+        """The same subsets and powers with the values of another explanation, which costs nothing."""
+        places = _places(explanation, self.names)
+        return replace(
+            self, u=_proxy(explanation, self.subsets, places), is_in_units=_is_in_units(explanation),
+            measure=explanation.measure, model_rows=0, fits=0,
+        )  # fmt: skip
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, one row a subset: its size, its members, u, v, and the standard error of v."""
+        import pandas as pd
+
+        members = [tuple(name for name, is_in in zip(self.names, row, strict=True) if is_in) for row in self.subsets]
+        return pd.DataFrame({
+            "size": self.subsets.sum(axis=1), "members": members, "u": self.u, "v": self.v,
+            "std_error": self.std_error, "weight": self.weights,
+        })  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, as in the JSON file; subsets as the places of their members."""
+        ends = {name: None if found is None else list(found) for name, found in self.interval().items()}
+        return {
+            "format": "clarysage agreement",
+            "version": 1,
+            "measure": self.measure,
+            "loss": self.loss,
+            "feature_names": list(self.names),
+            "correlation": self.correlation,
+            "r2": self.r2,
+            "intervals": ends,
+            "is_complete": self.is_complete,
+            "is_in_units": self.is_in_units,
+            "subsets": [np.flatnonzero(row).tolist() for row in self.subsets],
+            "u": self.u.tolist(),
+            "v": self.v.tolist(),
+            "std_error": self.std_error.tolist(),
+            "weights": self.weights.tolist(),
+            "model_rows": self.model_rows,
+            "fits": self.fits,
+            "seed": self.seed,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as JSON."""
+        from clarysage.explanation.json_file import write
+
+        write(self.to_dict(), path)
+
+    def plot(self, **options: Any) -> Any:
+        """u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""
+        return import_module("clarysage.plots").proxy(self, **options)
+
+    def __str__(self) -> str:
+        from clarysage.explanation.agreement_text import as_text
+
+        return as_text(self)
+
+    __repr__ = __str__
+
+    @property
+    def _association(self) -> Association:
+        return Association(self.u, self.v, self.std_error**2, self.weights)
+
+
+def agreement(
+    explanation: Explanation, game: Any, n: int = 1000, *, n_jobs: Any = None, progress: Any = None, rng: Any = None
+) -> Agreement:
+    """See :meth:`clarysage.Explanation.agreement`."""
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 2:
+        raise InputError("n", got=f"{n!r}", wanted="a whole number of subsets, two or more", hint="n=1000")
+    players, p = _players(game, explanation), len(explanation.values)
+    loss, name = _loss(game, explanation)
+    entropy, executor = entropy_of(rng), as_executor(n_jobs)
+    is_complete = p < 63 and 2**p <= n
+    subsets = masks(np.arange(2**p), p) if is_complete else draw_evenly(int(n), p, stream(entropy, SUBSETS, 0))
+    observer: Observer = ProgressBar(lambda _: 0.0) if progress else Silent()
+    try:
+        found = worths(game, subsets[:, players], loss, executor=executor, observer=observer, entropy=entropy)
+    finally:
+        observer.close()
+    return Agreement(
+        subsets=subsets,
+        u=_proxy(explanation, subsets, np.arange(p)),
+        v=found.values,
+        std_error=np.sqrt(found.variances),
+        weights=even_chances(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),
+        names=explanation.feature_names,
+        is_complete=is_complete,
+        is_in_units=_is_in_units(explanation),
+        measure=explanation.measure,
+        loss=name,
+        model_rows=found.rows,
+        fits=found.fits,
+        seed=entropy,
+    )
+
+
+def _proxy(explanation: Explanation, subsets: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """u(S) of subsets (n, p) whose columns are these places of the explanation."""
+    constant = 0.0 if explanation.constant is None else explanation.constant
+    return np.asarray(constant + subsets @ explanation.values[places])
+
+
+def _is_in_units(explanation: Explanation) -> bool:
+    """Whether values are losses saved, which a constant makes a prediction of v(S)."""
+    return explanation.constant is not None and explanation.base is not None
+
+
+def _players(game: Any, explanation: Explanation) -> np.ndarray:
+    """The place in the explanation of each of the game's players."""
+    if not all(hasattr(game, name) for name in ("n_players", "weights", "ends", "payoff")):
+        raise InputError("game", got=type(game).__name__, wanted="a game", hint="cs.PredictivePower.of(...)")
+    if hasattr(game, "players"):
+        return _places(explanation, game.players.names)
+    if game.n_players != len(explanation.values):
+        raise InputError("game", got=f"{game.n_players} players", wanted=f"{len(explanation.values)}, as explained")
+    return np.arange(game.n_players)
+
+
+def _places(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
+    if not isinstance(explanation, Explanation):
+        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation")
+    if sorted(names) != sorted(explanation.feature_names):
+        strange = sorted(set(names) ^ set(explanation.feature_names))
+        raise InputError(
+            "game", got=f"players that are not those of the explanation: {strange[0]!r} is in one of them alone",
+            wanted="the same features or groups", hint="players=Players.of(feature_names, groups) for the game",
+        )  # fmt: skip
+    return np.array([explanation.feature_names.index(name) for name in names])
+
+
+def _loss(game: Any, explanation: Explanation) -> tuple[int, str]:
+    """The number and name of the game's loss that is the explanation's; the first where that is in units of none."""
+    names = [loss.name for loss in getattr(game, "losses", ())]
+    if not names:
+        return 0, explanation.loss
+    if explanation.loss in names:
+        return names.index(explanation.loss), explanation.loss
+    if explanation.base is None:
+        return 0, names[0]
+    raise InputError("game", got=f"losses {', '.join(map(repr, names))}", wanted=f"{explanation.loss!r}, as explained")
+
+
+def _known(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None

@@ -1,0 +1,98 @@
+"""The door to the shap package: exact values of tree models, beside the same background and for the same outputs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from clarysage.games import PredictivePower
+from clarysage.models import Predictor
+from clarysage.protocols import Solved
+from clarysage.removal.hybrid import HybridModel
+
+ADDS_UP = 1e-5  # of the largest output, by which values may miss what they are to add up to: trees add in few digits
+EXAMPLES_AT_ONCE = 256
+
+
+class NotForShapError(Exception):
+    """Values cannot be had from shap; the message says why."""
+
+
+@dataclass(frozen=True)
+class ShapSolution:
+    """Values (N, L, p) of all examples as the solution of a game."""
+
+    values: np.ndarray
+    weights: np.ndarray
+    version: str
+    at_once: int = EXAMPLES_AT_ONCE
+    seconds: float = 0.0  # they have been spent
+    seconds_of_pair: float = 0.0
+
+    @property
+    def how(self) -> str:
+        return f"shap {self.version} knows the values of these trees"
+
+    @property
+    def solve(self) -> Any:
+        return self
+
+    def __call__(self, examples: np.ndarray) -> Solved:
+        parts = self.values[examples] * self.weights[examples][:, None, None]
+        return Solved(parts.sum(axis=0), parts)
+
+
+def tree_solution(model: Any, v: PredictivePower) -> ShapSolution:
+    """Interventional values of a tree model for the outputs that a pointwise game is about.
+
+    All background rows are used, where shap by itself thins them to a hundred; and what was found is taken only if it
+    adds up, example by example, to what our own predictions say: shap then explains the same outputs. Its values for
+    probabilities of boosted trees are never asked for: those are values of log-odds, scaled for each background row.
+    They add up, but are no Shapley values of probabilities.
+    """
+    f_S = v.restricted
+    if find_spec("shap") is None:
+        raise NotForShapError("shap is not installed")
+    if isinstance(model, Predictor):
+        raise NotForShapError("a Predictor hides its model")
+    if not isinstance(f_S, HybridModel) or f_S.filling is not None or not np.ptp(f_S.mass) == 0:
+        raise NotForShapError("shap has marginal removal alone, with background rows of equal weight")
+    if v.n_players < v.X.shape[1]:
+        raise NotForShapError("shap does not know groups of features")
+    if not f_S.schema.is_number.all():
+        raise NotForShapError("shap wants columns of numbers")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the size of the background
+            shap = import_module("shap")
+            masker = shap.maskers.Independent(f_S.background, max_samples=len(f_S.background))
+            explainer = shap.TreeExplainer(model, masker, feature_perturbation="interventional", model_output="raw")
+            found = _arranged(explainer.shap_values(v.X, check_additivity=False), v)
+    except Exception as error:  # shap raises plain ones for models that it does not know
+        raise NotForShapError(" ".join(str(error).split())[:200].rstrip(".")) from error
+    if found is None or not _adds_up(found, v):
+        raise NotForShapError("its exact values are of another output than the model's own, such as log-odds")
+    return ShapSolution(found, v.weights, shap.__version__)
+
+
+def _arranged(raw: Any, v: PredictivePower) -> np.ndarray | None:
+    """Values (N, L, p) of what shap returns: (N, p), (N, p, k), or a list of k arrays (N, p)."""
+    found = np.stack(raw, axis=-1) if isinstance(raw, list) else np.asarray(raw)
+    if found.shape[:2] != v.X.shape:
+        return None
+    if found.ndim == 2:
+        return np.asarray(found[:, None, :], dtype=np.float64) if len(v.losses) == 1 else None
+    numbers: list[int] = [getattr(loss, "number", 0) for loss in v.losses]
+    if max(numbers) >= found.shape[2]:
+        return None
+    return np.ascontiguousarray(np.moveaxis(found[:, :, numbers], 2, 1), dtype=np.float64)
+
+
+def _adds_up(found: np.ndarray, v: PredictivePower) -> bool:
+    off = np.abs(found.sum(axis=2) - (v.ends[1] - v.ends[0]))
+    return bool(np.isfinite(found).all() and off.max() <= ADDS_UP * np.abs(v.outputs).max())

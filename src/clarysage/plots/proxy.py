@@ -1,0 +1,113 @@
+"""Dots: the additive proxy u(S) of subsets beside their power v(S)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.explanation import Agreement
+from clarysage.explanation.text import loss_words
+from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, open_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH, HEIGHT = 5.6, 5.2  # inches
+MARGIN = 0.05  # of the axes, as a share of the numbers' range
+SMALLEST, LARGEST = 6.0, 36.0  # squared points of a dot, among very many and among few
+
+
+def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = None) -> Axes:
+    """u(S) against v(S), one dot a subset, coloured by its size; on the line the two are the same.
+
+    Parameters
+    ----------
+    agreement : what to draw, the result of :meth:`clarysage.Explanation.agreement`
+    ax : axis to draw on; default a new figure
+    title : text above the axis
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Notes
+    -----
+    Dots below the line are subsets worth more than the sum of their parts, since features help each other; above it,
+    less, since they tell the same. Scores that are in units of their own, as those of heuristics, have no line.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> game = cs.PredictivePower.of(cs.Marginal(X).restrict(lambda X: X[:, 0], X), "squared error", X, X[:, 0])
+    >>> found = cs.sage(lambda X: X[:, 0], X, X[:, 0], background=X, rng=0).agreement(game)
+    >>> proxy(found).get_ylabel()
+    'u(S): constant and values added up'
+    """
+    check_axis(ax)
+    if not isinstance(agreement, Agreement):
+        raise InputError("agreement", got=type(agreement).__name__, wanted="the result of Explanation.agreement")
+    is_new = ax is None
+    ax = open_axis(ax, WIDTH, HEIGHT)
+    _draw(ax, agreement)
+    _ranges(ax, agreement)
+    ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
+    ax.set_ylabel("u(S): constant and values added up" if agreement.is_in_units else "u(S): scores added up")
+    note(ax, _sentences(agreement), 0.95 * WIDTH if is_new else 0.85 * axis_inches(ax)[0])
+    if title is not None:
+        ax.set_title(title)
+    return ax
+
+
+def _draw(ax: Any, agreement: Agreement) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    n, p = agreement.subsets.shape
+    dots = ax.scatter(
+        agreement.v, agreement.u, c=agreement.subsets.sum(axis=1), cmap="viridis", vmin=0, vmax=p,
+        s=np.clip(12_000 / n, SMALLEST, LARGEST), alpha=0.8, linewidths=0, zorder=2.5, gid="subsets",
+    )  # fmt: skip
+    bar = ax.figure.colorbar(dots, ax=ax, label="features in S", ticks=MaxNLocator(integer=True), pad=0.02)
+    bar.solids.set_alpha(1.0)
+    bar.outline.set_visible(False)
+
+
+def _ranges(ax: Any, agreement: Agreement) -> None:
+    """Axes alike in both directions, with the line on which u(S) = v(S); each its own where units differ."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+    if not agreement.is_in_units:
+        return
+    both = np.concatenate([agreement.u, agreement.v])
+    reach = MARGIN * (np.ptp(both) or 1.0)
+    ends = (both.min() - reach, both.max() + reach)
+    ax.set(xlim=ends, ylim=ends, aspect="equal")
+    ax.plot(ends, ends, color=INK, linewidth=1.0, linestyle="--", zorder=1.5, gid="diagonal")
+
+
+def _sentences(agreement: Agreement) -> list[str]:
+    ends, words = agreement.interval(), []
+    for name, value in (("correlation", agreement.correlation), ("r2", agreement.r2)):
+        if value is not None:
+            words.append(f"{'R2' if name == 'r2' else name} {value:.3f}{_interval(agreement, ends[name])}")
+    first = ", ".join(words) or "u(S) or v(S) is always the same"
+    n = len(agreement.subsets)
+    over = f"All {n:,} subsets, weighted by size" if agreement.is_complete else f"{n:,} random subsets, sizes uniform"
+    more = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
+    found = [f"{first[0].upper()}{first[1:]}.", over + more]
+    if agreement.is_in_units:
+        found.append("Dashed: u(S) = v(S). Below it a subset saves more than its values say, above it less.")
+    return found
+
+
+def _interval(agreement: Agreement, ends: tuple[float, float] | None) -> str:
+    return "" if ends is None or _is_exact(agreement) else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+
+
+def _is_exact(agreement: Agreement) -> bool:
+    return agreement.is_complete and not agreement.std_error.any()
