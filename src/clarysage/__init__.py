@@ -22,11 +22,16 @@ _ROOMS = {
     "feature_ablation": "measures.feature_ablation",
     "univariate_predictors": "measures.univariate_predictors",
     "squared_correlation": "measures.squared_correlation",
+    "permutation_test": "measures.permutation_test",
+    "conditional_permutation_test": "measures.conditional_permutation_test",
+    "mean_importance": "measures.mean_importance",
     "importance": "measures.importance",
     "game": "measures.game",
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
+    "interactions": "measures.interactions",
+    "Interactions": "explanation",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
     "off_manifold": "measures.off_manifold",
@@ -49,6 +54,7 @@ _ROOMS = {
     "ZeroOne": "losses",
     "Brier": "losses",
     "PredictivePower": "games",
+    "SingleDraws": "games",
     "TabularGame": "games",
     "UniversalPower": "games",
     "sensitivity": "games",
@@ -77,15 +83,19 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, RemovalQuality, load
-    from clarysage.games import PredictivePower, TabularGame, UniversalPower, sensitivity
+    from clarysage.explanation import Explanation, Interactions, RemovalQuality, load
+    from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.conditional_permutation_test import conditional_permutation_test
     from clarysage.measures.feature_ablation import feature_ablation
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
+    from clarysage.measures.interactions import interactions
+    from clarysage.measures.mean_importance import mean_importance
     from clarysage.measures.off_manifold import off_manifold
+    from clarysage.measures.permutation_test import permutation_test
     from clarysage.measures.removal_quality import removal_quality
     from clarysage.measures.sage import sage
     from clarysage.measures.shapley_effects import shapley_effects
@@ -124,6 +134,7 @@ __all__ = [
     "Explanation",
     "Gaussian",
     "InputError",
+    "Interactions",
     "Kernel",
     "Marginal",
     "Measure",
@@ -138,6 +149,7 @@ __all__ = [
     "ProductOfMarginals",
     "RemovalQuality",
     "SignsKnown",
+    "SingleDraws",
     "SquaredError",
     "StopReason",
     "Surrogate",
@@ -148,12 +160,16 @@ __all__ = [
     "UniversalPower",
     "ZeroOne",
     "as_predictor",
+    "conditional_permutation_test",
     "feature_ablation",
     "game",
     "importance",
+    "interactions",
     "load",
+    "mean_importance",
     "measures",
     "off_manifold",
+    "permutation_test",
     "plots",
     "removal_quality",
     "sage",

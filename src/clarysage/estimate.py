@@ -22,6 +22,7 @@ class StopReason(Enum):
     )
     SIGNS_KNOWN = "Decided: it is known which values are above zero and which below, but for negligible ones."
     TOP_KNOWN = "Decided: it is known which values are the largest, but for negligible differences."
+    REPEATED = "Done: as many repeats were made as were asked for."
     NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
     BUDGET = "Stopped at the budget before convergence."
     DEADLINE = "Stopped at the deadline before convergence."
@@ -32,7 +33,9 @@ class StopReason(Enum):
     @property
     def is_wanted(self) -> bool:
         """Whether the run ended since what was asked for is known, not since it had to."""
-        return self.is_converged or self in (StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN)
+        return self.is_converged or self in (
+            StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN, StopReason.REPEATED
+        )  # fmt: skip
 
     @property
     def is_converged(self) -> bool:
@@ -73,6 +76,7 @@ class Estimate:
     looks, is_look : how many looks decisions have had at the run, and whether this is one; 1 where there is no rule
         that decides
     confidence : of decisions, the least that a rule was asked for
+    payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
     """
 
     values: np.ndarray
@@ -94,6 +98,7 @@ class Estimate:
     looks: int = 1
     is_look: bool = False
     confidence: float = 0.95
+    payoffs: np.ndarray | None = None
 
     @property
     def std_error(self) -> np.ndarray:

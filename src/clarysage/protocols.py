@@ -207,6 +207,20 @@ class ShortWalks(Protocol):
         """Payoffs of coalitions (n, p), one an example, with all rows and with few."""
         ...
 
+    @property
+    def wide(self) -> ShortWalks:
+        """The same with more rows, for differences of differences."""
+        ...
+
+    def at(
+        self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool
+    ) -> tuple[np.ndarray, int]:
+        """Estimated payoffs of s coalitions an example, with the same rows for all of them, and model rows.
+
+        (n,), (n, s, p) -> (n, s, L)
+        """
+        ...
+
     def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Players (p,) that change a prediction on some of the walks, and model rows."""
         ...
@@ -217,6 +231,34 @@ class ShortWalks(Protocol):
 
     def repeats(self) -> tuple[bool, int]:
         """Whether the model gives the same predictions when asked again, and model rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Payoffs (n, q, L) of n examples with q single draws each, the background rows drawn, (n, q), and model rows."""
+
+    payoffs: np.ndarray
+    picks: np.ndarray
+    rows: int
+
+
+class DrawsSingly(Protocol):
+    """A game whose payoffs are means over draws, each of one background row: what it has beside those of any game."""
+
+    @property
+    def mass(self) -> np.ndarray | None:
+        """Masses of background rows that are a sample, (m,), adding up to one; None where values are not linear in
+        them."""
+        ...
+
+    @property
+    def draws_at_once(self) -> int:
+        """How many draws it is worth making together."""
+        ...
+
+    def without(self, player: int, examples: np.ndarray, places: np.ndarray) -> Drawn:
+        """All players but one, on examples (n,), with the rows at places (n, q), from 0 to 1, along their weights."""
         ...
 
 

@@ -13,6 +13,7 @@ from clarysage.estimators.loop import ExhaustedError, estimate
 from clarysage.estimators.one_by_one import LEAVE_ONE_IN, LEAVE_ONE_OUT
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
+from clarysage.estimators.repeats import Repeats
 from clarysage.estimators.solved import SolvedGame
 from clarysage.estimators.stillness import nothing_moves
 from clarysage.estimators.surrogate_walks import SurrogateWalks
@@ -67,6 +68,7 @@ __all__ = [
     "Kernel",
     "PairedWalks",
     "Permutation",
+    "Repeats",
     "SolvedGame",
     "SurrogateWalks",
     "as_estimator",

@@ -229,7 +229,7 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
     if reach is None:
         return found
     there = game.weights > 0
-    mass = np.ones(1) if game.short is None else game.short.mass
+    mass = reach.mass if reach.mass is not None else np.ones(1) if game.short is None else game.short.mass
     sampled = Sampled(game.weights[there], mass, None if game.own is None else game.own[there])
     about = targets(Estimated(found.values, found.covariance, found.dof), reach, sampled)
     known = {

@@ -3,7 +3,8 @@
 from clarysage.games.pointwise import pointwise
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.games.sensitivity import sensitivity
+from clarysage.games.single_draws import SingleDraws
 from clarysage.games.tabular import TabularGame
 from clarysage.games.universal_power import UniversalPower
 
-__all__ = ["PredictivePower", "TabularGame", "UniversalPower", "pointwise", "sensitivity"]
+__all__ = ["PredictivePower", "SingleDraws", "TabularGame", "UniversalPower", "pointwise", "sensitivity"]

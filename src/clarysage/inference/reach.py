@@ -30,6 +30,7 @@ class Reach:
     leaning : on background rows; None where that is not known, or there is one row alone
     apart : values of single examples with their variances (:class:`~clarysage.inference.apart.Apart`), where they were
         sampled and each has a game of its own
+    mass : (m,) of these rows, adding up to one, where they are others than those of short walks
     """
 
     parts: np.ndarray | None
@@ -38,6 +39,7 @@ class Reach:
     dof: float
     leaning: Leaning | None = None
     apart: Any = None
+    mass: np.ndarray | None = None
 
 
 def summed(found: Sequence[Reach | None], weights: Sequence[float]) -> Reach | None:

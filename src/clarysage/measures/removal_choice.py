@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,12 +36,20 @@ class Choice:
 
 
 def choose_removal(
-    f: Any, X: Any, background: Any, players: Players, entropy: int, *, source: np.ndarray | None = None
+    f: Any,
+    X: Any,
+    background: Any,
+    players: Players,
+    entropy: int,
+    *,
+    source: np.ndarray | None = None,
+    among: Sequence[str] = CONDITIONAL,
 ) -> Choice:
     """The conditional removal with the smallest squared distance of f_S from f, made of the whole background.
 
     Judged are rows of X that are no background rows; where there are hardly any, removals are made of one half of the
-    background and judged on the other. ``source`` (m,) are the numbers of the background rows in X, where known.
+    background and judged on the other. ``source`` (m,) are the numbers of the background rows in X, where known;
+    ``among`` are the names of those to choose from.
     """
     rng = stream(entropy, TRIAL, 0)
     if len(players) < 2:
@@ -50,7 +58,7 @@ def choose_removal(
     made_of, X = _apart(f, X, background, source, rng)
     trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, shares=SHARES)
     panel = Panel.of(f, X, made_of, trial, players)
-    quick = [name for name in CONDITIONAL if len(players) <= TOO_MANY_PLAYERS.get(name, len(players))]
+    quick = [name for name in among if len(players) <= TOO_MANY_PLAYERS.get(name, len(players))]
     makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in quick}
     found, left_out = panel.judge_those_that_can(makers, partial(stream, entropy, TRIAL, 1))
     scores, covariance = mean_and_covariance(
@@ -59,7 +67,7 @@ def choose_removal(
     names, order = tuple(found), np.argsort(scores, kind="stable")
     best, error = int(order[0]), float(np.sqrt(covariance[order[0], order[0]]))
     others = [f", {names[i]} {scores[i]:.3g}" for i in order[1:]] + [f", {name} could not be used" for name in left_out]
-    others += [f", {name} not tried with so many features" for name in CONDITIONAL if name not in quick]
+    others += [f", {name} not tried with so many features" for name in among if name not in quick]
     variance = covariance[best, best] + np.diagonal(covariance) - 2 * covariance[best]
     alike = [names[i] for i in order[1:] if scores[i] - scores[best] < 2 * np.sqrt(variance[i])]
     note = (

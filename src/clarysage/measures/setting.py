@@ -27,7 +27,7 @@ from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
+from clarysage.removal import CONDITIONAL, as_removal, default_rows, is_auto_conditional, is_conditional
 from clarysage.tables import as_table, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
@@ -64,16 +64,25 @@ class Setting:
         groups: Mapping[str, Sequence[Any]] | None,
         feature_names: Sequence[str] | None,
         rng: Any,
+        among: Sequence[str] = CONDITIONAL,
+        rows_to_draw: int | None = None,
     ) -> Setting:
+        """The door.
+
+        ``among`` are the removals that "auto conditional" chooses from; ``rows_to_draw`` is how many rows of X the
+        background has at most, where none is given and its rows are drawn one by one, not averaged over.
+        """
         f, entropy = as_predictor(model), entropy_of(rng)
         X = as_table(X, "X")
-        rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0))
+        rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0), rows_to_draw)
         names = column_names(X, feature_names, f.feature_names, labels_of(rows))
         arranged = f.arrange(X)
         lineup = Lineup.of(names, X, arranged, groups)
         players = lineup.players
         chosen = (
-            choose_removal(f, arranged, rows, players, entropy, source=source) if is_auto_conditional(removal) else None
+            choose_removal(f, arranged, rows, players, entropy, source=source, among=among)
+            if is_auto_conditional(removal)
+            else None
         )
         q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
         q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
@@ -93,14 +102,18 @@ class Setting:
         said = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) and y is not None else []
         return replace(v, rows_in_vain=self.rows_spent) if self.rows_spent else v, said
 
+    @property
+    def removal_name(self) -> str:
+        return str(getattr(self.removal, "name", type(self.removal).__name__))
+
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
-        removal = str(getattr(self.removal, "name", type(self.removal).__name__))
         return explained(
-            v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
-            notes=(*self.notes, *notes), provenance=_provenance(self, v), headline=MEASURES[measure].headline, **told,
+            v, result, self.players, self.order, groups=self.members, measure=measure, removal=self.removal_name,
+            method=method,
+            notes=(*self.notes, *notes), provenance=provenance_of(self, v), headline=MEASURES[measure].headline, **told,
         )  # fmt: skip
 
 
@@ -112,11 +125,13 @@ def explained(
     *,
     headline: str,
     notes: Sequence[str],
+    is_linear: bool = False,
     **told: Any,
 ) -> list[Explanation]:
     """One explanation for each loss of a game, its players in the given order; ``told`` goes into each as it is.
 
-    ``{loss}`` in the headline stands for the loss.
+    ``{loss}`` in the headline stands for the loss; ``is_linear`` says that values are means over background rows, to
+    which a finite background adds nothing.
     """
     assert result.stopped is not None
     order = list(order)
@@ -144,7 +159,7 @@ def explained(
             headline=headline.format(loss=loss_words(loss.name)),
             notes=(
                 *notes,
-                *_remarks(result, loss, float(whole[place])),
+                *_remarks(result, loss, float(whole[place]), is_linear),
                 *_tails(result, place, [(i, players.names[i]) for i in order]),
             ),
             **told,
@@ -175,7 +190,7 @@ def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> 
 
 
 def _background(
-    given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator
+    given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator, rows_to_draw: int | None
 ) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
     """The rows of which the removal is made, their numbers where they are rows of X, and what to say about them."""
     if not isinstance(removal, str):
@@ -186,10 +201,10 @@ def _background(
         return None, None, ()
     if given is not None:
         rows = as_table(given, "background")
-        return rows, None, _about_size(len(rows), removal)
+        return rows, None, () if rows_to_draw else _about_size(len(rows), removal)
     X, n = f.arrange(X), len(X)
     few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
-    size = default_rows(removal)
+    size = rows_to_draw or default_rows(removal)
     if n <= size:
         return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.", *few)
     chosen = np.sort(rng.choice(n, int(size), replace=False))
@@ -212,9 +227,9 @@ def _about_size(size: int, removal: str) -> tuple[str, ...]:
     )
 
 
-def _remarks(result: Estimate, loss: Loss, whole: float) -> list[str]:
+def _remarks(result: Estimate, loss: Loss, whole: float, is_linear: bool) -> list[str]:
     remarks = [result.remark] if result.remark else []
-    if "population" in result.targets and not few_form(loss).knows_excess:
+    if "population" in result.targets and not (is_linear or few_form(loss).knows_excess):
         remarks.append(
             f"No correction for the finite background is known for the loss {loss.name!r}: what is said of the "
             "population is off by what that adds, about one part in as many as there are background rows."
@@ -233,7 +248,7 @@ def versions() -> dict[str, str]:
     return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
-def _provenance(setting: Setting, v: PredictivePower) -> dict[str, Any]:
+def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
     return {
         **versions(),
         "seed": setting.entropy,

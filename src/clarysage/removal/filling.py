@@ -71,6 +71,25 @@ class Filling:
         np.copyto(cells, x[:, None, :], where=kept[:, None, :])
         return cells
 
+    def picked(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
+        """Drawn rows (n, q) when the kept columns of examples are known: (n, d), (n, d), (n, q) -> (n, q, d)."""
+        coalitions, back = _coalitions(kept)
+        rows = np.empty((*picks.shape, x.shape[1]))
+        for number, coalition in enumerate(coalitions):
+            its = np.flatnonzero(back == number)
+            rows[its] = self._with_kept(x[its], coalition, picks[its])
+        return rows
+
+    def _with_kept(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
+        """The same for one coalition (d,): regressions are then found once."""
+        share, z = self._regression(kept[None])[0], self.latent[picks]
+        off = self._scores(x, kept[None], picks) - z
+        with one_thread():
+            z += off @ share
+        cells = self.lens.cells(z)
+        np.copyto(cells, x[:, None, :], where=kept)
+        return cells
+
     def along(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
         """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""
         rows = (

@@ -78,7 +78,8 @@ class Gaussian:
         if found.native is None or not found.native.is_linear_mean:
             return filled(bound, filling, len(rows), found.rows)
         f_S = filled(bound, replace(filling, latent=np.zeros((1, len(R)))), len(rows), found.rows)
-        return replace(f_S, remarks=(f_S.remarks[0], LINEAR))
+        drawn_anew = filled(bound, filling, len(rows), found.rows)
+        return replace(f_S, remarks=(f_S.remarks[0], LINEAR), drawn=drawn_anew)
 
 
 @dataclass(frozen=True)

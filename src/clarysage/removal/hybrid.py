@@ -13,6 +13,7 @@ from clarysage.models.predictor import Check
 from clarysage.removal.filling import Filling, Passage
 from clarysage.removal.native import Native, native_of
 from clarysage.removal.prefixes import at_prefixes
+from clarysage.removal.singles import Singles, along, asked
 from clarysage.removal.steps import Itinerary, Steps, evaluate, joined
 from clarysage.tables import Schema
 
@@ -40,7 +41,8 @@ class HybridModel:
 
     ``source`` (m,) is the example that each background row is, -1 for none, where that is known; ``is_sampled`` says
     whether the rows may be thought of as drawn independently from a population. With a ``filling`` the rows move with
-    what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known.
+    what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known. ``drawn`` is the same
+    with all its rows, where their mean alone is here, which will do for mean predictions.
     """
 
     predictor: CodePredictor
@@ -52,6 +54,7 @@ class HybridModel:
     source: np.ndarray | None = None
     is_sampled: bool = True
     filling: Filling | None = None
+    drawn: HybridModel | None = None
 
     @property
     def schema(self) -> Schema:
@@ -107,6 +110,19 @@ class HybridModel:
             alone = self.alone[picks[part]]
             parts.append(evaluate(walks, alone, full[part], self.predictor, size, skip=skip, keep=keep))
         return joined(parts)
+
+    def singly(self) -> HybridModel:
+        """The same with rows to draw from."""
+        return self if self.drawn is None else self.drawn
+
+    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
+        """f(x_S, b_k) with single rows b_k, at the given places along the masses; see :mod:`.singles`."""
+        picks = along(self.mass, places)
+        if self.filling is None:
+            found = self.steps(x, full, np.where(kept, 1, 2), picks, skip=True, keep=False)
+            return Singles(found.outputs[:, :, 0], picks, found.rows)
+        outputs, rows = asked(self.filling.picked(x, kept, picks), x, full, self.predictor)
+        return Singles(outputs, picks, rows)
 
     def _walks(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> Itinerary | Passage:
         if self.filling is None:

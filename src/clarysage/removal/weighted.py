@@ -14,6 +14,7 @@ from clarysage.models.predictor import Check
 from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
 from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.prefixes import at_prefixes
+from clarysage.removal.singles import Singles, along, asked
 from clarysage.tables import Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
@@ -94,6 +95,24 @@ class WeightedModel:
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=COALITIONS_AT_ONCE)
+
+    def singly(self) -> WeightedModel:
+        return self
+
+    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
+        """f(x_S, b_k) with single rows b_k, at the given places along the weights; see :mod:`.singles`."""
+        picks = along(self.mass, places)  # of rows of which nothing is kept
+        inner = np.flatnonzero(kept.any(axis=1))
+        own = self.known.places(x)
+        for part in _slices(len(inner), COALITIONS_AT_ONCE):
+            its = inner[part]
+            rows, weights = self.choice(x[its], kept[its], own[its])
+            ends = np.cumsum(weights, axis=1)
+            which = (places[its, :, None] * ends[:, None, -1:] >= ends[:, None]).sum(axis=2)
+            picks[its] = np.take_along_axis(rows, np.minimum(which, rows.shape[1] - 1), axis=1)
+        shown = np.where(kept[:, None], x[:, None], self.background[picks])
+        outputs, asked_for = asked(shown, x, full, self.predictor)
+        return Singles(outputs, picks, asked_for)
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Weighted means over the chosen rows, in calls of bounded size."""

@@ -1,0 +1,186 @@
+"""Repeats: every player left out in turn, on every example, with one drawn row in its place (permutation tests)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate, StopReason
+from clarysage.estimators.draws import ROWS_PER_CHUNK, scale
+from clarysage.inference.influences import Leaning
+from clarysage.inference.moments import Moments
+from clarysage.inference.reach import Reach
+
+FEWEST = 5  # repeats, before their scatter says anything
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Sums over repeats.
+
+    Attributes
+    ----------
+    moments : of the values (L, p), a repeat a draw
+    parts : (N, L, p) what examples of positive weight add to the values
+    squares : (L, p) of what they add, over examples and repeats
+    rows, row_squares : (m, L, p) how values lean on background rows, and the squares of that; None where unknown
+    clipped, asked : payoffs that a loss bounded, and model rows
+    """
+
+    moments: Moments
+    parts: np.ndarray
+    squares: np.ndarray
+    rows: np.ndarray | None
+    row_squares: np.ndarray | None
+    clipped: int
+    asked: int
+
+
+@dataclass(frozen=True)
+class Repeats:
+    r"""Values from repeats, in each of which every example has one draw for every player.
+
+    .. math:: \hat\phi_i = \frac1R \sum_r \sum_x w_x \big[ \ell(f(x_{-i}, b_{i, r(x)}), y) - \ell(f(x), y) \big]
+
+    A draw is a repeat. Within one the background rows are shared out evenly over the examples, as a permutation does:
+    what a row does to all examples alike is then no noise. The variance of values is that over repeats. For games of
+    single draws (:class:`~clarysage.games.single_draws.SingleDraws`); ``count`` repeats, or as many as rules ask for.
+    """
+
+    count: int | None = None
+    name: str = "repeats"
+
+    def check(self, game: Any) -> None:
+        if not hasattr(game, "without"):
+            raise InputError("method", got=f"{self.name!r} for a game of mean predictions", wanted="single draws",
+                             hint="SingleDraws.of(...) in place of PredictivePower.of(...)")  # fmt: skip
+
+    def prepared(self, game: Any, rows: float, rng: np.random.Generator, state: Repeated | None = None) -> Repeats:
+        return self
+
+    def chunk(self, game: Any) -> int:
+        return max(int(game.draws_at_once), ROWS_PER_CHUNK // self.rows(game, 1))
+
+    def pause(self, game: Any, made: int) -> int:
+        following = made + max(FEWEST, made // 4)
+        return following if self.count is None else min(self.count, following)
+
+    def rows(self, game: Any, draws: int, first: int = 0) -> int:
+        return int(draws * game.n_players * (game.weights > 0).sum())
+
+    def limit(self, game: Any) -> None:
+        return None
+
+    def draw(self, game: Any, first: int, draws: int, rng: np.random.Generator) -> Repeated:
+        examples = np.flatnonzero(game.weights > 0)
+        w, full, mass = game.weights[examples], game.ends[1][examples], game.mass
+        n, losses, p = len(examples), full.shape[1], game.n_players
+        values, parts, squares = np.empty((draws, losses, p)), np.empty((n, losses, p)), np.empty((losses, p))
+        rows, row_squares = (None if mass is None else np.empty((len(mass), losses, p)) for _ in range(2))
+        clipped = asked = 0
+        for i in range(p):
+            found = game.without(i, examples, shared_out(n, draws, rng))
+            gains = w[:, None, None] * (full[:, None] - found.payoffs)  # (n, draws, L)
+            values[:, :, i], parts[:, :, i], squares[:, i] = gains.sum(0), gains.sum(1), (gains**2).sum((0, 1))
+            if rows is not None and row_squares is not None:
+                c = leant(gains, found.picks, w, len(rows))
+                rows[:, :, i], row_squares[:, :, i] = c.sum(axis=0), (c**2).sum(axis=0)
+            clipped, asked = clipped + int((found.payoffs <= game.floor).sum()), asked + found.rows
+        return Repeated(Moments.of(values), parts, squares, rows, row_squares, clipped, asked)
+
+    def merge(self, one: Repeated, other: Repeated) -> Repeated:
+        return Repeated(
+            one.moments.merge(other.moments),
+            one.parts + other.parts,
+            one.squares + other.squares,
+            None if one.rows is None or other.rows is None else one.rows + other.rows,
+            None if one.row_squares is None or other.row_squares is None else one.row_squares + other.row_squares,
+            one.clipped + other.clipped,
+            one.asked + other.asked,
+        )
+
+    def reach(self, game: Any, state: Repeated) -> Reach:
+        """What the values rest on.
+
+        Parts scatter over examples by what draws do to each of them, as if these were drawn apart; since rows are
+        shared out, values have less of that, or at times more: ``rest`` is the difference.
+        """
+        R, parts = state.moments.count, state.parts / state.moments.count
+        variance = state.moments.covariance_of_mean()
+        variance = variance if variance.ndim == 2 else np.einsum("lii->li", variance)
+        within = (state.squares - (state.parts**2).sum(axis=0) / R) / (R * (R - 1))
+        return Reach(
+            parts,
+            between=np.zeros_like(within),
+            rest=variance - within,
+            dof=len(parts) - 1.0,
+            leaning=self._leaning(game, state, parts),
+            mass=game.mass,
+        )
+
+    def _leaning(self, game: Any, state: Repeated, parts: np.ndarray) -> Leaning | None:
+        """Values are means over background rows; what they lack is the part of an example's own row, which is zero."""
+        if state.rows is None or state.row_squares is None:
+            return None
+        R, none = state.moments.count, np.zeros(parts.shape[1:])
+        noise = (state.row_squares - state.rows**2 / R).sum(axis=0) / (R * (R - 1))
+        gain = none
+        if game.own is not None:
+            own = game.own[game.weights > 0]
+            share = np.where(own >= 0, game.mass[own], 0.0)
+            gain = np.einsum("n,nlp->lp", share / (1 - share), parts)
+        return Leaning(state.rows / R, noise, gain, none)
+
+    def read(self, game: Any, state: Repeated) -> Estimate:
+        R, n = state.moments.count, len(state.parts)
+        return Estimate(
+            values=state.moments.mean,
+            covariance=state.moments.covariance_of_mean(),
+            dof=np.full(state.moments.mean.shape, max(1.0, R - 1.0)),
+            draws=R * n,
+            model_rows=game.rows_spent + state.asked,
+            visited=1.0,
+            unvisited=0,
+            draws_to_see_all=float(n),
+            clipped=state.clipped,
+            scale=scale(game),
+        )
+
+
+@dataclass(frozen=True)
+class AfterRepeats:
+    """The rule that ends a run after so many repeats of so many examples."""
+
+    repeats: int
+    examples: int
+
+    def __call__(self, estimate: Estimate) -> StopReason | None:
+        return StopReason.REPEATED if estimate.draws >= self.repeats * self.examples else None
+
+
+def shared_out(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Places (n, draws) from 0 to 1, in each column one in every n-th, in random order.
+
+    Examples
+    --------
+    >>> np.sort(shared_out(4, 2, np.random.default_rng(0)) // 0.25, axis=0).T
+    array([[0., 1., 2., 3.],
+           [0., 1., 2., 3.]])
+    """
+    return np.asarray(rng.permuted((np.arange(n)[:, None] + rng.random((n, draws))) / n, axis=0))
+
+
+def leant(gains: np.ndarray, picks: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+    """How the values of repeats lean on background rows: gains (n, r, L), picks (n, r), weights (n,) -> (r, m, L).
+
+    The sum of what was gained with a row, less the share of the value that examples of their weight have: on average
+    the derivative of the value in the row's mass, times that mass, but for one part in n.
+    """
+    r, place = picks.shape[1], (picks + m * np.arange(picks.shape[1])).ravel()
+    share = np.bincount(place, np.repeat(weights, r), minlength=r * m).reshape(r, m)
+    by_loss = [np.bincount(place, one.ravel(), minlength=r * m).reshape(r, m) - share * one.sum(axis=0)[:, None]
+               for one in np.moveaxis(gains, 2, 0)]  # fmt: skip
+    return np.stack(by_loss, axis=2)

@@ -1,0 +1,137 @@
+"""v_f with the expectation outside the loss: what permutation tests play."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.games.predictive_power import PredictivePower
+from clarysage.players import Players
+from clarysage.protocols import Drawn, Game
+from clarysage.removal.hybrid import HybridModel
+from clarysage.removal.singles import singly
+
+CELLS_AT_ONCE = 4_000_000  # of hybrid rows
+DRAWS_OF_CHOSEN = 5  # at once, where finding the rows to draw from takes longer than asking the model for one
+
+
+@dataclass(frozen=True)
+class SingleDraws:
+    r"""Predictive power, where the model is judged on each draw of what is withheld, not on their mean prediction.
+
+    .. math:: v(S) = E[\ell(f_\emptyset, Y)] - E_{XY}\big[ E_{X'_{\bar S}} [\ell(f(X_S, X'_{\bar S}), Y)] \big]
+
+    By Jensen's inequality that is at most v_f(S) of a convex loss. ``power`` is the game v_f, with which it shares its
+    ends. A payoff is one draw.
+
+    Examples
+    --------
+    >>> from clarysage.removal import Marginal
+    >>> X = np.array([[0.0], [2.0]])
+    >>> v = SingleDraws.of(Marginal(X).restrict(lambda X: X[:, 0], X), "squared error", X, X[:, 0])
+    >>> v.without(0, np.array([0]), np.array([[0.2, 0.7]])).payoffs[0, :, 0].tolist()
+    [0.0, -4.0]
+    """
+
+    power: PredictivePower
+
+    @classmethod
+    def of(
+        cls, restricted: Any, loss: Any, X: Any, y: Any, *, players: Players | None = None, sample_weight: Any = None
+    ) -> SingleDraws:
+        """The game of a restricted model that draws, a loss (or several, or "auto"), and examples."""
+        f_S = singly(restricted)
+        return cls(PredictivePower.of(f_S, loss, X, y, players=players, sample_weight=sample_weight))
+
+    def after(self, rows: int) -> SingleDraws:
+        """The game when so many model rows have been spent beforehand."""
+        return SingleDraws(replace(self.power, rows_in_vain=self.power.rows_in_vain + rows)) if rows else self
+
+    @property
+    def n_players(self) -> int:
+        return self.power.n_players
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.power.weights
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.power.ends
+
+    @property
+    def floor(self) -> np.ndarray:
+        return self.power.floor
+
+    @property
+    def rows_per_payoff(self) -> int:
+        return 1
+
+    @property
+    def rows_spent(self) -> int:
+        return self.power.rows_spent
+
+    @property
+    def short(self) -> None:
+        return None
+
+    @property
+    def solution(self) -> None:
+        return None
+
+    @property
+    def own(self) -> np.ndarray | None:
+        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        return self.power.own
+
+    @property
+    def mass(self) -> np.ndarray | None:
+        """Masses of the background rows, (m,), of which values are a mean; None where they are no sample."""
+        f_S = self.power.restricted
+        return f_S.mass if isinstance(f_S, HybridModel) and f_S.is_sampled and len(f_S.mass) > 1 else None
+
+    @property
+    def draws_at_once(self) -> int:
+        return 1 if isinstance(self.power.restricted, HybridModel) else DRAWS_OF_CHOSEN
+
+    def without(self, player: int, examples: np.ndarray, places: np.ndarray) -> Drawn:
+        """All players but one: payoffs (n, q, L) with the rows at places (n, q) along their weights."""
+        kept = self.power.players.owner != player
+        return self._drawn(examples, np.broadcast_to(kept, (len(examples), len(kept))), places)
+
+    def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Payoffs (n, L) of one draw each; those of the empty and of the full coalition are the ends."""
+        payoffs, sizes = np.array(self.ends[0][examples]), coalitions.sum(axis=1)
+        payoffs[sizes == self.n_players] = self.ends[1][examples[sizes == self.n_players]]
+        inner = np.flatnonzero((sizes > 0) & (sizes < self.n_players))
+        kept = self.power.players.columns(coalitions[inner])
+        payoffs[inner] = self._drawn(examples[inner], kept, rng.random((len(inner), 1))).payoffs[:, 0]
+        return payoffs
+
+    def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        n, p = orders.shape
+        arrived = np.argsort(orders, axis=1)[:, None, :] < np.arange(p + 1)[:, None]  # (n, p + 1, p)
+        found = self.payoff(np.repeat(examples, p + 1), arrived.reshape(-1, p), rng)
+        return found.reshape(n, p + 1, -1)
+
+    def imitated(
+        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
+    ) -> tuple[Game, Any]:
+        raise InputError("game", got="a game of single draws", wanted="one of mean predictions, to be imitated")
+
+    def _drawn(self, examples: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Drawn:
+        v, (n, q) = self.power, places.shape
+        payoffs, picks, rows = np.empty((n, q, len(v.losses))), np.empty((n, q), dtype=np.intp), 0
+        at_once = max(1, CELLS_AT_ONCE // (q * v.X.shape[1]))
+        for part in (slice(start, start + at_once) for start in range(0, n, at_once)):
+            its = examples[part]
+            found = v.restricted.single(v.X[its], v.outputs[its], kept[part], places[part])  # type: ignore[attr-defined]
+            flat, each = found.outputs.reshape(len(its) * q, -1), np.repeat(its, q)
+            for number, (loss, target) in enumerate(zip(v.losses, v.targets, strict=True)):
+                payoffs[part, :, number] = -loss(flat, target[each]).reshape(-1, q)
+            picks[part], rows = found.picks, rows + found.rows
+        return Drawn(payoffs, picks, rows)
