@@ -2,7 +2,8 @@
 
 from clarysage.explanation.agreement import Agreement
 from clarysage.explanation.explanation import ABOUT, Explanation
+from clarysage.explanation.interactions import Interactions
 from clarysage.explanation.json_file import load
 from clarysage.explanation.removal_quality import RemovalQuality
 
-__all__ = ["ABOUT", "Agreement", "Explanation", "RemovalQuality", "load"]
+__all__ = ["ABOUT", "Agreement", "Explanation", "Interactions", "RemovalQuality", "load"]

@@ -4,9 +4,10 @@ matplotlib is imported when a function is first called, not before.
 """
 
 from clarysage.plots.bars import bars
+from clarysage.plots.interactions import interactions
 from clarysage.plots.pixels import pixels
 from clarysage.plots.proxy import proxy
 from clarysage.plots.removal_errors import removal_errors
 from clarysage.plots.signs import signs
 
-__all__ = ["bars", "pixels", "proxy", "removal_errors", "signs"]
+__all__ = ["bars", "interactions", "pixels", "proxy", "removal_errors", "signs"]
