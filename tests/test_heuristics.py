@@ -235,22 +235,25 @@ def test_a_column_that_xgboost_never_splits_on_has_nothing():
 
 
 @pytest.mark.needs("lightgbm")
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set'")
 def test_trees_of_lightgbm_up_to_the_best_iteration():
     import lightgbm
 
     X = FRAME.assign(d=FRAME["d"].astype("category"))
-    model = lightgbm.LGBMRegressor(n_estimators=80, learning_rate=0.6, verbose=-1, n_jobs=1)
-    stop = lightgbm.early_stopping(3, verbose=False)
-    model.fit(X[:200], WITH_CATEGORY[:200], eval_set=[(X[200:], WITH_CATEGORY[200:])], callbacks=[stop])
-    table = model.booster_.trees_to_dataframe()
-    assert model.best_iteration_ < model.booster_.num_trees()
-    splits = table[(table["tree_index"] < model.best_iteration_) & table["split_feature"].notna()]
-    by_column = splits.groupby("split_feature")["split_gain"]
-    gains, counts = (by_column.agg(how).reindex(list("dcba")) for how in ("sum", "count"))
-    for one in (model, model.booster_):
+    model = lightgbm.LGBMRegressor(n_estimators=8, verbose=-1, n_jobs=1).fit(X, WITH_CATEGORY)
+    learn = lightgbm.Dataset(X[:200], WITH_CATEGORY[:200])
+    stopped = lightgbm.train(
+        {"learning_rate": 0.6, "verbose": -1, "num_threads": 1}, learn, 80, keep_training_booster=True,
+        valid_sets=[lightgbm.Dataset(X[200:], WITH_CATEGORY[200:], reference=learn)],
+        callbacks=[lightgbm.early_stopping(3, verbose=False)],
+    )  # fmt: skip
+    assert 0 < stopped.best_iteration < stopped.num_trees()
+    for one, booster in ((model, model.booster_), (model.booster_, model.booster_), (stopped, stopped)):
+        table = booster.trees_to_dataframe()
+        by_column = table[table["split_feature"].notna()].groupby("split_feature")["split_gain"]
+        gains, counts = (by_column.agg(how).reindex(list("dcba")) for how in ("sum", "count"))
         assert _values("gini importance", one, X[list("dcba")]) == pytest.approx(gains / gains.sum(), rel=1e-5)
         assert _values("number of splits", one, X[list("dcba")]).tolist() == counts.tolist()
+        assert booster is not stopped or table["tree_index"].nunique() == stopped.best_iteration
 
 
 CATBOOST = {
@@ -474,9 +477,16 @@ def test_a_model_of_a_transformed_response_is_seen_through():
     model = compose.TransformedTargetRegressor(inner, func=np.arcsinh, inverse_func=np.sinh).fit(NUMBERS, RESPONSE)
     wanted = np.abs(model.regressor_[-1].coef_)
     assert _values("coefficient size", model, NUMBERS) == pytest.approx(wanted)
-    outer = make_pipeline(StandardScaler(), model).fit(NUMBERS, RESPONSE)
-    scaled = _values("coefficient size", outer, NUMBERS, scaled=True)
-    assert scaled == pytest.approx(np.abs(outer[-1].regressor_[-1].coef_))  # behind scalers all deviations are 1
+
+
+def test_steps_within_steps_are_followed_in_turn():
+    second = compose.make_column_transformer((StandardScaler(), [1]))
+    inner = compose.TransformedTargetRegressor(make_pipeline(second, linear_model.LinearRegression()))
+    turned = compose.make_column_transformer(("passthrough", [2, 0]))
+    model = make_pipeline(turned, inner).fit(NUMBERS, RESPONSE)
+    wanted = [abs(model[-1].regressor_[-1].coef_.item()), 0.0, 0.0]  # the second of the third and the first
+    assert _values("coefficient size", model, NUMBERS) == pytest.approx(wanted)
+    assert _values("coefficient size", model, NUMBERS, scaled=True) == pytest.approx(wanted)
 
 
 def test_unfitted_models_are_refused():

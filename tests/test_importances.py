@@ -262,7 +262,8 @@ def test_learner_and_train_reach_the_refits_and_net_effects_keep_to_linear_model
     alone = cs.feature_ablation(model, X[40:], y[40:], learner=tree, train=(X[:40], y[:40]), rng=0)
     np.testing.assert_array_equal(found["feature ablation"].values, alone.values)
     assert found["univariate predictors"].provenance["learner"] == "DecisionTreeRegressor"
-    assert found["shapley net effects"].provenance["learner"] == "LinearRegression"
+    linear = cs.shapley_net_effects(model, X[40:], y[40:], train=(X[:40], y[:40]), rng=0)
+    np.testing.assert_array_equal(found["shapley net effects"].values, linear.values)
     assert "4 fits" in str(found)
 
 
@@ -387,7 +388,8 @@ def test_damaged_files_are_refused_by_the_field(tmp_path: Any, field: str) -> No
         cs.load(tmp_path / "all.json")
 
 
-def test_file_that_is_neither_format_is_refused(tmp_path: Any) -> None:
-    (tmp_path / "x.json").write_text('{"format": "clarysage importance", "version": 1}')
-    with pytest.raises(FormatError, match="format: got 'clarysage importance'"):
+@pytest.mark.parametrize("kind", ["clarysage importance", ["clarysage importances"], None])
+def test_file_of_no_known_format_is_refused(tmp_path: Any, kind: Any) -> None:
+    (tmp_path / "x.json").write_text(json.dumps({**three().to_dict(), "format": kind}))
+    with pytest.raises(FormatError, match=r"x\.json: format: got"):
         cs.load(tmp_path / "x.json")

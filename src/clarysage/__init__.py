@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
+    "mean_loss_shap": "measures.mean_loss_shap",
     "shapley_net_effects": "measures.shapley_net_effects",
     "feature_ablation": "measures.feature_ablation",
     "univariate_predictors": "measures.univariate_predictors",
@@ -25,6 +26,7 @@ _ROOMS = {
     "permutation_test": "measures.permutation_test",
     "conditional_permutation_test": "measures.conditional_permutation_test",
     "mean_importance": "measures.mean_importance",
+    "mean_absolute_shap": "measures.mean_absolute_shap",
     "importance": "measures.importance",
     "importances": "measures.importances",
     "Importances": "explanation",
@@ -32,6 +34,8 @@ _ROOMS = {
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
+    "interactions": "measures.interactions",
+    "Interactions": "explanation",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
     "off_manifold": "measures.off_manifold",
@@ -83,7 +87,7 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, Importances, RemovalQuality, load
+    from clarysage.explanation import Explanation, Importances, Interactions, RemovalQuality, load
     from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -93,7 +97,10 @@ if TYPE_CHECKING:
     from clarysage.measures.game import game
     from clarysage.measures.importance import importance
     from clarysage.measures.importances import importances
+    from clarysage.measures.interactions import interactions
+    from clarysage.measures.mean_absolute_shap import mean_absolute_shap
     from clarysage.measures.mean_importance import mean_importance
+    from clarysage.measures.mean_loss_shap import mean_loss_shap
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.permutation_test import permutation_test
     from clarysage.measures.removal_quality import removal_quality
@@ -135,6 +142,7 @@ __all__ = [
     "Gaussian",
     "Importances",
     "InputError",
+    "Interactions",
     "Kernel",
     "Marginal",
     "Measure",
@@ -165,8 +173,11 @@ __all__ = [
     "game",
     "importance",
     "importances",
+    "interactions",
     "load",
+    "mean_absolute_shap",
     "mean_importance",
+    "mean_loss_shap",
     "measures",
     "off_manifold",
     "permutation_test",

@@ -3,7 +3,8 @@
 from clarysage.explanation.agreement import Agreement
 from clarysage.explanation.explanation import ABOUT, Explanation
 from clarysage.explanation.importances import Importances, Traits
+from clarysage.explanation.interactions import Interactions
 from clarysage.explanation.removal_quality import RemovalQuality
 from clarysage.explanation.saved import load
 
-__all__ = ["ABOUT", "Agreement", "Explanation", "Importances", "RemovalQuality", "Traits", "load"]
+__all__ = ["ABOUT", "Agreement", "Explanation", "Importances", "Interactions", "RemovalQuality", "Traits", "load"]

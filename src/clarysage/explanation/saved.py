@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clarysage.explanation import importances_file, json_file
+from clarysage.explanation import importances_file, interactions_file, json_file
+
+DECODERS = {room.FORMAT: room.decode for room in (importances_file, interactions_file)}
 
 
 def load(path: str | Path) -> Any:
-    """Read what :meth:`Explanation.save`, or :meth:`Importances.save`, wrote; every field is checked.
+    """Read what the ``save`` of an explanation, of importances or of interactions wrote; every field is checked.
 
     Returns
     -------
-    Explanation or Importances
+    Explanation, Importances or Interactions
     """
     data, name = json_file.read(path), Path(path).name
-    if isinstance(data, dict) and data.get("format") == importances_file.FORMAT:
-        return importances_file.decode(data, name)
-    return json_file.decode(data, name)
+    kind = data.get("format") if isinstance(data, dict) else None
+    return DECODERS.get(str(kind), json_file.decode)(data, name)

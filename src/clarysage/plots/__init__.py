@@ -5,6 +5,7 @@ matplotlib is imported when a function is first called, not before.
 """
 
 from clarysage.plots.bars import bars
+from clarysage.plots.interactions import interactions
 from clarysage.plots.pixels import pixels
 from clarysage.plots.proxy import proxy
 from clarysage.plots.ranks import ranks
@@ -12,4 +13,4 @@ from clarysage.plots.removal_errors import removal_errors
 from clarysage.plots.side_by_side import side_by_side
 from clarysage.plots.signs import signs
 
-__all__ = ["bars", "pixels", "proxy", "ranks", "removal_errors", "side_by_side", "signs"]
+__all__ = ["bars", "interactions", "pixels", "proxy", "ranks", "removal_errors", "side_by_side", "signs"]
