@@ -118,17 +118,21 @@ def sampled_share(found: Estimate, place: int, covariance: np.ndarray) -> Share 
     r"""The share from moments found by blocks, for loss ``place``; covariance (p, p) is that of the values of u.
 
     Errors d of the values, independent of the blocks, move E[(v - u)^2] by E[(\sum_{i \in S} d_i)^2], which is taken
-    off (i is in S with a chance of 1/2, i and j are with 1/3), and by -2 E[(v - u) \sum_{i \in S} d_i], an error.
+    off (i is in S with a chance of 1/2, i and j are with 1/3), and by -2 E[(v - u) \sum_{i \in S} d_i]; how far the two
+    scatter is part of the error.
     None where the variance of v cannot be told from zero.
     """
     moments, scatter = found.values[place], found.covariance[place]
-    off = moments[SQUARES] - np.trace(covariance) / 6 - covariance.sum() / 3
+    p = len(covariance)
+    spread = (np.eye(p) / 6 + 1 / 3) @ covariance
+    off = moments[SQUARES] - np.trace(spread)
     variance = moments[POWERS] - moments[MEANS] ** 2 + scatter[MEANS, MEANS]
     towards = np.array([0.0, 1.0, -2 * moments[MEANS]])
     if variance <= max(CLEAR * np.sqrt(towards @ scatter[:3, :3] @ towards), ROUNDING**2 * found.scale[place] ** 2):
         return None
     slope = (np.array([1.0, 0.0, 0.0]) - off / variance * towards) / variance
-    by_values = 4 * moments[3:] @ covariance @ moments[3:] / variance**2
+    along, squared = 4 * moments[3:] @ covariance @ moments[3:], 2 * (spread * spread.T).sum()
+    by_values = max(along - squared, squared) / variance**2  # v - u was seen with d in it: twice ``squared`` too large
     return Share(float(off / variance), float(np.sqrt(slope @ scatter[:3, :3] @ slope + by_values)))
 
 

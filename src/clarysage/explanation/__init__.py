@@ -2,8 +2,9 @@
 
 from clarysage.explanation.agreement import Agreement
 from clarysage.explanation.explanation import ABOUT, Explanation
+from clarysage.explanation.importances import Importances, Traits
 from clarysage.explanation.interactions import Interactions
-from clarysage.explanation.json_file import load
 from clarysage.explanation.removal_quality import RemovalQuality
+from clarysage.explanation.saved import load
 
-__all__ = ["ABOUT", "Agreement", "Explanation", "Interactions", "RemovalQuality", "load"]
+__all__ = ["ABOUT", "Agreement", "Explanation", "Importances", "Interactions", "RemovalQuality", "Traits", "load"]

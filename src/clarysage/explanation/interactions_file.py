@@ -7,7 +7,7 @@ from typing import Any
 from clarysage.explanation import json_file
 from clarysage.explanation.interactions import Interactions
 
-FORMAT = json_file.INTERACTIONS
+FORMAT = "clarysage interactions"
 VERSION = 1
 SHARE = ("unexplained", "unexplained_error")
 

@@ -15,7 +15,7 @@ from clarysage.errors import FormatError, InputError
 from clarysage.estimate import StopReason, Target
 from clarysage.explanation.explanation import Explanation
 
-FORMAT, INTERACTIONS = "clarysage explanation", "clarysage interactions"
+FORMAT = "clarysage explanation"
 VERSION = 1
 LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 1.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
@@ -59,11 +59,6 @@ def encode(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def save(explanation: Explanation, path: str | Path) -> None:
-    """Write an explanation to a file."""
-    write(encode(explanation), path)
-
-
 def write(data: dict[str, Any], path: str | Path) -> None:
     """Write plain objects as a file of JSON, whole or not at all."""
     path = Path(path)
@@ -78,22 +73,17 @@ def write(data: dict[str, Any], path: str | Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(path: str | Path) -> Any:
-    """Read an explanation that :meth:`Explanation.save` wrote, or interactions; every field is checked."""
+def read(path: str | Path) -> Any:
+    """The plain objects in a JSON file."""
     where = Path(path)
     try:
-        data = json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        return json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
         raise FormatError("path", got=f"{where}: {error.strerror}", wanted="a file that can be read") from error
     except (ValueError, RecursionError) as error:
         raise FormatError(
             "path", got=f"{where.name}, which is not JSON ({error})", wanted="a saved explanation"
         ) from error
-    if isinstance(data, dict) and data.get("format") == INTERACTIONS:
-        from clarysage.explanation import interactions_file
-
-        return interactions_file.decode(data, where.name)
-    return decode(data, where.name)
 
 
 def decode(data: Any, name: str = "data") -> Explanation:

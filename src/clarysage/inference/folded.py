@@ -13,9 +13,9 @@ def absolute(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.nda
 
     .. math:: E|M| - |\mu| = \sigma c(|\mu| / \sigma), \qquad c(t) = 2 \varphi(t) - 2 t \Phi(-t)
 
-    (the folded normal distribution). This, with M in the place of mu, is taken off. It is most of it unless the number
-    is small beside its error; of a number that is zero, two fifths. So what is left is of the size of what was taken
-    off, and nothing where errors are small.
+    (the folded normal distribution). This, with M in the place of mu, is taken off: of a number that is zero two fifths
+    of what noise adds, of one of two standard errors a little more than it adds, of many numbers spread evenly about
+    zero exactly all. So what is left is at most of the size of what was taken off, and nothing where errors are small.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from clarysage.inference.resolution import Resolved
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.measures.chosen_pairs import PairsWanted
 from clarysage.measures.rules import observer_of
-from clarysage.measures.setting import Setting
+from clarysage.measures.setting import Setting, provenance_of
 from clarysage.protocols import Executor
 
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
@@ -163,8 +163,8 @@ def _about_rows(rows: int) -> tuple[str, ...]:
     )
 
 
-def known_values(of: Any, v: PredictivePower, measure: str) -> list[Explanation]:
-    """SAGE values that were handed in, one set for each loss, checked to be of the same players and losses."""
+def known_values(of: Any, setting: Setting, v: PredictivePower, measure: str) -> list[Explanation]:
+    """SAGE values that were handed in, one set for each loss, checked to be of the same game."""
     found = list(of) if isinstance(of, (list, tuple)) else [of]
     if not all(isinstance(one, Explanation) for one in found):
         raise InputError("of", got=type(of).__name__, wanted="the result of cs.sage for the same model and data")
@@ -174,6 +174,10 @@ def known_values(of: Any, v: PredictivePower, measure: str) -> list[Explanation]
         raise InputError("of", got=got, wanted=f"{measure!r} under {', '.join(map(repr, losses))}")
     if any(set(one.feature_names) != set(v.players.names) for one in found):
         raise InputError("of", got="values of other features", wanted=f"those of {', '.join(v.players.names[:8])}")
+    prints = provenance_of(setting, v)["fingerprints"]
+    if any(one.provenance.get("fingerprints", prints) != prints for one in found):
+        raise InputError("of", got="values of other data", wanted="those of the same X, y, weights and background",
+                         hint="giving background= to both calls")  # fmt: skip
     return found
 
 

@@ -91,7 +91,7 @@ def interactions(
     wanted = PairsWanted.of(pairs, top, setting.players, setting.order)
     v, remarks = setting.game(y, loss, sample_weight)
     measure = "shapley effects" if y is None else "sage"
-    known = None if of is None else known_values(of, v, measure)
+    known = None if of is None else known_values(of, setting, v, measure)
     ends_at = None if deadline is None else begun + deadline
     run = Run(setting, v, measure, tolerance, budget, ends_at, executor, bool(progress))
     is_exact, why = run.choose(asked, wanted)

@@ -12,8 +12,6 @@ from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators import estimate
 from clarysage.execution.parallel import as_executor
-from clarysage.games import PredictivePower
-from clarysage.losses.choice import is_auto
 from clarysage.measures.by_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of
@@ -84,12 +82,9 @@ def mean_loss_shap(
     setting = Setting.of(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
     )
-    f_S = setting.removal.restrict(setting.f, setting.X)
-    v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
-    v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
+    v, notes = setting.game(y, loss, sample_weight)
     estimator, why = estimator_for(v, method, rules, walks)
     stop = rules_for(v, rules, walks)
-    notes = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
     notes += [*v.remarks, *why, *about_manifold(v, setting.removal, setting.entropy)]
 
     def explanations(result: Estimate) -> Any:
