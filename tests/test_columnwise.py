@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import compose, decomposition, ensemble, impute, linear_model, neural_network, pipeline, preprocessing
+from sklearn import (
+    compose,
+    decomposition,
+    ensemble,
+    feature_selection,
+    impute,
+    linear_model,
+    neural_network,
+    pipeline,
+    preprocessing,
+)
 from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
@@ -92,6 +102,23 @@ CASES: dict[str, tuple[Any, Any]] = {
     "SimpleImputer, most frequent": (impute.SimpleImputer(strategy="most_frequent"), EMPTY),
     "FunctionTransformer": (preprocessing.FunctionTransformer(np.log1p), POSITIVE),
     "FunctionTransformer, nothing": (preprocessing.FunctionTransformer(), NUMBERS),
+    "VarianceThreshold": (feature_selection.VarianceThreshold(1.2), CODES),
+    "SelectKBest": (feature_selection.SelectKBest(feature_selection.f_regression, k=2), NUMBERS),
+    "SelectPercentile": (feature_selection.SelectPercentile(feature_selection.f_regression, percentile=60), NUMBERS),
+    "SelectFpr": (feature_selection.SelectFpr(feature_selection.f_regression), NUMBERS),
+    "SelectFdr": (feature_selection.SelectFdr(feature_selection.f_regression), NUMBERS),
+    "SelectFwe": (feature_selection.SelectFwe(feature_selection.f_regression), NUMBERS),
+    "GenericUnivariateSelect": (
+        feature_selection.GenericUnivariateSelect(feature_selection.f_regression, mode="k_best", param=3),
+        NUMBERS,
+    ),
+    "SelectFromModel": (feature_selection.SelectFromModel(linear_model.LinearRegression()), NUMBERS),
+    "SequentialFeatureSelector": (
+        feature_selection.SequentialFeatureSelector(linear_model.LinearRegression(), n_features_to_select=2),
+        NUMBERS,
+    ),
+    "RFE": (feature_selection.RFE(linear_model.LinearRegression(), n_features_to_select=2), NUMBERS),
+    "RFECV": (feature_selection.RFECV(linear_model.LinearRegression(), min_features_to_select=2), NUMBERS),
     "TargetEncoder": (preprocessing.TargetEncoder(random_state=0), CODES),
     "Pipeline": (_imputed_and_scaled(), WITH_GAPS),
     "Pipeline, a column of nothing": (_imputed_and_scaled(), EMPTY),

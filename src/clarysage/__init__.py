@@ -18,23 +18,35 @@ __version__ = "0.1.0"
 _ROOMS = {
     "sage": "measures.sage",
     "shapley_effects": "measures.shapley_effects",
+    "mean_loss_shap": "measures.mean_loss_shap",
     "shapley_net_effects": "measures.shapley_net_effects",
     "feature_ablation": "measures.feature_ablation",
-    "univariate_predictors": "measures.univariate_predictors",
-    "squared_correlation": "measures.squared_correlation",
     "permutation_test": "measures.permutation_test",
     "conditional_permutation_test": "measures.conditional_permutation_test",
     "mean_importance": "measures.mean_importance",
+    "univariate_predictors": "measures.univariate_predictors",
+    "squared_correlation": "measures.squared_correlation",
+    "mean_absolute_shap": "measures.mean_absolute_shap",
+    "coefficient_size": "measures.coefficient_size",
+    "gini_importance": "measures.gini_importance",
+    "number_of_splits": "measures.number_of_splits",
+    "network_weights": "measures.network_weights",
+    "aggregated_saliency": "measures.aggregated_saliency",
     "importance": "measures.importance",
+    "importances": "measures.importances",
+    "Importances": "explanation",
     "game": "measures.game",
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
+    "interactions": "measures.interactions",
+    "Interactions": "explanation",
     "removal_quality": "measures.removal_quality",
     "RemovalQuality": "explanation",
     "off_manifold": "measures.off_manifold",
     "OffManifold": "removal.manifold",
     "Explanation": "explanation",
+    "Agreement": "explanation",
     "load": "explanation",
     "Predictor": "models",
     "as_predictor": "models",
@@ -81,16 +93,25 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Explanation, RemovalQuality, load
+    from clarysage.explanation import Agreement, Explanation, Importances, Interactions, RemovalQuality, load
     from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import AbsoluteError, Brier, CrossEntropy, SquaredError, ZeroOne
+    from clarysage.measures.aggregated_saliency import aggregated_saliency
+    from clarysage.measures.coefficient_size import coefficient_size
     from clarysage.measures.conditional_permutation_test import conditional_permutation_test
     from clarysage.measures.feature_ablation import feature_ablation
     from clarysage.measures.game import game
+    from clarysage.measures.gini_importance import gini_importance
     from clarysage.measures.importance import importance
+    from clarysage.measures.importances import importances
+    from clarysage.measures.interactions import interactions
+    from clarysage.measures.mean_absolute_shap import mean_absolute_shap
     from clarysage.measures.mean_importance import mean_importance
+    from clarysage.measures.mean_loss_shap import mean_loss_shap
+    from clarysage.measures.network_weights import network_weights
+    from clarysage.measures.number_of_splits import number_of_splits
     from clarysage.measures.off_manifold import off_manifold
     from clarysage.measures.permutation_test import permutation_test
     from clarysage.measures.removal_quality import removal_quality
@@ -117,6 +138,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AbsoluteError",
+    "Agreement",
     "Baseline",
     "Brier",
     "Budget",
@@ -130,7 +152,9 @@ __all__ = [
     "Exact",
     "Explanation",
     "Gaussian",
+    "Importances",
     "InputError",
+    "Interactions",
     "Kernel",
     "Marginal",
     "Measure",
@@ -155,14 +179,23 @@ __all__ = [
     "TreeConditional",
     "UniversalPower",
     "ZeroOne",
+    "aggregated_saliency",
     "as_predictor",
+    "coefficient_size",
     "conditional_permutation_test",
     "feature_ablation",
     "game",
+    "gini_importance",
     "importance",
+    "importances",
+    "interactions",
     "load",
+    "mean_absolute_shap",
     "mean_importance",
+    "mean_loss_shap",
     "measures",
+    "network_weights",
+    "number_of_splits",
     "off_manifold",
     "permutation_test",
     "plots",

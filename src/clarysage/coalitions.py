@@ -1,4 +1,4 @@
-"""Coalitions, subsets S of the players, as boolean rows; their Shapley weights (Eqs. 6 and 8)."""
+"""Coalitions, subsets S of the players, as boolean rows; their Shapley weights (Eqs. 6 and 8), and those of pairs."""
 
 from __future__ import annotations
 
@@ -59,6 +59,23 @@ def value_shares(coalition: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(coalition, weights[size - 1], -weights[min(size, len(weights) - 1)]))
 
 
+def interaction_shares(coalition: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    r"""What the payoff of a coalition (p,) counts for the interaction of each pair (K, 2) of players: (K,).
+
+    .. math:: I_{ij} = \sum_{S \subseteq D \setminus \{i, j\}} \frac{|S|! (p - |S| - 2)!}{(p - 1)!}
+        [v(S \cup ij) - v(S \cup i) - v(S \cup j) + v(S)]
+
+    Examples
+    --------
+    >>> interaction_shares(np.array([True, False, True]), np.array([[0, 1], [0, 2]]))
+    array([-0.5,  0.5])
+    """
+    p, inside = len(coalition), coalition[pairs].sum(axis=1)  # 0, 1 or 2 of the pair
+    rest = int(coalition.sum()) - inside
+    weights = np.array([1.0 / ((p - 1) * comb(p - 2, s)) for s in range(p - 1)])
+    return np.asarray(np.where(inside == 1, -1.0, 1.0) * weights[rest])
+
+
 def kernel_sizes(p: int) -> np.ndarray:
     """Probability of a size s = 1, ..., p - 1 under the Shapley kernel of Eq. 8, summed over subsets of that size."""
     sizes = np.arange(1, p)
@@ -94,7 +111,7 @@ def draw_by_size(n: int, chances: np.ndarray, rng: np.random.Generator) -> np.nd
 def draw_evenly(n: int, p: int, rng: np.random.Generator) -> np.ndarray:
     """n coalitions of sizes uniform on 0, ..., p, uniform among those of a size: (n, p).
 
-    So the paper draws the subsets of Table 2.
+    So the paper draws the subsets of Table 2. Whatever players are taken out, sizes of what is left are uniform too.
     """
     sizes = rng.integers(p + 1, size=n)
     ranks = np.empty((n, p), dtype=np.intp)

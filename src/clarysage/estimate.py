@@ -76,6 +76,7 @@ class Estimate:
     looks, is_look : how many looks decisions have had at the run, and whether this is one; 1 where there is no rule
         that decides
     confidence : of decisions, the least that a rule was asked for
+    payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
     """
 
     values: np.ndarray
@@ -97,6 +98,7 @@ class Estimate:
     looks: int = 1
     is_look: bool = False
     confidence: float = 0.95
+    payoffs: np.ndarray | None = None
 
     @property
     def std_error(self) -> np.ndarray:

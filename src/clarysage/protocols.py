@@ -207,6 +207,20 @@ class ShortWalks(Protocol):
         """Payoffs of coalitions (n, p), one an example, with all rows and with few."""
         ...
 
+    @property
+    def wide(self) -> ShortWalks:
+        """The same with more rows, for differences of differences."""
+        ...
+
+    def at(
+        self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool
+    ) -> tuple[np.ndarray, int]:
+        """Estimated payoffs of s coalitions an example, with the same rows for all of them, and model rows.
+
+        (n,), (n, s, p) -> (n, s, L)
+        """
+        ...
+
     def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Players (p,) that change a prediction on some of the walks, and model rows."""
         ...

@@ -1,4 +1,4 @@
-"""The command line: ``clarysage demo`` and ``clarysage explain MODEL DATA --target y``.
+"""The command line: ``clarysage demo``, ``clarysage explain`` and ``clarysage measures MODEL DATA --target y``.
 
 Data goes to stdout; progress, notes and errors go to stderr, one line each. Exit codes: 0 ok, 1 error, 2 usage,
 3 not converged, with the result printed and written all the same.

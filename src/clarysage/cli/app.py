@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from clarysage.cli.demo import demo
 from clarysage.cli.explain import explain
+from clarysage.cli.measures import measures
 from clarysage.cli.speech import USAGE, complain
 
 
@@ -41,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 app.command(short_help="Explain a model in a file by the rows in another.")(explain)
+app.command(short_help="Compare measures of a model in a file, side by side.")(measures)
 app.command(short_help="Explain a model of diabetes, made on the spot.")(demo)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.cli.delivery import Delivery
+from clarysage.cli.results import of_explanation
 from clarysage.cli.speech import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.errors import InputError
 
@@ -35,13 +36,13 @@ def demo(
     Gradient boosting learns the progression of the disease in 442 patients after a year from ten measurements (Efron
     et al. 2004, as it comes with scikit-learn) and is explained on patients that it has not seen. Takes seconds.
     """
-    say, delivery = speaker(quiet), Delivery(output / "sage.json", output / "sage.png")
+    say, delivery = speaker(quiet), Delivery(output / "sage.json", {"--plot": output / "sage.png"})
     with guarded(say, debug=debug):
         with clean_stdout():
             _make_folder(output)
             delivery.check([])
             explanation = _explained(say, seed, n_jobs, progress=has_viewer(quiet))
-        delivery.deliver(explanation, say)
+        delivery.deliver(of_explanation(explanation, say), say)
 
 
 def _explained(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:

@@ -10,7 +10,7 @@ from clarysage.errors import InputError, resembling
 
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
-    """Raise for settings of cs.sage that are wrong whatever the files hold."""
+    """Raise for settings of cs.sage, or of cs.importances, that are wrong whatever the files hold."""
     from clarysage.estimators import METHODS
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -33,6 +33,19 @@ def check_about(about: str) -> None:
     _check_names({"about": about}, {"about": [*ABOUT]})
 
 
+def named_measures(names: str) -> list[str]:
+    """Measures by their names, separated by commas."""
+    from clarysage.measures.table import as_measure
+
+    try:
+        found = [as_measure(name).name for name in names.split(",") if name.strip()]
+    except InputError as error:
+        raise OptionError("--only", **error.parts) from error
+    if not found:
+        raise OptionError("--only", got=repr(names), wanted="names of measures, separated by commas")
+    return list(dict.fromkeys(found))
+
+
 def spelled(name: str) -> str:
     """A name as the library's tables have it; users may type dashes or underscores for blanks.
 
@@ -51,7 +64,7 @@ def whole(number: float | None) -> float | None:
 
 def _check_names(settings: dict[str, Any], tables: dict[str, list[str]]) -> None:
     for name, known in tables.items():
-        if settings[name] not in known:
+        if name in settings and settings[name] not in known:
             wanted = f"one of {', '.join(map(repr, known))}"
             raise OptionError(name, got=repr(settings[name]), wanted=wanted, hint=resembling(settings[name], known))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,13 @@ def check_picture(option: str, path: Path) -> None:
         raise InputError(option, got=f"{path.name!r}", wanted=wanted, hint=str(path.with_suffix(".png")))
 
 
-def picture(explanation: Any, suffix: str, about: str) -> bytes:
-    """The plot of an explanation as the bytes of a file with this suffix."""
+def picture(draw: Callable[[], Any], suffix: str) -> bytes:
+    """What is drawn, on one axis or several, as the bytes of a file with this suffix."""
     import matplotlib
+    import numpy as np
 
     matplotlib.use("Agg")  # no window, with or without a screen
-    figure = explanation.plot(about=about).figure
+    figure = np.ravel(draw())[0].figure
     file = io.BytesIO()
     figure.savefig(file, format=suffix.lower().lstrip("."), dpi=PIXELS_PER_INCH, bbox_inches="tight")
     matplotlib.pyplot.close(figure)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from clarysage.cli.groups_file import check_groups, read_groups
 from clarysage.cli.model_files import Trust, load_model
 from clarysage.cli.presence import check_readable
 from clarysage.cli.speech import Say
+from clarysage.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asks to be explained; ``settings`` are options that are keyword arguments of cs.sage."""
+    """What the user asks to be explained; ``settings`` are options that are keyword arguments of the library."""
 
     model: str
     trust: Trust
@@ -47,27 +48,82 @@ class Request:
     groups: Path | None
     seed: int
     settings: Mapping[str, Any]
+    train: Path | None = None
+
+    @classmethod
+    def of(
+        cls, model: str, data: Path, *, target: str | None, sample_weight: str | None, drop: Sequence[str] | None,
+        allow_pickle: bool, trust: Sequence[str] | None, classes: str | None, **others: Any,
+    ) -> Request:  # fmt: skip
+        """The request, from options as they are typed."""
+        return cls(
+            model=model, trust=Trust(allow_pickle, tuple(trust or ())), data=data,
+            columns=Columns(target, sample_weight, tuple(drop or ())),
+            classes=None if classes is None else tuple(label.strip() for label in classes.split(",")), **others,
+        )  # fmt: skip
+
+    @property
+    def tables(self) -> dict[str, Path]:
+        """Files with rows, by what they are called."""
+        files = {"DATA": self.data, "--background": self.background, "--train": self.train}
+        return {what: path for what, path in files.items() if path is not None}
 
     @property
     def inputs(self) -> list[Path]:
-        return [path for path in (Path(self.model), self.data, self.background, self.groups) if path is not None]
+        """All files that are read."""
+        return [Path(self.model), *self.tables.values(), *([] if self.groups is None else [self.groups])]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a request names, read: the model, as it is and as a predictor, tables, groups, and rows to refit on."""
+
+    model: Any
+    f: Any
+    tables: dict[str, Any]
+    groups: dict[str, list[Any]] | None
+    train: tuple[Any, ...] | None = None
 
 
 def run(request: Request, say: Say, *, progress: bool) -> Any:
     """The explanation that is asked for."""
     import clarysage as cs
 
-    for what, path in (("DATA", request.data), ("--background", request.background)):
-        if path is not None:
-            check_readable(what, path)
+    found = loaded(request, say)
+    if request.columns.target is None:
+        say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
+    return cs.sage(
+        found.f, **found.tables, groups=found.groups, rng=request.seed, progress=progress, **request.settings
+    )
+
+
+def loaded(request: Request, say: Say) -> Loaded:
+    """The files of a request, read and checked."""
+    import clarysage as cs
+
+    for what, path in request.tables.items():
+        check_readable(what, path)
     groups = None if request.groups is None else read_groups(request.groups)
     model = load_model(request.model, request.trust)
     f = cs.as_predictor(model, output=request.output, classes=request.classes)
     tables = _tables(request, model, f.feature_names, say)
     check_groups(groups or {}, list(tables["X"].columns))
-    if request.columns.target is None:
-        say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
-    return cs.sage(f, **tables, groups=groups, rng=request.seed, progress=progress, **request.settings)
+    return Loaded(model, f, tables, groups, _train(request, model, list(tables["X"].columns)))
+
+
+def _train(request: Request, model: Any, columns: Sequence[str]) -> tuple[Any, ...] | None:
+    """Rows to refit on, their responses, and their weights where the file has them, too."""
+    from clarysage.cli.categories import with_categories
+
+    if request.train is None:
+        return None
+    table, named = read_table("--train", request.train), request.columns
+    if named.target is None:
+        raise InputError("--train", got="rows to fit on without --target", wanted="the column that they predict")
+    table.check_has(named.target, "--target")
+    X = with_categories(features(table, columns, {}, lambda text: None), model)
+    weights = [table.frame[named.sample_weight]] if named.sample_weight in table.columns else []
+    return (X, table.frame[named.target], *weights)
 
 
 def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:

@@ -20,10 +20,10 @@ FAILED, USAGE, NOT_CONVERGED = 1, 2, 3  # exit codes
 # arguments of the library -> what they are called here
 CALLED = {
     "X": "DATA", "y": "--target", "X or background": "DATA or --background",
-    "X and background": "DATA and --background", "model": "MODEL", "rng": "--seed",
+    "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
     **{name: f"--{name.replace('_', '-')}" for name in
        ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
-        "n_jobs", "output", "about")},
+        "n_jobs", "output", "about", "train")},
 }  # fmt: skip
 
 # advice for Python -> the same for the command line
@@ -34,6 +34,11 @@ REWORDED = (
     (r"\b(tolerance|budget|deadline)=([\d._]+)", r"--\1 \2"),
     (r"\bn_jobs=", "--n-jobs "),
     (r"\bwith y=None\b", "without --target"),
+    (r"\brefits=True\b", "--refits"),
+    (
+        r"learner=HistGradientBoostingRegressor\(\), or .* fitted or not",
+        "a scikit-learn model in a .skops or .joblib file",
+    ),
     (r", or an object such as \w+\(\w*\)|, or a callable loss\(y_true, y_pred\)", ""),
 )
 

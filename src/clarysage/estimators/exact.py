@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ class Table:
 
     Attributes
     ----------
-    parts : (N, L, p) by examples of positive weight
+    parts : (N, L, q) by examples of positive weight
     leaning : by background rows; None where there is one alone, or the game does not know
     """
 
@@ -69,22 +70,7 @@ class Exact:
         return int(2**game.n_players)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
-        p, losses = game.n_players, game.ends[0].shape[1]
-        examples = np.flatnonzero(game.weights > 0)
-        table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), losses, p)), _nothing(game))
-        for place, coalition in enumerate(masks(np.arange(first, first + draws), p)):
-            counts = value_shares(coalition)
-            for start in range(0, len(examples), EXAMPLES_AT_ONCE):
-                part = slice(start, start + EXAMPLES_AT_ONCE)
-                weights = game.weights[examples[part]]
-                shown = _shown(game, examples[part], weights, coalition, rng)
-                table.payoffs[place] += weights @ shown.payoffs
-                table.parts[part] += (weights[:, None] * shown.payoffs)[:, :, None] * counts
-                table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
-                if table.leaning is not None:
-                    table.leaning.rows[...] += shown.rows[:, :, None] * counts
-                    table.leaning.gain[...] += shown.gain[:, None] * counts
-        return table
+        return enumerated(game, first, draws, rng, value_shares)
 
     def merge(self, one: Table, other: Table) -> Table:
         both = None
@@ -105,8 +91,33 @@ class Exact:
         return Estimate(
             values=values, covariance=np.zeros((*values.shape, p)), dof=np.ones(values.shape), draws=0,
             model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
-            scale=scale(game),
+            scale=scale(game), payoffs=state.payoffs,
         )  # fmt: skip
+
+
+def enumerated(
+    game: Game, first: int, draws: int, rng: np.random.Generator, shares: Callable[[np.ndarray], np.ndarray]
+) -> Table:
+    """Payoffs of so many coalitions by number; ``shares`` (p,) -> (q,) says what one counts for each of q values."""
+    losses = game.ends[0].shape[1]
+    examples = np.flatnonzero(game.weights > 0)
+    coalitions = masks(np.arange(first, first + draws), game.n_players)
+    shape = (losses, len(shares(coalitions[0])))
+    table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _nothing(game, shape))
+    for place, coalition in enumerate(coalitions):
+        counts = shares(coalition)
+        for start in range(0, len(examples), EXAMPLES_AT_ONCE):
+            part = slice(start, start + EXAMPLES_AT_ONCE)
+            weights = game.weights[examples[part]]
+            shown = _shown(game, examples[part], weights, coalition, rng)
+            table.payoffs[place] += weights @ shown.payoffs
+            gained = shown.payoffs - game.ends[0][examples[part]]  # counts add up to nothing over all coalitions
+            table.parts[part] += (weights[:, None] * gained)[:, :, None] * counts
+            table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
+            if table.leaning is not None:
+                table.leaning.rows[...] += shown.rows[:, :, None] * counts
+                table.leaning.gain[...] += shown.gain[:, None] * counts
+    return table
 
 
 def _shown(
@@ -119,8 +130,7 @@ def _shown(
     return EveryRow(payoffs, np.zeros(1), np.zeros((1, 1)))
 
 
-def _nothing(game: Game) -> Leaning | None:
+def _nothing(game: Game, shape: tuple[int, int]) -> Leaning | None:
     if game.short is None or not game.short.is_sampled:
         return None
-    shape = (game.ends[0].shape[1], game.n_players)
     return Leaning(np.zeros((len(game.short.mass), *shape)), *(np.zeros(shape) for _ in range(3)))

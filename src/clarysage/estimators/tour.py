@@ -46,7 +46,8 @@ class Tour:
     stratum: np.ndarray
 
     @classmethod
-    def of(cls, game: Game, care: np.ndarray, rng: np.random.Generator) -> Tour:
+    def of(cls, game: Game, care: np.ndarray, rng: np.random.Generator, values: int | None = None) -> Tour:
+        """The tour of a game; ``values`` are to be kept of each example, one for each player if nothing is said."""
         empty, full = game.ends
         totals = game.weights * (full - empty)[:, 0]
         there = np.flatnonzero(game.weights > 0)
@@ -60,7 +61,7 @@ class Tour:
         )  # which goes first in a turn is left to chance
         top, rest = order[stratum[order] == TOP], order[stratum[order] != TOP]
         passes = [first, top[~is_first[top]], top, rest[~is_first[rest]], rest]
-        width = empty.shape[1] * game.n_players
+        width = empty.shape[1] * (values or game.n_players)
         together = max(1, -(-len(ranked) * width // NUMBERS_KEPT))
         if together == 1:  # or a cell's mean would be that of the examples that need care
             passes.append(_more_visits(care[ranked], rng))

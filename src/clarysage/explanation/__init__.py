@@ -2,7 +2,9 @@
 
 from clarysage.explanation.agreement import Agreement
 from clarysage.explanation.explanation import ABOUT, Explanation
-from clarysage.explanation.json_file import load
+from clarysage.explanation.importances import Importances, Traits
+from clarysage.explanation.interactions import Interactions
 from clarysage.explanation.removal_quality import RemovalQuality
+from clarysage.explanation.saved import load
 
-__all__ = ["ABOUT", "Agreement", "Explanation", "RemovalQuality", "load"]
+__all__ = ["ABOUT", "Agreement", "Explanation", "Importances", "Interactions", "RemovalQuality", "Traits", "load"]

@@ -34,7 +34,7 @@ class Agreement:
     weights : (n,) adding up to one: alike for drawn subsets, the chance of each to be drawn where they are all there
     names : of the features
     is_complete : whether these are all subsets, so that nothing was left to chance
-    has_constant : whether phi_0 is known; scores of heuristics are only summed, and have no R2
+    is_in_units : whether u(S) is in units of the loss, with phi_0 known; other scores are only summed, and have no R2
     measure, loss : of the explanation, and of v
     model_rows, fits : what v(S) cost beyond the ends, which the game knew
     seed : of the subsets, and of the resamples behind intervals
@@ -47,7 +47,7 @@ class Agreement:
     weights: np.ndarray
     names: tuple[str, ...]
     is_complete: bool
-    has_constant: bool
+    is_in_units: bool
     measure: str
     loss: str
     model_rows: int
@@ -69,10 +69,10 @@ class Agreement:
     def r2(self) -> float | None:
         """The share of the variance of v(S) that u(S) itself predicts: 1 - E(v - u)^2 / Var(v), freed of noise.
 
-        It asks more than a correlation: u is to be right, not only to move along. None for heuristics, and where v(S)
-        does not vary.
+        It asks more than a correlation: u is to be right, not only to move along. None where scores are not in
+        units of the loss, such as those of heuristics, and where v(S) does not vary.
         """
-        return _known(self._association.numbers()[1]) if self.has_constant else None
+        return _known(self._association.numbers()[1]) if self.is_in_units else None
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[float, float] | None]:
         """Ends of an interval for "correlation" and for "r2", None where these are.
@@ -92,7 +92,7 @@ class Agreement:
         """The same subsets and powers with the values of another explanation, which costs nothing."""
         places = _places(explanation, self.names)
         return replace(
-            self, u=_proxy(explanation, self.subsets, places), has_constant=explanation.constant is not None,
+            self, u=_proxy(explanation, self.subsets, places), is_in_units=_is_in_units(explanation),
             measure=explanation.measure, model_rows=0, fits=0,
         )  # fmt: skip
 
@@ -119,7 +119,7 @@ class Agreement:
             "r2": self.r2,
             "intervals": ends,
             "is_complete": self.is_complete,
-            "has_constant": self.has_constant,
+            "is_in_units": self.is_in_units,
             "subsets": [np.flatnonzero(row).tolist() for row in self.subsets],
             "u": self.u.tolist(),
             "v": self.v.tolist(),
@@ -176,7 +176,7 @@ def agreement(
         weights=even_chances(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),
         names=explanation.feature_names,
         is_complete=is_complete,
-        has_constant=explanation.constant is not None,
+        is_in_units=_is_in_units(explanation),
         measure=explanation.measure,
         loss=name,
         model_rows=found.rows,
@@ -189,6 +189,11 @@ def _proxy(explanation: Explanation, subsets: np.ndarray, places: np.ndarray) ->
     """u(S) of subsets (n, p) whose columns are these places of the explanation."""
     constant = 0.0 if explanation.constant is None else explanation.constant
     return np.asarray(constant + subsets @ explanation.values[places])
+
+
+def _is_in_units(explanation: Explanation) -> bool:
+    """Whether values are losses saved, which a constant makes a prediction of v(S)."""
+    return explanation.constant is not None and explanation.base is not None
 
 
 def _players(game: Any, explanation: Explanation) -> np.ndarray:
@@ -215,12 +220,14 @@ def _places(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _loss(game: Any, explanation: Explanation) -> tuple[int, str]:
-    """The number and name of the game's loss that is the explanation's; the first where that has none."""
+    """The number and name of the game's loss that is the explanation's; the first where that is in units of none."""
     names = [loss.name for loss in getattr(game, "losses", ())]
-    if not names or not explanation.loss:
-        return 0, names[0] if names else explanation.loss
+    if not names:
+        return 0, explanation.loss
     if explanation.loss in names:
         return names.index(explanation.loss), explanation.loss
+    if explanation.base is None:
+        return 0, names[0]
     raise InputError("game", got=f"losses {', '.join(map(repr, names))}", wanted=f"{explanation.loss!r}, as explained")
 
 

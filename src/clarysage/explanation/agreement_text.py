@@ -35,8 +35,8 @@ def _footer(agreement: Agreement) -> list[str]:
         found = [f"Over {n:,} random subsets of {p} features: the size drawn uniformly, then the subset."]
     if agreement.correlation is None:
         found.append("No correlation: u(S) or v(S) is the same for all of them, as far as is known.")
-    if not agreement.has_constant:
-        found.append("No R2: a heuristic has no phi_0, its scores are only summed.")
+    if not agreement.is_in_units:
+        found.append("No R2: the scores are in units of their own, and are only summed.")
     if agreement.std_error.any():
         found.append(
             f"v(S) has standard errors of {agreement.std_error.max():.2g} at most, beside a spread of "

@@ -292,9 +292,9 @@ class Explanation:
 
     def save(self, path: str | Path) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import save
+        from clarysage.explanation.json_file import write
 
-        save(self, path)
+        write(self.to_dict(), path)
 
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""

@@ -59,11 +59,6 @@ def encode(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def save(explanation: Explanation, path: str | Path) -> None:
-    """Write the file whole or not at all."""
-    write(encode(explanation), path)
-
-
 def write(data: dict[str, Any], path: str | Path) -> None:
     """Write plain objects as a file of JSON, whole or not at all."""
     path = Path(path)
@@ -78,32 +73,31 @@ def write(data: dict[str, Any], path: str | Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def load(path: str | Path) -> Explanation:
-    """Read an explanation that :meth:`Explanation.save` wrote; every field is checked."""
+def read(path: str | Path) -> Any:
+    """The plain objects in a JSON file."""
     where = Path(path)
     try:
-        data = json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        return json.loads(where.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
         raise FormatError("path", got=f"{where}: {error.strerror}", wanted="a file that can be read") from error
     except (ValueError, RecursionError) as error:
         raise FormatError(
             "path", got=f"{where.name}, which is not JSON ({error})", wanted="a saved explanation"
         ) from error
-    return decode(data, where.name)
 
 
 def decode(data: Any, name: str = "data") -> Explanation:
     """An explanation from plain objects, or an error that names the field."""
-    _demand(isinstance(data, dict) and data.get("format") == FORMAT, name, "format", data, f"{FORMAT!r}")
-    _demand(data.get("version") == VERSION, name, "version", data, f"{VERSION}, which this release reads")
+    demand(isinstance(data, dict) and data.get("format") == FORMAT, name, "format", data, f"{FORMAT!r}")
+    demand(data.get("version") == VERSION, name, "version", data, f"{VERSION}, which this release reads")
     names = _strings(data, "feature_names", name)
     p = len(names)
-    _demand(p > 0 and len(set(names)) == p, name, "feature_names", data, "distinct names")
+    demand(p > 0 and len(set(names)) == p, name, "feature_names", data, "distinct names")
     stopped = data.get("stopped")
-    _demand(stopped in StopReason.__members__, name, "stopped", data, "a known reason")
+    demand(stopped in StopReason.__members__, name, "stopped", data, "a known reason")
     looks, confidence = _decisions(data, name)
-    total, base = (_number_or_none(data, key, name) for key in ("total", "base"))
-    _demand((base is None) == (total is None), name, "base", data, "a number beside a total, and none beside none")
+    total, base = (number_or_none(data, key, name) for key in ("total", "base"))
+    demand((base is None) == (total is None), name, "base", data, "a number beside a total, and none beside none")
     explanation = Explanation(
         values=_numbers(data, "values", name, p),
         std_error=_numbers(data, "std_error", name, p, low=0.0),
@@ -113,7 +107,7 @@ def decode(data: Any, name: str = "data") -> Explanation:
         looks=looks,
         confidence=confidence,
         feature_names=tuple(names),
-        constant=_number_or_none(data, "constant", name),
+        constant=number_or_none(data, "constant", name),
         total=total,
         base=base,
         headline=_string(data, "headline", name) if "headline" in data else "",  # not in earlier releases
@@ -127,13 +121,11 @@ def decode(data: Any, name: str = "data") -> Explanation:
         provenance=_mapping(data, "provenance", name),
         **{key: _string(data, key, name) for key in ("measure", "loss", "removal", "method")},
     )
-    _demand(
-        data.get("converged") is explanation.converged, name, "converged", data, "what the reason for stopping says"
-    )
+    demand(data.get("converged") is explanation.converged, name, "converged", data, "what the reason for stopping says")
     return explanation
 
 
-def _demand(holds: bool, name: str, key: str, data: Any, wanted: str) -> None:
+def demand(holds: bool, name: str, key: str, data: Any, wanted: str) -> None:
     if not holds:
         got = data.get(key, "no such field") if isinstance(data, dict) else type(data).__name__
         raise FormatError(
@@ -142,7 +134,7 @@ def _demand(holds: bool, name: str, key: str, data: Any, wanted: str) -> None:
 
 
 def _checked(data: dict[str, Any], key: str, name: str, is_right: Callable[[Any], bool], wanted: str) -> Any:
-    _demand(key in data and is_right(data[key]), name, key, data, wanted)
+    demand(key in data and is_right(data[key]), name, key, data, wanted)
     return data[key]
 
 
@@ -165,7 +157,7 @@ def _number(data: dict[str, Any], key: str, name: str) -> float:
     return float(_checked(data, key, name, _is_number, "a finite number"))
 
 
-def _number_or_none(data: dict[str, Any], key: str, name: str) -> float | None:
+def number_or_none(data: dict[str, Any], key: str, name: str) -> float | None:
     return None if key in data and data[key] is None else _number(data, key, name)
 
 

@@ -16,7 +16,7 @@ LOSS_WORDS = {"zero one": "zero-one loss", "brier": "Brier score"}
 def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
     """A table of the values, largest first, with intervals, small bars and what the run has to say."""
     about = explanation.shown if about is None else about
-    show = _number_format(explanation)
+    show = number_format(explanation)
     names = [" ".join(name.split()) for name in explanation.feature_names]
     values = [show(value) for value in explanation.values]
     ends = [f"[{show(low)}, {show(high)}]" for low, high in zip(*explanation.interval(level, about=about), strict=True)]
@@ -39,7 +39,7 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
 
 def as_html(explanation: Explanation, level: float = 0.95) -> str:
     """The same table for notebooks; every name is escaped."""
-    show = _number_format(explanation)
+    show = number_format(explanation)
     about = explanation.shown
     low, high = explanation.interval(level, about=about)
     rows = []
@@ -89,7 +89,7 @@ def _footer(explanation: Explanation, about: str) -> list[str]:
 
 def _whole(explanation: Explanation) -> list[str]:
     """What all features bring together, and the constant of the proxy where it is not zero."""
-    show, total, alone = _number_format(explanation), explanation.total, explanation.base
+    show, total, alone = number_format(explanation), explanation.total, explanation.base
     if total is None or alone is None:
         return []
     if explanation.measure == "shapley effects":
@@ -112,7 +112,7 @@ def about_words(explanation: Explanation, about: str) -> str:
         return own if about == "data" else f"Intervals are about {explanation.meaning(about)}. {own}"
     if about == "data":
         return f"Intervals are about {explanation.meaning(about)}."
-    error = _number_format(explanation)(float(explanation.std_error.max()))
+    error = number_format(explanation)(float(explanation.std_error.max()))
     meaning = explanation.meaning(about)
     said = f"Intervals are about {meaning}; the largest standard error of the run's own sampling is {error}."
     return f"{said} {outside}" if (outside := _outside(explanation, about)) else said
@@ -133,7 +133,7 @@ def _share(explanation: Explanation, place: int) -> float:
     return abs(float(explanation.values[place])) / largest if largest > 0 else 0.0
 
 
-def _number_format(explanation: Explanation) -> Callable[[float], str]:
+def number_format(explanation: Explanation) -> Callable[[float], str]:
     """Numbers with four digits of the largest value; in powers of ten where it is very small or large."""
     largest = float(np.abs(explanation.values).max())
     if largest and not 1e-6 <= largest < 1e9:

@@ -26,6 +26,7 @@ CELLS_COMPARED = 4_000_000  # of hybrid rows, at once
 ROWS_SEEN = 8  # of a background of which the mean row was walked with, to see their part in it
 EFFECTS_KEPT = 2**23  # numbers, at most
 ROWS_OF_NATIVE = 8  # at least, of a model whose structure is known: rows then cost less than what goes on around them
+ROWS_OF_WIDE, ALL_OF_WIDE = 16, 128  # where differences of differences are wanted; all rows if no more than the latter
 SPARING = 2  # few rows are drawn of a background more than this many times as large
 
 
@@ -131,18 +132,6 @@ class ShortWalks:
             more = self._beyond(examples, arrivals, arrived, max(1, active.sum()), picks, seen, rng)
         return Walks(self._with_ends(examples, payoffs), found.rows, found.asked, more)
 
-    def at(
-        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-        skip: bool = True,
-    ) -> tuple[np.ndarray, int]:  # fmt: skip
-        """Payoffs (n, L) of coalitions (n, p), one an example, from few rows drawn for each; and model rows."""
-        active = active & self._is_used
-        picks = self.draws.draw(self.kinds[examples], rng, self._own(examples))
-        found = self._steps(examples, np.where(coalitions[:, self.players.owner], 1, 2), picks, skip)
-        seen = self._seen(examples, self._control_at(examples, coalitions, picks, active), found.outputs)
-        arrived = (coalitions & active).sum(axis=1)[:, None]
-        return self._payoffs(examples, seen.few, seen.z, picks, arrived)[:, 0], found.rows
-
     def compared(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True,
@@ -171,6 +160,28 @@ class ShortWalks:
         few = self._payoffs(each, self._seen(each, control, z).few, z, drawn, arrived)
         exact = self._payoffs(examples, self._known(examples, found.outputs).few)
         return Compared(exact[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows)
+
+    def at(
+        self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool = True
+    ) -> tuple[np.ndarray, int]:
+        """Payoffs of s coalitions an example, each with the same rows, and model rows: (n,), (n, s, p) -> (n, s, L)."""
+        active, inside = self._is_used, (coalitions & self._is_used).sum(axis=2)
+        picks = self.draws.draw(self.kinds[examples], rng, self._own(examples))
+        payoffs = np.where((inside == 0)[:, :, None], *(end[examples][:, None] for end in self.ends))
+        which, place = np.nonzero((inside > 0) & (inside < active.sum()))
+        if not len(which):
+            return payoffs, 0
+        each, kept, drawn = examples[which], coalitions[which, place], picks[which]
+        found = self._steps(each, np.where(self.players.columns(kept), 1, 2), drawn, skip)
+        control = self._control_at(each, kept, drawn, active)
+        payoffs[which, place] = self._payoffs(each, self._seen(each, control, found.outputs).few)[:, 0]
+        return payoffs, found.rows
+
+    @cached_property
+    def wide(self) -> ShortWalks:
+        """The same with more rows, drawn simply: for differences of differences, which few rows drown in noise."""
+        m = len(self.restricted.mass)
+        return replace(self, draws=BackgroundDraws(m if m <= ALL_OF_WIDE else ROWS_OF_WIDE, self.draws.mass))
 
     def every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
         """Payoffs of a coalition (p,) with all background rows, and what they would be beyond these."""

@@ -80,8 +80,8 @@ def _gains(game: Any, examples: np.ndarray, coalition: np.ndarray, rng: np.rando
 
 def _few(game: Any, examples: np.ndarray, coalition: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """The same from few background rows, and model rows."""
-    payoffs, rows = game.short.at(examples, _of_each(coalition, examples), np.ones(len(coalition), dtype=bool), rng)
-    return payoffs - game.ends[0][examples], rows
+    payoffs, rows = game.short.at(examples, _of_each(coalition, examples)[:, None], rng)
+    return payoffs[:, 0] - game.ends[0][examples], rows
 
 
 def _of_each(coalition: np.ndarray, examples: np.ndarray) -> np.ndarray:

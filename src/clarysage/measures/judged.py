@@ -48,6 +48,10 @@ class Judged:
             responses = read_target(responses, rows, len(rows))
         except InputError as error:
             raise InputError("train", **error.parts) from error
+        kinds = [(one.shape[1:], one.dtype.kind in "OUS") for one in (target, responses)]
+        if kinds[0] != kinds[1]:
+            raise InputError("train", got=f"responses of shape {responses.shape} and dtype {responses.dtype}",
+                             wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}")  # fmt: skip
         weights = train[2] if len(train) == 3 else None
         read_weights(weights, rows, len(rows), "train", "train")
         return cls(as_in(rows, X, "X", "train"), target, sample_weight, (rows, responses, weights))

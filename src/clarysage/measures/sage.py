@@ -90,7 +90,7 @@ def sage(
         model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
     )
     v, remarks = setting.game(y, loss, sample_weight)
-    rules = [_left_of(rule, time.monotonic() - called) for rule in rules]
+    rules = [left_of(rule, time.monotonic() - called) for rule in rules]
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
     remarks += about_manifold(v, setting.removal, setting.entropy)
@@ -114,7 +114,7 @@ def sage(
     return explanations(result)
 
 
-def _left_of(rule: Any, seconds: float) -> Any:
+def left_of(rule: Any, seconds: float) -> Any:
     """A rule when so many seconds have gone by, as in choosing a removal."""
     return Deadline(max(0.01, rule.seconds - seconds)) if isinstance(rule, Deadline) else rule
 

@@ -102,14 +102,18 @@ class Setting:
         said = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) and y is not None else []
         return replace(v, rows_in_vain=self.rows_spent) if self.rows_spent else v, said
 
+    @property
+    def removal_name(self) -> str:
+        return str(getattr(self.removal, "name", type(self.removal).__name__))
+
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
         """One explanation for each loss of the game."""
-        removal = str(getattr(self.removal, "name", type(self.removal).__name__))
         return explained(
-            v, result, self.players, self.order, groups=self.members, measure=measure, removal=removal, method=method,
-            notes=(*self.notes, *notes), provenance=_provenance(self, v), headline=MEASURES[measure].headline, **told,
+            v, result, self.players, self.order, groups=self.members, measure=measure, removal=self.removal_name,
+            method=method,
+            notes=(*self.notes, *notes), provenance=provenance_of(self, v), headline=MEASURES[measure].headline, **told,
         )  # fmt: skip
 
 
@@ -244,7 +248,7 @@ def versions() -> dict[str, str]:
     return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
-def _provenance(setting: Setting, v: PredictivePower) -> dict[str, Any]:
+def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
     return {
         **versions(),
         "seed": setting.entropy,

@@ -54,7 +54,7 @@ def shapley_net_effects(
     Parameters
     ----------
     model : looked at for no more than whether numbers in y are classes; may be None
-    X, y : rows to judge by. Categories become indicators, missing numbers their mean and an indicator; all columns are
+    X, y : rows to judge by. Categories become indicators, missing numbers their mean and an indicator; numbers are
         centred and brought to unit variance
     learner : in place of linear regression for numbers, or logistic regression for classes (with cross entropy, unless
         another loss is asked for): ``Ridge()``, say. It gets the columns so made
@@ -109,9 +109,11 @@ def _by_name(table: Any) -> Any:
 
 
 def _linear(y: np.ndarray, model: Any, loss: Any) -> Any:
-    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(max_iter=1000) if is_of_classes(y, model, loss) else LinearRegression()
+    from clarysage.models.least_squares import LeastSquares
+
+    return LogisticRegression(max_iter=1000) if is_of_classes(y, model, loss) else LeastSquares()
 
 
 def _designed(judged: Judged) -> tuple[Judged, np.ndarray]:

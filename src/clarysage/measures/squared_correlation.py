@@ -135,9 +135,10 @@ def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mas
     """What the linear model on the columns predicts of centred responses, (n, k)."""
     if cells.shape[1] == 1 and not is_number[0]:
         return _means(cells[:, 0], responses, mass)
+    from clarysage.models.least_squares import LeastSquares  # late, since it comes with scikit-learn
+
     matrix, _ = linear_design(cells, is_number, mass)
-    root = np.sqrt(mass)[:, None]
-    return np.asarray(matrix @ np.linalg.lstsq(root * matrix, root * responses, rcond=None)[0])
+    return LeastSquares().fit(matrix, responses, mass).predict(matrix)
 
 
 def _means(codes: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:

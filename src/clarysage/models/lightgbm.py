@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from clarysage.models.methods import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
@@ -54,3 +56,9 @@ def _table(names: tuple[str, ...] | None) -> dict[str, Any]:
     if names is None or all(re.fullmatch(r"Column_\d+", name) for name in names):
         return {"feature_names": None, "containers": ("pandas", "numpy")}
     return {"feature_names": names, "containers": ("pandas",)}
+
+
+def tree_scores(model: Any, kind: str) -> np.ndarray:
+    """A score of each column over the trees up to the best iteration, "gain" or "split"."""
+    booster = getattr(model, "booster_", model)
+    return np.asarray(booster.feature_importance(importance_type=kind), dtype=np.float64)

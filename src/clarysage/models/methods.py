@@ -44,7 +44,7 @@ def from_methods(
     task, structure : what is known of the model where it is called by its usual method
     known : what else is known of the model
     """
-    known = {"name": type(model).__name__, **known}
+    known = {"name": type(model).__name__, "origin": model, **known}
     methods = {name: own.get(name) or getattr(model, name, None) for name in (*values, "decision_function", "predict")}
     if output in LINKS:
         logits = methods["decision_function"] or methods["predict"]
@@ -98,7 +98,14 @@ class _Softmax:
         return np.asarray(softmax(logits, axis=1))
 
 
-LINKS: dict[str | None, Callable[[Function], Function]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}
+LINKS: dict[str | None, type[_Sigmoid] | type[_Softmax]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}
+
+
+def linked_by(function: Function) -> tuple[Function, str | None]:
+    """The function that a link was applied to, and the link: the inverse of :func:`linked`."""
+    if not isinstance(function, (_Sigmoid, _Softmax)):
+        return function, None
+    return function.function, next(name for name, kind in LINKS.items() if isinstance(function, kind))
 
 
 @dataclass(frozen=True)

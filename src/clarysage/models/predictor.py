@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ class Predictor:
     containers : the kinds of table it takes ('numpy', 'pandas', 'polars', 'pyarrow'), the first of them made of any
         other; none if it takes whatever the user has
     structure : reads its insides, where a walk can make use of them, or says why it cannot
+    origin : the model that it was made of, where that is more than a function
     """
 
     function: Callable[[Any], Any]
@@ -46,6 +47,7 @@ class Predictor:
     feature_names: tuple[str, ...] | None = None
     containers: tuple[str, ...] = ()
     structure: Callable[[], Structure] | None = None
+    origin: Any = field(default=None, repr=False, compare=False)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""

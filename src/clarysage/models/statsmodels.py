@@ -38,7 +38,7 @@ def from_results(model: Any, output: str | None) -> Predictor:
         classes=tuple(range(count)) if is_classifier else None,
         task="regression",
         name=kind,
-        feature_names=tuple(map(str, fitted.exog_names)) if is_named else None,
+        feature_names=tuple(map(str, fitted.data.orig_exog.columns)) if is_named else None,
         containers=("pandas",) if is_named or hasattr(fitted, "formula") else (),
         structure=None if link is None else partial(_structure, model, link),
     )

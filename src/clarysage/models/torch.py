@@ -30,36 +30,54 @@ def from_module(model: Any, output: str | None) -> Predictor:
     name = type(model).__name__
     if output not in (None, *LINKS):
         raise unknown_output(name, output)
-    function = linked(_Forward(model), output)
+    function = linked(Forward(model), output)
     task: Task | None = "classification" if output else None
     structure = partial(read_layers, model, output) if is_sequence(model) else None
-    return Predictor(function, name, task=task, containers=("numpy",), structure=structure)
+    return Predictor(function, name, task=task, containers=("numpy",), structure=structure, origin=model)
 
 
 @dataclass(frozen=True)
-class _Forward:
+class Forward:
+    """Outputs of a module, as an array."""
+
     module: Any
 
     def __call__(self, rows: Any) -> np.ndarray:
         import torch
 
-        parts = chain(self.module.parameters(), self.module.buffers())
-        weight = next((part for part in parts if part.is_floating_point()), torch.empty(0))
-        inputs = torch.tensor(np.asarray(rows, dtype=np.float64), dtype=weight.dtype)  # a copy, which it may write into
-        with _one_at_a_time, _evaluating(self.module), torch.no_grad():
-            outputs = [self.module(batch.to(weight.device)) for batch in inputs.split(BATCH)]
-        if not isinstance(outputs[0], torch.Tensor):
-            raise ModelError("model", got=f"a {type(outputs[0]).__name__} from {type(self.module).__name__}",
-                             wanted="one tensor", hint="a callable that picks one of the module's outputs")  # fmt: skip
+        inputs = inputs_of(self.module, rows)
+        with evaluating(self.module), torch.no_grad():
+            outputs = [self.module(batch) for batch in inputs.split(BATCH)]
+        check_tensor(outputs[0], self.module)
         return np.concatenate([part.detach().cpu().double().numpy() for part in outputs])
 
 
+def inputs_of(module: Any, rows: Any) -> Any:
+    """Rows as a tensor in the precision and on the device of a module: a copy, which it may write into."""
+    import torch
+
+    parts = chain(module.parameters(), module.buffers())
+    weight = next((part for part in parts if part.is_floating_point()), torch.empty(0))
+    return torch.tensor(np.asarray(rows, dtype=np.float64), dtype=weight.dtype).to(weight.device)
+
+
+def check_tensor(output: Any, module: Any) -> None:
+    """Raise where a module returns something else than a tensor."""
+    import torch
+
+    if not isinstance(output, torch.Tensor):
+        raise ModelError("model", got=f"a {type(output).__name__} from {type(module).__name__}",
+                         wanted="one tensor", hint="a callable that picks one of the module's outputs")  # fmt: skip
+
+
 @contextmanager
-def _evaluating(module: Any) -> Iterator[None]:
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
-    try:
-        yield
-    finally:
-        for part, mode in modes:
-            part.training = mode
+def evaluating(module: Any) -> Iterator[None]:
+    """A module in eval mode, for one thread at a time, and as it was afterwards."""
+    with _one_at_a_time:
+        modes = [(part, part.training) for part in module.modules()]
+        module.eval()
+        try:
+            yield
+        finally:
+            for part, mode in modes:
+                part.training = mode

@@ -76,3 +76,16 @@ class _Boosted:
         data = xgboost.DMatrix(rows, enable_categorical=True)
         options = {"iteration_range": (0, self.rounds), "validate_features": False}  # names were matched before
         return np.asarray(self.booster.predict(data, output_margin=margin, **options))
+
+
+def tree_scores(model: Any, kind: str) -> np.ndarray | None:
+    """A score of each column over the trees up to the best iteration, such as "total_gain"; None without trees."""
+    booster = model if hasattr(model, "get_score") else model.get_booster()
+    if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
+        return None
+    best = booster.attr("best_iteration")
+    if best is not None and int(best) + 1 < booster.num_boosted_rounds():
+        booster = booster[: int(best) + 1]
+    scores, width = booster.get_score(importance_type=kind), booster.num_features()
+    names = booster.feature_names or [f"f{place}" for place in range(width)]
+    return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)

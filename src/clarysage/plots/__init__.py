@@ -1,12 +1,16 @@
-"""Pictures of results: functions of an Explanation, or of what is known of removals, that return a matplotlib axis.
+"""Pictures of results: functions of an Explanation, of Importances, or of what is known of removals, that return a
+matplotlib axis, or an array of them.
 
 matplotlib is imported when a function is first called, not before.
 """
 
 from clarysage.plots.bars import bars
+from clarysage.plots.interactions import interactions
 from clarysage.plots.pixels import pixels
 from clarysage.plots.proxy import proxy
+from clarysage.plots.ranks import ranks
 from clarysage.plots.removal_errors import removal_errors
+from clarysage.plots.side_by_side import side_by_side
 from clarysage.plots.signs import signs
 
-__all__ = ["bars", "pixels", "proxy", "removal_errors", "signs"]
+__all__ = ["bars", "interactions", "pixels", "proxy", "ranks", "removal_errors", "side_by_side", "signs"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.explanation import Explanation
+from clarysage.explanation import Explanation, Importances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, which people with any colour vision can tell apart
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 INK = "#333333"
+NOTE = 0.83  # size of notes, in units of the font size
 LETTER = 0.6  # width of an average letter, in units of the font size
 
 
@@ -25,6 +26,14 @@ def check(explanation: object, ax: object) -> None:
     if not isinstance(explanation, Explanation):
         hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
         raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=hint)
+    check_axis(ax)
+
+
+def check_importances(importances: object, ax: object) -> None:
+    """An error for anything but Importances and one axis, or None for it; and for want of matplotlib."""
+    if not isinstance(importances, Importances):
+        wanted, hint = "Importances", "the result of cs.importances"
+        raise InputError("importances", got=type(importances).__name__, wanted=wanted, hint=hint)
     check_axis(ax)
 
 
@@ -92,11 +101,21 @@ def axis_inches(ax: Any) -> tuple[float, float]:
 
 def note(ax: Any, sentences: Sequence[str], width: float) -> None:
     """Write small sentences under the axis and its label, wrapped to a width in inches."""
-    size = 0.83 * font_points()
-    letters = max(30, int(72 * width / (LETTER * size)))
-    text = "\n".join(line for sentence in sentences for line in textwrap.wrap(sentence, letters))
     ax.annotate(
-        literal(text), xy=(0.5, 0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -4),
-        textcoords="offset points", ha="center", va="top", fontsize=size, color=INK, linespacing=1.25,
-        annotation_clip=False, gid="note",
+        _wrapped(sentences, width), xy=(0.5, 0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -4),
+        textcoords="offset points", ha="center", va="top", annotation_clip=False, **_note_style(),
     )  # fmt: skip
+
+
+def note_of_figure(figure: Any, sentences: Sequence[str]) -> None:
+    """Write small sentences under all axes of a figure."""
+    figure.supxlabel(_wrapped(sentences, 0.95 * figure.get_size_inches()[0]), **_note_style())
+
+
+def _note_style() -> dict[str, Any]:
+    return {"fontsize": NOTE * font_points(), "color": INK, "linespacing": 1.25, "gid": "note"}
+
+
+def _wrapped(sentences: Sequence[str], width: float) -> str:
+    letters = max(30, int(72 * width / (LETTER * NOTE * font_points())))
+    return literal("\n".join(line for sentence in sentences for line in textwrap.wrap(sentence, letters)))

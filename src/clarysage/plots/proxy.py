@@ -35,7 +35,7 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     Notes
     -----
     Dots below the line are subsets worth more than the sum of their parts, since features help each other; above it,
-    less, since they tell the same. Scores of heuristics are in units of their own: there is no line then.
+    less, since they tell the same. Scores that are in units of their own, as those of heuristics, have no line.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     _draw(ax, agreement)
     _ranges(ax, agreement)
     ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
-    ax.set_ylabel("u(S): constant and values added up" if agreement.has_constant else "u(S): scores added up")
+    ax.set_ylabel("u(S): constant and values added up" if agreement.is_in_units else "u(S): scores added up")
     note(ax, _sentences(agreement), 0.95 * WIDTH if is_new else 0.85 * axis_inches(ax)[0])
     if title is not None:
         ax.set_title(title)
@@ -81,7 +81,7 @@ def _ranges(ax: Any, agreement: Agreement) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
-    if not agreement.has_constant:
+    if not agreement.is_in_units:
         return
     both = np.concatenate([agreement.u, agreement.v])
     reach = MARGIN * (np.ptp(both) or 1.0)
@@ -100,7 +100,7 @@ def _sentences(agreement: Agreement) -> list[str]:
     over = f"All {n:,} subsets, weighted by size" if agreement.is_complete else f"{n:,} random subsets, sizes uniform"
     more = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
     found = [f"{first[0].upper()}{first[1:]}.", over + more]
-    if agreement.has_constant:
+    if agreement.is_in_units:
         found.append("Dashed: u(S) = v(S). Below it a subset saves more than its values say, above it less.")
     return found
 

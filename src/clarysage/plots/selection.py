@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Explanation
+from clarysage.explanation import Explanation, Importances
 from clarysage.inference.intervals import interval
 from clarysage.plots.canvas import is_count
 
@@ -33,11 +33,26 @@ class Selection:
 
 def largest(explanation: Explanation, top: int | None) -> np.ndarray:
     """Places of the ``top`` players with the largest absolute values, by value, largest first; None for all."""
-    if top is not None and not is_count(top):
-        raise InputError("top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint="top=10")
+    _check_top(top)
     values = explanation.values
     kept = np.sort(np.argsort(-np.abs(values), kind="stable")[:top])  # sorted, so that ties keep the players' order
     return np.asarray(kept[np.argsort(-values[kept], kind="stable")])
+
+
+def largest_of_all(importances: Importances, top: int | None) -> list[str]:
+    """Names of the ``top`` features with the largest shares on average over measures, most important first.
+
+    Shares count by size, so that harmful features are not left out.
+    """
+    _check_top(top)
+    shares = importances.shares().abs().mean(axis=1)
+    kept = set(shares.sort_values(ascending=False, kind="stable").index[:top])
+    return [name for name in importances.order if name in kept]
+
+
+def _check_top(top: int | None) -> None:
+    if top is not None and not is_count(top):
+        raise InputError("top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint="top=10")
 
 
 def select(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:

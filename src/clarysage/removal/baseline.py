@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.models import BoundPredictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.removal.marginal import bound_to
 from clarysage.tables import Categories, Schema, as_table, container_of, labels_of, read_weights
@@ -38,6 +39,11 @@ class Baseline:
     name: str = "baseline"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
+        schema, bound, row = self.bound(predictor, X)
+        return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
+
+    def bound(self, predictor: Any, X: Any) -> tuple[Schema, BoundPredictor, np.ndarray]:
+        """The columns of X, the predictor bound to them, and the row of values, (1, d)."""
         X = as_table(X, "X")
         given = self._given(X, getattr(predictor, "feature_names", None))
         rows, argument = (X, "X") if self.background is None else (self.background, "background")
@@ -48,8 +54,7 @@ class Baseline:
         if given is None:
             mass = read_weights(self.weights, rows, len(row), "background weights", "background")
             row = self._summary(row, mass, schema)
-        bound = replace(bound, schema=bound.schema.widened(row))
-        return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
+        return schema, replace(bound, schema=bound.schema.widened(row)), row
 
     def _given(self, X: Any, names: Sequence[str] | None) -> Any:
         """The values as a one-row table, or None where they are to be computed."""

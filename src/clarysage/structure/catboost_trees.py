@@ -28,7 +28,7 @@ def structure_of_catboost(model: Any, loss: str, *, is_classifier: bool) -> Stru
     link = LINKS.get(loss) if is_classifier else "exponential" if loss in EXPONENTS else "identity"
     if link is None:
         raise UnknownStructureError(f"the loss {loss!r} is not taken apart")
-    kept = _exported(model)
+    kept = exported(model)
     scale, bias = kept["scale_and_bias"]
     base = np.array(bias, dtype=np.float64)
     asked = _asked(kept.get("oblivious_trees", ()))
@@ -122,7 +122,8 @@ class _Splits:
         raise UnknownStructureError(f"target statistics of categories ({kind}) are not taken apart")
 
 
-def _exported(model: Any) -> dict[str, Any]:
+def exported(model: Any) -> dict[str, Any]:
+    """A model as CatBoost writes it."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         try:

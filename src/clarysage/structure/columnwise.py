@@ -77,6 +77,10 @@ def _imputed(imputer: Any) -> np.ndarray:
     return np.concatenate([columns, np.asarray(marks, dtype=columns.dtype)])
 
 
+def _selected(selector: Any) -> np.ndarray:
+    return np.asarray(selector.get_support(indices=True))
+
+
 def _elementwise(transformer: Any) -> np.ndarray:
     function = transformer.func
     if function is not None and not (isinstance(function, np.ufunc) and function.nin == function.nout == 1):
@@ -132,6 +136,9 @@ RULES: dict[str, Callable[[Any], np.ndarray]] = {
     "KBinsDiscretizer": _by_bins,
     "SplineTransformer": _by_splines,
     "SimpleImputer": _imputed,
+    **dict.fromkeys(
+        ("VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe",
+         "GenericUnivariateSelect", "SelectFromModel", "SequentialFeatureSelector", "RFE", "RFECV"), _selected),
     "FunctionTransformer": _elementwise,
     "TargetEncoder": _encoded_by_target,
     "Pipeline": _in_turn,

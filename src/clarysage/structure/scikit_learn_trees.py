@@ -51,9 +51,22 @@ def from_histograms(model: Any) -> Structure:
     before = getattr(model, "_preprocessor", None)
     if before is None:
         return Structure(form, link)  # type: ignore[arg-type]
+    return Structure(form, link, before.transform, _columns_of_histograms(model))  # type: ignore[arg-type]
+
+
+def splits_of_histograms(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The column of each split of HistGradientBoosting, and its gain."""
+    nodes = [predictor.nodes for stage in model._predictors for predictor in stage]
+    inner = np.concatenate([some[some["is_leaf"] == 0] for some in nodes])
+    return _columns_of_histograms(model)[inner["feature_idx"]], inner["gain"]
+
+
+def _columns_of_histograms(model: Any) -> np.ndarray:
+    """The columns of a table in the order in which HistGradientBoosting has them: categories first."""
+    if getattr(model, "_preprocessor", None) is None:
+        return np.arange(model.n_features_in_)
     is_category = np.asarray(model.is_categorical_)
-    owner = np.concatenate([np.flatnonzero(is_category), np.flatnonzero(~is_category)])
-    return Structure(form, link, before.transform, owner)  # type: ignore[arg-type]
+    return np.concatenate([np.flatnonzero(is_category), np.flatnonzero(~is_category)])
 
 
 def _averaged(estimators: Sequence[Any], columns: int) -> Structure:

@@ -5,6 +5,8 @@ from clarysage.testing.calibration import Calibration
 from clarysage.testing.cells import calibrate, losses_of, tolerance_for_twice, trial_of
 from clarysage.testing.decision_runs import DecisionRuns, Hasty, decision_runs
 from clarysage.testing.faults import FAULTS, planted
+from clarysage.testing.measure_checks import check_measure, measure_checks
+from clarysage.testing.measure_problems import MeasureProblem, measure_problem
 from clarysage.testing.population_runs import PopulationRuns, population_runs
 from clarysage.testing.populations import POPULATIONS, Population
 from clarysage.testing.problems import PROBLEMS, Problem, problem
@@ -20,16 +22,20 @@ __all__ = [
     "Calibration",
     "DecisionRuns",
     "Hasty",
+    "MeasureProblem",
     "Population",
     "PopulationRuns",
     "Problem",
     "Runs",
     "calibrate",
+    "check_measure",
     "decision_runs",
     "exact_values",
     "failures",
     "losses_of",
     "make_runs",
+    "measure_checks",
+    "measure_problem",
     "planted",
     "population_runs",
     "problem",

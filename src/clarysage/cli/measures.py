@@ -1,0 +1,131 @@
+"""``clarysage measures MODEL DATA``: every measure of a model, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clarysage.cli import options
+from clarysage.cli.delivery import Delivery
+from clarysage.cli.option_checks import check_options, named_measures, spelled, whole
+from clarysage.cli.refit_costs import say_costs
+from clarysage.cli.request import Request, loaded
+from clarysage.cli.results import of_importances
+from clarysage.cli.speech import OptionError, Say, clean_stdout, guarded, has_viewer, reworded, speaker
+
+
+def measures(
+    model: Annotated[str | None, options.MODEL] = None,
+    data: Annotated[Path | None, options.DATA] = None,
+    target: Annotated[str | None, typer.Option(
+        metavar="COLUMN", show_default=False,
+        help="The column that the model predicts. Without it: only measures that need none.")] = None,
+    only: Annotated[str | None, typer.Option(
+        metavar="NAME,NAME,...", show_default=False,
+        help='Compute these alone, such as "sage,permutation test". Default: all that apply.')] = None,
+    refits: Annotated[bool, typer.Option(
+        "--refits", help="Compute measures that fit learners anew, too; what they cost is said first.")] = False,
+    train: Annotated[Path | None, typer.Option(
+        metavar="FILE", show_default=False,
+        help="Rows to fit learners on, with the target. Default: cross-fitting on DATA.")] = None,
+    background: options.Background = None,
+    background_rows: options.BackgroundRows = None,
+    loss: options.Loss = "auto",
+    removal: options.Removal = "marginal",
+    groups: options.Groups = None,
+    sample_weight: options.SampleWeight = None,
+    drop: options.Drop = None,
+    output: options.Output = None,
+    classes: options.Classes = None,
+    tolerance: options.Tolerance = 0.025,
+    budget: options.Budget = None,
+    deadline: options.Deadline = None,
+    n_jobs: options.NJobs = 1,
+    seed: options.Seed = 0,
+    json_file: options.JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(
+        metavar="FILE", show_default=False, help="Draw the measures side by side into a .png, .svg or .pdf file.",
+        )] = None,
+    ranks: Annotated[Path | None, typer.Option(
+        metavar="FILE", show_default=False, help="Draw a map of ranks, features by measures, into such a file.",
+        )] = None,
+    allow_pickle: options.AllowPickle = False,
+    trust: options.Trust = None,
+    show_list: Annotated[bool, typer.Option(
+        "--list", help="Print what measures there are, and what they are; needs no MODEL.")] = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:  # fmt: skip
+    """Compare measures of a model: what SAGE, permutation tests, heuristics and others say of each feature.
+
+    Columns are found as by "clarysage explain". Measures that do not apply to the model are left out, with the reason.
+    Measures that fit learners anew are asked for by --refits, or by name; they need a model that can be fitted again,
+    as pipelines in .skops and .joblib files can. --tolerance, --budget and --deadline are for each measure.
+
+    Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage,
+    3 some measure not converged, with the result printed and written all the same.
+    """
+    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot, "--ranks": ranks})
+    with guarded(say, debug=debug):
+        if show_list:
+            print(listing())
+            return
+        settings = {
+            "loss": spelled(loss), "removal": spelled(removal), "tolerance": tolerance, "budget": whole(budget),
+            "deadline": deadline, "n_jobs": n_jobs,
+        }  # fmt: skip
+        with clean_stdout():
+            request = Request.of(
+                *_given(model, data), target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle,
+                trust=trust, output=output, classes=classes, background=background, background_rows=background_rows,
+                groups=groups, seed=seed, settings=settings, train=train,
+            )  # fmt: skip
+            check_options(settings, has_target=target is not None)
+            chosen = None if only is None else named_measures(only)
+            delivery.check(request.inputs)
+            found = _compared(request, chosen, say, refits=refits, progress=has_viewer(quiet))
+        delivery.deliver(of_importances(found), say)
+
+
+def listing() -> str:
+    """The measures that there are, and what they are, as a table."""
+    import clarysage as cs
+    from clarysage.explanation.importances_text import MARKS, STAR, aligned
+    from clarysage.measures.table import PROPERTIES
+
+    rows = [("measure", "of", "close to it for", "phi_0", " ".join(word[0].upper() for word in PROPERTIES), "refits")]
+    for name, row in cs.measures().iterrows():
+        marks = " ".join(MARKS[row[word]] for word in PROPERTIES)
+        title = f"{name}{STAR * (row['heuristic'] == 'yes')}"
+        rows.append((title, row["approximates"], row["subdomain"], row["constant"], marks, row["refits"]))
+    letters = ", ".join(f"{word[0].upper()} {word}" for word in PROPERTIES)
+    return "\n".join([
+        *aligned(rows), "", f"{letters}: + yes, ~ partly, - no (Table 1).",
+        "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of its output.",
+        f"{STAR}: a heuristic outside the framework. refits: fits learners anew.",
+    ])  # fmt: skip
+
+
+def _given(model: str | None, data: Path | None) -> tuple[str, Path]:
+    if model is None or data is None:
+        what = "MODEL" if model is None else "DATA"
+        raise OptionError(
+            what, got="nothing", wanted="MODEL and DATA", hint="clarysage measures --list for what there is"
+        )
+    return model, data
+
+
+def _compared(request: Request, only: list[str] | None, say: Say, *, refits: bool, progress: bool) -> Any:
+    """The measures that are asked for; before slow ones run, their cost is said."""
+    import clarysage as cs
+
+    found = loaded(request, say)
+    say_costs(found, only, say, refits=refits)
+    importances = cs.importances(
+        found.f, **found.tables, measures=only, refits=refits, train=found.train, groups=found.groups,
+        rng=request.seed, progress=progress, **request.settings,
+    )  # fmt: skip
+    return replace(importances, left_out={name: reworded(why) for name, why in importances.left_out.items()})

@@ -1,0 +1,122 @@
+"""Options that commands share: what they are called, and what their help says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MODEL = typer.Argument(
+    metavar="MODEL",
+    show_default=False,
+    help="The model: XGBoost .json or .ubj, LightGBM .txt, CatBoost .cbm, .onnx, .skops, .joblib, .pkl, .pickle, "
+    "or module:name for a function or model in a Python module.",
+)
+DATA = typer.Argument(
+    metavar="DATA",
+    show_default=False,
+    help="Rows to judge the model on, best not those it was fitted on: .csv, .csv.gz, .tsv, .parquet.",
+)
+Background = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="Rows that stand in for withheld features, such as the training data. Default: DATA.",
+    ),
+]
+BackgroundRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        show_default=False,
+        help="Rows to draw at random from a larger --background; cost grows with them. Default: 512, or 4096 where "
+        "features are withheld given the others.",
+    ),
+]
+Loss = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help='"squared error", "absolute error", "cross entropy", "zero one", "brier", or "auto" to '
+        "fit the model's task.",
+    ),
+]
+Removal = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help='How features are withheld: "marginal", "product of marginals", "baseline"; given the others "gaussian", '
+        '"copula", "neighbours", "trees", "surrogate", or "auto conditional" to choose among these.',
+    ),
+]
+Groups = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help='Columns that count as one: a JSON file {"weather": ["temp", "wind"], ...}.',
+    ),
+]
+SampleWeight = Annotated[
+    str | None, typer.Option(metavar="COLUMN", show_default=False, help="A column of DATA with the weight of each row.")
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", show_default=False, help="A column that is no feature; give it again for more."),
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        show_default=False,
+        help='The output to explain: a method such as "predict_proba", an output of an ONNX model, or "sigmoid" / '
+        '"softmax" to turn logits into probabilities.',
+    ),
+]
+Classes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        show_default=False,
+        help="Labels of the classes in the order of the model's outputs, for a model that knows only their numbers.",
+    ),
+]
+Tolerance = Annotated[
+    float,
+    typer.Option(
+        metavar="SHARE", help="Stop when the largest standard error is below this share of the values' range."
+    ),
+]
+Budget = Annotated[
+    float | None, typer.Option(metavar="ROWS", show_default=False, help="Stop at this many rows passed to the model.")
+]
+Deadline = Annotated[
+    float | None, typer.Option(metavar="SECONDS", show_default=False, help="Stop after this many seconds.")
+]
+NJobs = Annotated[
+    int, typer.Option(metavar="K", help="Workers, -1 for all cores; the result is the same for any number.")
+]
+Seed = Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        show_default=False,
+        help='Write the explanation as JSON; "-" prints it in place of the table.',
+    ),
+]
+AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="Read a pickled model, which can run any code.")]
+Trust = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TYPE",
+        show_default=False,
+        help="A type that a .skops file may hold beside scikit-learn's own; give it again for more.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

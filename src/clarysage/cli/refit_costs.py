@@ -1,0 +1,82 @@
+"""What measures that fit learners anew cost, said before they run, or to somebody who did not ask for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from clarysage.cli.request import Loaded
+from clarysage.cli.speech import Say
+
+LINEAR = "shapley net effects"  # fits linear models, whatever the model is
+
+
+def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
+    """Say how many fits refits take, and how long where they are asked for: one fit is made and timed."""
+    from clarysage.measures.fits import fits_wanted
+    from clarysage.measures.table import MEASURES, as_measure
+
+    if found.tables["y"] is None:
+        return
+    slow = [row.name for row in (MEASURES.values() if only is None else map(as_measure, only)) if row.refits]
+    folds = {"folds": 1} if found.train is not None else {}
+    fits = {name: fits_wanted(name, _players(found), **folds) for name in slow}
+    if only is None and not refits:
+        costs = ", ".join(f"{name} ({counted(fits[name])})" for name in slow)
+        say(f"left out, since they fit learners anew: {costs}; --refits asks for them.")
+    elif slow:
+        seconds = _seconds(found) if set(slow) - {LINEAR} else None
+        say("; ".join(_cost(name, fits[name], seconds) for name in slow) + ".")
+
+
+def counted(fits: int | None) -> str:
+    """A number of fits in words.
+
+    Examples
+    --------
+    >>> counted(1234), counted(None)
+    ('1,234 fits', 'fits whose number is not known')
+    """
+    return "fits whose number is not known" if fits is None else f"{fits:,} fit{'s' * (fits != 1)}"
+
+
+def lasting(seconds: float) -> str:
+    """A time in words.
+
+    Examples
+    --------
+    >>> lasting(0.2), lasting(75), lasting(600), lasting(9000)
+    ('less than a second', 'about 75 s', 'about 10 min', 'about 2.5 h')
+    """
+    if seconds < 1:
+        return "less than a second"
+    if seconds < 100:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
+
+
+def _cost(name: str, fits: int | None, seconds: float | None) -> str:
+    said = f"{name}: {counted(fits)}"
+    if name == LINEAR:
+        return f"{said} of linear models"
+    return said if fits is None or seconds is None else f"{said}, {lasting(fits * seconds)}"
+
+
+def _players(found: Loaded) -> int:
+    from clarysage.players import Players
+
+    return len(Players.of(tuple(map(str, found.tables["X"].columns)), found.groups))
+
+
+def _seconds(found: Loaded) -> float | None:
+    """Seconds of a fit on all columns; None where the model cannot be fitted anew, which its measures will say."""
+    from clarysage.models.refittable import refittable
+
+    X, y = (found.tables["X"], found.tables["y"]) if found.train is None else found.train[:2]
+    try:
+        learner = refittable(found.model)
+        begun = time.perf_counter()
+        learner.fit(X, y)
+    except Exception:  # ours, or the learner's own, who knows which
+        return None
+    return time.perf_counter() - begun

@@ -1,0 +1,206 @@
+"""Pairwise interactions: exact by enumeration, or from coalitions in which players are toggled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from clarysage.coalitions import draw_evenly, interaction_shares, value_shares
+from clarysage.errors import InputError
+from clarysage.estimate import Estimate
+from clarysage.estimators.comparisons import Comparisons
+from clarysage.estimators.draws import ROWS_PER_CHUNK, by_quarters, scale
+from clarysage.estimators.exact import Exact, Table, enumerated
+from clarysage.estimators.paired_walks import PairedWalks, Walked
+from clarysage.estimators.plan import Plan
+from clarysage.estimators.tour import Tour, care_needed
+from clarysage.inference.reach import Reach
+from clarysage.inference.visits import Visits
+from clarysage.protocols import Game, ShortWalks
+
+
+@dataclass(frozen=True)
+class ExactInteractions:
+    """Shapley values of the p players, and after them the interactions of pairs (K, 2), from all coalitions.
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> from clarysage.estimators import estimate
+    >>> estimate(TabularGame([0, 1, 2, 4]), ExactInteractions(np.array([[0, 1]]))).values
+    array([[1.5, 2.5, 1. ]])
+    """
+
+    pairs: np.ndarray
+    exact: Exact = field(default_factory=Exact)
+    name: str = "exact"
+
+    def check(self, game: Game) -> None:
+        self.exact.check(game)
+        check_pairs(self.pairs, game)
+
+    def prepared(
+        self, game: Game, rows: float, rng: np.random.Generator, state: Table | None = None
+    ) -> ExactInteractions:
+        return self
+
+    def chunk(self, game: Game) -> int:
+        return self.exact.chunk(game)
+
+    def pause(self, game: Game, made: int) -> int:
+        return by_quarters(self.chunk(game), made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        return self.exact.rows(game, draws, first)
+
+    def limit(self, game: Game) -> int | None:
+        return self.exact.limit(game)
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
+        return enumerated(game, first, draws, rng, self._shares)
+
+    def _shares(self, coalition: np.ndarray) -> np.ndarray:
+        return np.concatenate([value_shares(coalition), interaction_shares(coalition, self.pairs)])
+
+    def merge(self, one: Table, other: Table) -> Table:
+        return self.exact.merge(one, other)
+
+    def reach(self, game: Game, state: Table) -> Reach:
+        """What the values rest on."""
+        return self.exact.reach(game, state)
+
+    def read(self, game: Game, state: Table) -> Estimate:
+        values = state.parts.sum(axis=0)  # (L, p + K)
+        return Estimate(
+            values=values, covariance=np.zeros((*values.shape, values.shape[1])), dof=np.ones(values.shape), draws=0,
+            model_rows=game.rows_spent + self.rows(game, 2**game.n_players), visited=1.0, unvisited=0,
+            draws_to_see_all=0.0, clipped=state.clipped, scale=scale(game), payoffs=state.payoffs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Toggles:
+    r"""Interactions of pairs (K, 2) from random coalitions T in which players go in and out.
+
+    With T of a size uniform on 0, ..., p, and T \ {i, j} so of one uniform on 0, ..., p - 2, as the weights of the
+    Shapley interaction index are,
+
+    .. math:: I_{ij} = E[\sigma_i \sigma_j (v(T) - v(T \triangle i) - v(T \triangle j) + v(T \triangle ij))], \qquad
+        \sigma_i = 1 \text{ for } i \in T, -1 \text{ else}
+
+    so K pairs of k players take 1 + k + K payoffs and not 4 K: v(T) and v(T \triangle i) serve all pairs. T and its
+    complement, on the same example, make a draw: what grows with the size of T errs in opposite directions. Examples
+    are visited in passes, as paired walks do. Payoffs are looked at with few background rows, the same for all of a
+    coalition's toggles, where a loss makes these unbiased, else with all of them.
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> from clarysage.estimators import estimate
+    >>> estimate(TabularGame([0, 1, 2, 4]), Toggles(np.array([[0, 1]])), seed=0).values
+    array([[1.]])
+    """
+
+    pairs: np.ndarray
+    visits: PairedWalks = field(default_factory=PairedWalks)  # who keep the book of visits to examples
+    name: str = "toggles"
+
+    def check(self, game: Game) -> None:
+        check_pairs(self.pairs, game)
+
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Walked | None = None) -> Toggles:
+        if self.visits.plan is not None:
+            return self
+        tour = Tour.of(game, care_needed(game), rng, len(self.pairs))
+        skip, spent = (True, 0) if game.short is None else game.short.repeats()
+        everyone = Comparisons(game.weights, np.ones(game.n_players, dtype=bool), skip)
+        return replace(self, visits=PairedWalks(Plan(tour, everyone, rows=spent)))
+
+    def chunk(self, game: Game) -> int:
+        return max(1, ROWS_PER_CHUNK // max(1, self._cost(game)))
+
+    def pause(self, game: Game, made: int) -> int:
+        return self.visits.pause(game, made)
+
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
+        return (0 if first else self.visits.known().rows) + draws * self._cost(game)
+
+    def limit(self, game: Game) -> int | None:
+        return None
+
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
+        tour = self.visits.tour
+        examples = tour.examples(first, draws)
+        one_way = draw_evenly(draws, game.n_players, rng)
+        T = np.vstack([one_way, ~one_way])
+        skip = self.visits.known().skip
+        payoffs, rows = payoffs_at(game, wide(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
+        one, other = np.split(self._differences(T, payoffs), 2)
+        values = game.weights[examples][:, None, None] * (one + other) / 2
+        found = Visits.of(tour.cell[examples], values, tour.worth(first))
+        return Walked(found, None, draws, int((payoffs <= game.floor).sum()), rows)
+
+    def merge(self, one: Walked, other: Walked) -> Walked:
+        return self.visits.merge(one, other)
+
+    def read(self, game: Game, state: Walked) -> Estimate:
+        return self.visits.read(game, state)
+
+    def reach(self, game: Game, state: Walked) -> Reach:
+        """What the values rest on."""
+        return self.visits.reach(game, state)
+
+    def _cost(self, game: Game) -> int:
+        """Model rows of a draw at most."""
+        return 2 * (1 + len(np.unique(self.pairs)) + len(self.pairs)) * rows_at(game, wide(game))
+
+    def _toggled(self, T: np.ndarray) -> np.ndarray:
+        """T, T with each single player toggled, and with each pair: (n, p) -> (n, 1 + k + K, p)."""
+        players, p = np.unique(self.pairs), T.shape[1]
+        toggles = np.zeros((1 + len(players) + len(self.pairs), p), dtype=bool)
+        toggles[1 + np.arange(len(players)), players] = True
+        toggles[1 + len(players) + np.arange(len(self.pairs))[:, None], self.pairs] = True
+        return np.asarray(T[:, None, :] ^ toggles)
+
+    def _differences(self, T: np.ndarray, payoffs: np.ndarray) -> np.ndarray:
+        """Second differences (n, L, K) from payoffs (n, 1 + k + K, L) of coalitions so toggled."""
+        players, i, j = np.unique(self.pairs), *self.pairs.T
+        start, single, both = np.split(payoffs, [1, 1 + len(players)], axis=1)
+        at_i, at_j = (np.searchsorted(players, ends) for ends in (i, j))
+        sign = np.where(T[:, i] == T[:, j], 1.0, -1.0)  # sigma_i sigma_j, (n, K)
+        crossed = (start + both) - (single[:, at_i] + single[:, at_j])  # the same bits whichever of a pair comes first
+        return np.asarray((sign[:, :, None] * crossed).transpose(0, 2, 1))
+
+
+def payoffs_at(
+    game: Game, few: ShortWalks | None, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *,
+    skip: bool,
+) -> tuple[np.ndarray, int]:  # fmt: skip
+    """Payoffs of s coalitions an example, right on average, and model rows: (n,), (n, s, p) -> (n, s, L).
+
+    With few background rows where these are right on average, else with all of them.
+    """
+    if few is not None and few.is_unbiased:
+        return few.at(examples, coalitions, rng, skip=skip)
+    n, s, p = coalitions.shape
+    sizes = coalitions.sum(axis=2)
+    payoffs = game.payoff(np.repeat(examples, s), coalitions.reshape(n * s, p), rng)
+    return payoffs.reshape(n, s, -1), int(((sizes > 0) & (sizes < p)).sum()) * game.rows_per_payoff
+
+
+def rows_at(game: Game, few: ShortWalks | None) -> int:
+    """Model rows of such a payoff, at most."""
+    return few.rows if few is not None and few.is_unbiased else game.rows_per_payoff
+
+
+def wide(game: Game) -> ShortWalks | None:
+    """Payoffs with so many background rows that differences of differences are no mere noise."""
+    return None if game.short is None else game.short.wide
+
+
+def check_pairs(pairs: np.ndarray, game: Game) -> None:
+    """An error for anything but pairs of different players of the game."""
+    is_right = pairs.ndim == 2 and pairs.shape[1] == 2 and len(pairs) and pairs.dtype.kind in "iu"
+    if not is_right or pairs.min() < 0 or pairs.max() >= game.n_players or (pairs[:, 0] == pairs[:, 1]).any():
+        raise InputError("pairs", got=f"{pairs!r}", wanted=f"numbers below {game.n_players} of two different players")

@@ -1,0 +1,240 @@
+"""Small problems to try a measure on: every task, as an array and as frames, with a model that is known to look away.
+
+Each has a column that the model ignores and that tells nothing of the response, and one that never changes. ``TASKS``,
+``TABLES`` and ``FAMILIES`` are the tables of names.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.models import as_predictor
+from clarysage.testing.problems import log_cosh
+
+TASKS = ("regression", "binary", "multiclass")
+TABLES = ("array", "numbers", "mixed")  # numpy; pandas of numbers; pandas with categories, text and missing cells
+LOSSES_OF = {
+    "regression": ("squared error", "absolute error"),
+    "binary": ("cross entropy", "zero one", "brier"),
+    "multiclass": ("cross entropy", "zero one", "brier"),
+}
+LABELS = {"binary": ("no", "yes"), "multiclass": ("high", "low", "middle")}  # of frames; arrays have numbers
+SHARES = {"binary": np.log([0.6, 0.4]), "multiclass": np.log([0.5, 0.3, 0.2])}  # uneven, so that no classes tie
+NUMBERS, MIXED = ("noise", "size", "still", "depth"), ("noise", "size", "still", "colour", "place")
+COLOURS, PLACES = np.array(["red", "green", "blue"]), np.array(["here", "there"])
+MISSING = 0.1  # share of missing cells
+ROWS, BACKGROUND = 60, 30
+
+
+@dataclass(frozen=True)
+class MeasureProblem:
+    """A model with rows to judge it by, and rows of background that it was fitted on, with others.
+
+    Attributes
+    ----------
+    task, table : names in ``TASKS`` and ``TABLES``
+    names : of the columns, as an explanation has them
+    ignored : the column that the model does not look at, and that tells nothing
+    still : the column that never changes
+
+    Examples
+    --------
+    >>> measure_problem("binary", "mixed").names
+    ('noise', 'size', 'still', 'colour', 'place')
+    """
+
+    task: str
+    table: str
+    model: Any
+    X: Any
+    y: np.ndarray
+    background: Any
+    names: tuple[str, ...]
+    ignored: str
+    still: str
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """What the probability of the true class lacks to one, squared: a loss of one's own, of labels of any kind.
+
+    Examples
+    --------
+    >>> Shortfall(("no", "yes"))(np.array(["yes"]), np.array([[0.5, 0.5]]))
+    array([0.25])
+    """
+
+    classes: tuple[Any, ...]
+
+    @property
+    def __name__(self) -> str:
+        return "shortfall"
+
+    def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
+        of_class = y_pred if y_pred.ndim == 2 else np.column_stack([1 - y_pred, y_pred])
+        places = np.searchsorted(np.array(self.classes), y_true)
+        return np.asarray((1 - of_class[np.arange(len(places)), places]) ** 2)
+
+
+def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0) -> MeasureProblem:
+    """The problem of a task and a kind of table.
+
+    Parameters
+    ----------
+    model : a name in ``FAMILIES``, or ``function(task, X, y)`` that returns a model which ignores the first column
+    seed : of the rows
+    """
+    check_names(task, table, model)
+    fit = FAMILIES[model] if isinstance(model, str) else model
+    rng = np.random.default_rng([seed, TASKS.index(task), TABLES.index(table)])
+    X, y = _drawn(rng, 3 * ROWS, task, table)
+    fitted = fit(task, _part(X, slice(0, 2 * ROWS)), y[: 2 * ROWS])
+    labels = {"array": [f"x{place}" for place in range(len(NUMBERS))], "numbers": NUMBERS, "mixed": MIXED}[table]
+    return MeasureProblem(
+        task, table, fitted, _part(X, slice(2 * ROWS, None)), y[2 * ROWS :], _part(X, slice(0, BACKGROUND)),
+        tuple(labels), labels[0], labels[2],
+    )  # fmt: skip
+
+
+def check_names(task: str, table: str, model: Any) -> None:
+    """Raise where there is no such task, table or family of models."""
+    for argument, name, known in (("tasks", task, TASKS), ("tables", table, TABLES)):
+        if name not in known:
+            raise InputError(argument, got=f"{name!r}", wanted=f"one of {', '.join(map(repr, known))}")
+    if model is not None and model not in FAMILIES and not callable(model):
+        wanted = f"one of {', '.join(map(repr, FAMILIES))}, or a function of (task, X, y) that returns a model"
+        raise InputError("model", got=f"{model!r}", wanted=wanted)
+
+
+def losses_of(task: str, table: str) -> tuple[Any, ...]:
+    """Losses that fit a task by name, and one as a function."""
+    if task == "regression":
+        return (*LOSSES_OF[task], log_cosh)
+    return (*LOSSES_OF[task], Shortfall(_classes(task, table)))
+
+
+def linear(task: str, X: Any, y: np.ndarray) -> Any:
+    """Linear or logistic regression behind a preparation of columns; such that refits hardly depend on their order."""
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+
+    learner = LinearRegression() if task == "regression" else LogisticRegression(tol=1e-8, max_iter=1000)
+    return _fitted(learner, X, y)
+
+
+def trees(task: str, X: Any, y: np.ndarray) -> Any:
+    """A small tree."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
+    return _fitted(kind(max_depth=3, min_samples_leaf=5, random_state=0), X, y)
+
+
+def network(task: str, X: Any, y: np.ndarray) -> Any:
+    """A small network of scikit-learn, fitted for a while."""
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+    kind = MLPRegressor if task == "regression" else MLPClassifier
+    return _fitted(kind(hidden_layer_sizes=(5,), max_iter=60, learning_rate_init=0.03, random_state=0), X, y)
+
+
+def torch_network(task: str, X: Any, y: np.ndarray) -> Any:
+    """A PyTorch module of numbers, with weights as they were drawn; those of the first column are zero.
+
+    Modules know neither classes nor names of columns, which it is told of frames.
+    """
+    import torch
+
+    outputs = 1 if task == "regression" else len(np.unique(y))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layers: list[Any] = [torch.nn.Linear(X.shape[1], 5), torch.nn.Tanh(), torch.nn.Linear(5, outputs)]
+    with torch.no_grad():
+        layers[0].weight[:, 0] = 0
+    module = torch.nn.Sequential(*layers, *([] if task == "regression" else [torch.nn.Softmax(dim=1)])).eval()
+    if isinstance(X, np.ndarray):
+        return module
+    classes = None if task == "regression" else np.unique(y).tolist()
+    return as_predictor(module, classes=classes, feature_names=list(X.columns))
+
+
+FAMILIES: dict[str, Callable[[str, Any, np.ndarray], Any]] = {
+    "linear": linear,
+    "trees": trees,
+    "network": network,
+    "torch": torch_network,
+}
+
+
+def _fitted(learner: Any, X: Any, y: np.ndarray) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a network that might be fitted for longer
+        return make_pipeline(_preparation(X), learner).fit(X, y)
+
+
+def _preparation(X: Any) -> Any:
+    """What turns all columns but the first into numbers."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder
+
+    if isinstance(X, np.ndarray):
+        return ColumnTransformer([("numbers", "passthrough", [1, 2, 3])])
+    labels = [name for name in X.columns if name in ("colour", "place")]
+    numbers = [name for name in X.columns[1:] if name not in labels]
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return ColumnTransformer(
+        [("numbers", SimpleImputer(), numbers), *([("labels", encoder, labels)] if labels else [])]
+    )
+
+
+def _drawn(rng: np.random.Generator, n: int, task: str, table: str) -> tuple[Any, np.ndarray]:
+    """Rows and responses. The second column matters most, the last ones less, the first and the third not at all."""
+    noise, size = rng.normal(size=(2, n))
+    depth = 0.5 * size + rng.normal(size=n)
+    still = np.full(n, 2.0)
+    if table == "mixed":
+        colour, place = rng.integers(3, size=n), rng.integers(2, size=n)
+        lesser = np.array([-1.0, 0.0, 1.5])[colour] + place
+        columns = _mixed(noise, np.where(rng.random(n) < MISSING, np.nan, size), colour, place, still)
+    else:
+        lesser = depth
+        columns = np.column_stack([noise, size, still, depth])
+        columns = columns if table == "array" else _framed(dict(zip(NUMBERS, columns.T, strict=True)))
+    return columns, _responses(rng, 2 * size + lesser, 2 * lesser - size, task, table)
+
+
+def _responses(rng: np.random.Generator, first: np.ndarray, second: np.ndarray, task: str, table: str) -> np.ndarray:
+    if task == "regression":
+        return np.asarray(first + 0.5 * rng.normal(size=len(first)))
+    classes = np.array(_classes(task, table))
+    scores = np.column_stack([-first, first, second])[:, : len(classes)] + SHARES[task]
+    return np.asarray(classes[np.argmax(scores + rng.gumbel(size=scores.shape), axis=1)])
+
+
+def _classes(task: str, table: str) -> tuple[Any, ...]:
+    return tuple(range(len(LABELS[task]))) if table == "array" else LABELS[task]
+
+
+def _mixed(noise: np.ndarray, size: np.ndarray, colour: np.ndarray, place: np.ndarray, still: np.ndarray) -> Any:
+    import pandas as pd
+
+    kinds = pd.Categorical(COLOURS[colour], categories=COLOURS)
+    return _framed({"noise": noise, "size": size, "still": still, "colour": kinds, "place": PLACES[place]})
+
+
+def _framed(columns: dict[str, Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(columns)
+
+
+def _part(X: Any, rows: slice) -> Any:
+    return X[rows] if isinstance(X, np.ndarray) else X.iloc[rows].reset_index(drop=True)

@@ -1,0 +1,294 @@
+"""``clarysage measures``: the same numbers as in Python, costs before refits, and one line for every error."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+from typer.testing import CliRunner
+
+import clarysage as cs
+from clarysage.cli.app import app
+from clarysage.measures import importances as room
+from clarysage.measures.table import MEASURES
+
+FEATURES = ["heat", "wind", "hour"]
+QUICK = ["--target", "load", "--only", "sage,shapley effects", "--tolerance", "0.2"]
+
+MODULE = """
+def heat(rows):
+    return 2 * rows["heat"]
+
+def noisy(rows):
+    print("chatter of the model")
+    return 2 * rows["heat"]
+"""
+
+
+def make_table(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.normal(size=(n, 3)).round(6), columns=FEATURES)
+    table["load"] = 2 * table["heat"] + table["wind"] * table["hour"] + rng.normal(size=n) / 4
+    return table.round({"load": 6})
+
+
+TRAIN, TEST = make_table(60, 1), make_table(40, 2)
+MODEL = Ridge(alpha=2.0).fit(TRAIN[FEATURES], TRAIN["load"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with data, groups, a model and a module, which is the current one."""
+    TRAIN.to_csv(tmp_path / "train.csv", index=False)
+    TEST.to_csv(tmp_path / "test.csv", index=False)
+    joblib.dump(MODEL, tmp_path / "m.joblib")
+    (tmp_path / "plain.py").write_text(MODULE)
+    (tmp_path / "groups.json").write_text('{"weather": ["heat", "wind"]}')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "plain", raising=False)
+    return tmp_path
+
+
+# before click 8.2 a runner had to be told to keep stderr apart
+APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner(**APART).invoke(app, ["measures", *arguments])
+
+
+def measures(*arguments: str, code: int = 0) -> dict[str, Any]:
+    """The importances of a run, from the JSON on its stdout: explanations by measure."""
+    result = run(*arguments, "--json", "-")
+    assert result.exit_code == code, result.stderr
+    return {entry["measure"]: entry["explanation"] for entry in json.loads(result.stdout)["measures"]}
+
+
+def error_of(*arguments: str, code: int = 1) -> str:
+    """The one line that a run complains with."""
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    return str(line)
+
+
+def few(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let the table hold these measures alone, so that a run is quick."""
+    monkeypatch.setattr(room, "MEASURES", {name: MEASURES[name] for name in names})
+
+
+# numbers
+
+
+def test_values_are_those_of_python(folder: Path) -> None:
+    found = measures("plain:heat", "test.csv", *QUICK, "--background", "train.csv", "--seed", "4")
+    expected = cs.importances(
+        lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], measures=["sage", "shapley effects"],
+        background=TRAIN[FEATURES], tolerance=0.2, rng=4,
+    )  # fmt: skip
+    assert list(found) == list(expected) == ["sage", "shapley effects"]
+    for name, explanation in expected.items():
+        np.testing.assert_array_equal(found[name]["values"], explanation.values)
+
+
+def test_options_reach_every_measure(folder: Path) -> None:
+    options = ["--groups", "groups.json", "--loss", "Absolute_Error", "--removal", "baseline"]
+    found = measures("plain:heat", "test.csv", *QUICK, *options)
+    assert found["sage"]["feature_names"] == found["shapley effects"]["feature_names"] == ["weather", "hour"]
+    assert found["sage"]["loss"] == "absolute error"
+    assert {one["removal"] for one in found.values()} == {"baseline"}
+
+
+def test_everything_that_applies_is_the_default_and_the_rest_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few(monkeypatch, "sage", "feature ablation", "squared correlation", "network weights")
+    result = run("m.joblib", "test.csv", "--target", "load", "--allow-pickle")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("3 features by 2 measures, loss: squared error\n")
+    left_out = result.stdout[result.stdout.index("Left out") :]
+    assert "feature ablation" in left_out
+    assert "--refits asks for it" in left_out
+    assert "network weights. Got Ridge" in left_out
+
+
+def test_table_is_that_of_the_importances(folder: Path) -> None:
+    result = run("plain:heat", "test.csv", *QUICK)
+    model = cs.as_predictor(lambda rows: 2 * rows["heat"])
+    names = ["sage", "shapley effects"]
+    expected = cs.importances(model, TEST[FEATURES], TEST["load"], measures=names, tolerance=0.2, rng=0)
+    assert result.stdout == f"{expected}\n"
+
+
+def test_without_target_measures_that_need_none_are_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, "sage", "shapley effects", "squared correlation")
+    result = run("plain:heat", "test.csv", "--drop", "load", "--json", "-")
+    data = json.loads(result.stdout)
+    assert [entry["measure"] for entry in data["measures"]] == ["shapley effects"]
+    assert list(data["left_out"]) == ["sage", "squared correlation"]
+    assert "fit learners anew" not in result.stderr
+
+
+# refits
+
+
+def test_cost_of_refits_is_said_to_those_who_did_not_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, "sage", "feature ablation")
+    said = run("m.joblib", "test.csv", "--target", "load", "--allow-pickle").stderr
+    assert "shapley net effects (35 fits), feature ablation (20 fits), univariate predictors (20 fits)" in said
+    assert "--refits asks for them" in said
+    assert "about" not in said
+
+
+def test_refits_are_made_on_request_and_their_cost_is_said_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, "sage", "shapley net effects", "feature ablation", "univariate predictors")
+    arguments = ["m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--refits", "--train", "train.csv"]
+    result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    (cost,) = (line for line in result.stderr.splitlines() if "fits" in line)
+    time = r"(less than a second|about \d+ s)"
+    pattern = (
+        rf"note: shapley net effects: 7 fits of linear models; feature ablation: 4 fits, {time}; "
+        rf"univariate predictors: 4 fits, {time}\."
+    )
+    assert re.fullmatch(pattern, cost), cost
+    found = measures(*arguments)
+    train = (TRAIN[FEATURES], TRAIN["load"])
+    expected = cs.feature_ablation(MODEL, TEST[FEATURES], TEST["load"], train=train, rng=0)
+    np.testing.assert_array_equal(found["feature ablation"]["values"], expected.values)
+    assert found["feature ablation"]["provenance"]["fits"] == 4  # as was said
+    assert found["univariate predictors"]["provenance"]["fits"] == 4
+    assert found["shapley net effects"]["provenance"]["fits"] == 7
+
+
+def test_refits_asked_for_by_name_need_no_flag(folder: Path) -> None:
+    found = measures("m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--only", "Feature-Ablation")
+    expected = cs.feature_ablation(MODEL, TEST[FEATURES], TEST["load"], rng=0)
+    np.testing.assert_array_equal(found["feature ablation"]["values"], expected.values)
+    assert found["feature ablation"]["provenance"]["fits"] == 20
+
+
+def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(monkeypatch, "sage", "feature ablation")
+    result = run("plain:heat", "test.csv", "--target", "load", "--refits", "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert [entry["measure"] for entry in data["measures"]] == ["sage"]
+    assert "cannot be fitted anew" in data["left_out"]["feature ablation"]
+    assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]
+    said = error_of("plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
+    assert said.startswith("error: MODEL: got None, and a model that cannot be fitted anew")
+    assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
+
+
+@pytest.mark.needs("xgboost")
+def test_booster_file_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import xgboost
+
+    few(monkeypatch, "sage", "feature ablation")
+    xgboost.train({"max_depth": 2}, xgboost.DMatrix(TRAIN[FEATURES], TRAIN["load"]), 4).save_model("m.json")
+    result = run("m.json", "test.csv", "--target", "load", "--refits", "--json", "-")
+    assert result.exit_code == 0, result.stderr
+    assert "Booster" in json.loads(result.stdout)["left_out"]["feature ablation"]
+
+
+def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path) -> None:
+    weights = np.arange(len(TRAIN)) % 3
+    TRAIN.assign(w=weights).to_csv("weighted.csv", index=False)
+    TEST.assign(w=1.0).to_csv("t.csv", index=False)
+    named = ["--target", "load", "--sample-weight", "w", "--train", "weighted.csv"]
+    found = measures("m.joblib", "t.csv", "--allow-pickle", "--only", "feature ablation", *named)
+    train = (TRAIN[FEATURES], TRAIN["load"], weights)
+    expected = cs.feature_ablation(
+        MODEL, TEST[FEATURES], TEST["load"], train=train, sample_weight=np.ones(len(TEST)), rng=0
+    )
+    np.testing.assert_array_equal(found["feature ablation"]["values"], expected.values)
+
+
+# files and exit codes
+
+
+def test_files_are_written_and_load_again(folder: Path) -> None:
+    files = ["--json", "all.json", "--plot", "bars.png", "--ranks", "ranks.SVG"]
+    result = run("plain:heat", "test.csv", *QUICK, *files)
+    assert result.exit_code == 0, result.stderr
+    assert isinstance(cs.load("all.json"), cs.Importances)
+    assert {name: one.to_dict() for name, one in cs.load("all.json").items()} == measures(
+        "plain:heat", "test.csv", *QUICK
+    )
+    assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (folder / "ranks.SVG").read_text()
+    assert [f"note: wrote {name}" in result.stderr for name in files[1::2]] == [True] * 3
+
+
+def test_run_that_does_not_converge_prints_and_exits_with_3(folder: Path) -> None:
+    arguments = ["m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--only", "sage"]
+    stop = ["--tolerance", "1e-6", "--budget", "3e3", "--json", "all.json"]
+    (folder / "plain.py").write_text("def bent(rows):\n    return rows['heat'] * rows['wind'] - abs(rows['hour'])\n")
+    result = run("plain:bent", *arguments[1:], *stop)
+    assert result.exit_code == 3, result.stderr
+    assert "note: not converged: sage. Stopped at the budget" in result.stderr
+    assert "not converged" in result.stdout
+    assert cs.load("all.json").unfinished == ("sage",)
+
+
+def test_stdout_is_for_data_alone(folder: Path) -> None:
+    assert list(measures("plain:noisy", "test.csv", *QUICK)) == ["sage", "shapley effects"]
+
+
+def test_quiet_says_nothing(folder: Path) -> None:
+    assert run("plain:heat", "test.csv", *QUICK, "--quiet").stderr == ""
+
+
+def test_list_needs_no_model_and_names_every_measure() -> None:
+    result = run("--list")
+    assert result.exit_code == 0
+    for name, row in MEASURES.items():
+        (line,) = (line for line in result.stdout.splitlines() if re.match(rf"{name}\*?  ", line))
+        assert " ".join(row.marks) in line
+        assert line.endswith("yes" if row.refits else "no")
+        assert (f"{name}*" in line) == row.is_heuristic
+    assert max(map(len, result.stdout.splitlines())) <= 110
+
+
+# wrong command lines
+
+
+def test_wrong_options_are_usage_errors(folder: Path) -> None:
+    assert "MODEL: got nothing" in error_of(code=2)
+    assert "DATA: got nothing" in error_of("plain:heat", code=2)
+    assert "Try 'permutation test'" in error_of("plain:heat", "test.csv", "--only", "sage,permutaton test", code=2)
+    assert "--only: got ','" in error_of("plain:heat", "test.csv", "--only", ",", code=2)
+    assert "--loss: got 'squard error'" in error_of("plain:heat", "test.csv", "--loss", "squard-error", code=2)
+    assert "--tolerance: got -1" in error_of("plain:heat", "test.csv", "--tolerance", "-1", code=2)
+    assert "No such option: --method" in error_of("plain:heat", "test.csv", "--method", "exact", code=2)
+
+
+def test_wrong_files_are_told_before_anything_runs(folder: Path) -> None:
+    arguments = ["plain:heat", "test.csv", *QUICK]
+    assert "--train: got no.csv, which does not exist" in error_of(*arguments, "--train", "no.csv")
+    assert "--ranks: got 'x.xyz'" in error_of(*arguments, "--ranks", "x.xyz")
+    assert "--ranks: got a.png, as for --plot" in error_of(*arguments, "--plot", "a.png", "--ranks", "a.png")
+    assert "--plot: got train.csv, which is an input" in error_of(
+        *arguments, "--train", "train.csv", "--plot", "train.csv"
+    )
+    TRAIN[FEATURES].to_csv("bare.csv", index=False)
+    assert "'load', which is no column of bare.csv" in error_of(*arguments, "--train", "bare.csv")
+    without = ["plain:heat", "test.csv", "--drop", "load", "--only", "shapley effects", "--train", "train.csv"]
+    assert "--train: got rows to fit on without --target" in error_of(*without)
+
+
+def test_measure_that_needs_a_target_says_so(folder: Path) -> None:
+    assert "--target: got None" in error_of("plain:heat", "test.csv", "--drop", "load", "--only", "sage")
