@@ -541,7 +541,7 @@ def test_nothing_in_the_picture_is_cut() -> None:
     noisy = replace(found, loss="a loss whose name is long", std_error=np.full(16, 0.1))  # so that intervals are told
     ax = noisy.plot(title="A title")
     ax.figure.canvas.draw()
-    (text,) = (one for one in ax.texts if one.get_gid() == "note")
+    (text,) = ax.figure.findobj(lambda one: one.get_gid() == "note")
     for box in (one.get_window_extent() for one in (text, ax.title, ax.xaxis.label, ax.yaxis.label)):
         assert box.x0 >= 0
         assert box.y0 >= 0

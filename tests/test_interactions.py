@@ -597,12 +597,20 @@ def test_heat_map_has_a_number_for_each_pair_and_bars_an_interval(result):
     assert len(written) == 6
     ax = result.plot(kind="bars")
     assert len(ax.get_yticklabels()) == 6
-    for axis in (ax,):
-        axis.figure.canvas.draw()
     few = cs.interactions(mixture, SIGNS.repeat(2, axis=1)[:, :4], SIGNS[:, 0], pairs=[(0, 1), (2, 3)])
     assert len(few.plot().get_yticklabels()) == 2
     with pytest.raises(cs.InputError, match="kind"):
         result.plot(kind="pie")
+
+
+def test_the_note_below_a_heat_map_is_not_cut(result):
+    figure = result.plot().figure
+    figure.canvas.draw()
+    (text,) = figure.findobj(lambda one: one.get_gid() == "note")
+    box = text.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+    assert box.y0 >= 0
 
 
 # bad inputs

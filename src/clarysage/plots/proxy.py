@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.explanation import Agreement
 from clarysage.explanation.text import loss_words
-from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, open_axis
+from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, note_of_figure, open_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,10 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     _ranges(ax, agreement)
     ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
     ax.set_ylabel("u(S): constant and values added up" if agreement.is_in_units else "u(S): scores added up")
-    note(ax, _sentences(agreement), 0.95 * WIDTH if is_new else 0.85 * axis_inches(ax)[0])
+    if is_new:
+        note_of_figure(ax.figure, _sentences(agreement))
+    else:
+        note(ax, _sentences(agreement), 0.85 * axis_inches(ax)[0])
     if title is not None:
         ax.set_title(title)
     return ax
