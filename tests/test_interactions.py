@@ -354,6 +354,15 @@ def test_errors_of_sage_values_are_taken_off_the_share(seed):
     assert 0.4 < found.std(ddof=1) / np.sqrt(np.mean(errors**2)) < 1.3
 
 
+def test_unexplained_is_what_agreement_over_all_subsets_leaves(seed):
+    rng = np.random.default_rng(seed)
+    X, background = rng.normal(size=(20, 4)), rng.normal(size=(9, 4))
+    y = mixture(X) + rng.normal(size=20)
+    found = cs.interactions(mixture, X, y, background=background, method="exact")
+    game = cs.PredictivePower.of(cs.Marginal(background).restrict(mixture, X), "squared error", X, y)
+    assert found.unexplained == pytest.approx(1 - found.sage.agreement(game).r2, abs=1e-10)
+
+
 # models and data
 
 

@@ -19,7 +19,7 @@ from clarysage.testing.measure_problems import MeasureProblem
 SEED = 5
 CERTAIN = 1 - 1e-6  # level of intervals that are taken at their word
 ROUNDING = 1e-6  # of the size of losses: what sums in another order, and fits by other steps, may differ by
-CHANCE = 25.0  # one over the rows, of the loss: what a column that tells nothing may gain or lose in refits, at most
+CHANCE = 25.0  # over the rows, of the loss: what a fit may gain by a column that tells nothing, five deviations squared
 
 
 @dataclass(frozen=True)
