@@ -264,7 +264,7 @@ def test_a_budget_within_a_pass_is_told(data, seed):
         assert unsure > 0
         assert f"{unseen} were not looked at, and have no values of their own; {unsure - unseen} were" in ours.notes[-1]
         assert (ours.std_error[:3] > 0).all()
-        assert (np.abs(ours.values - truth) <= 12 * ours.std_error).all()
+        assert is_near(ours, truth)
 
 
 def test_a_model_that_nothing_moves(data):
@@ -344,6 +344,16 @@ def test_forests_of_class_frequencies_agree_with_shap(data, classes, seed):
         assert ours.per_example == pytest.approx(raw[:, :, 1], abs=1e-5)
     walked = mean_absolute_shap(model, X, background=background, method="paired walks", walks=64, rng=seed)
     assert is_near(walked, ours.values)
+
+
+@pytest.mark.needs("shap")
+def test_linear_models_agree_with_shap(data):
+    import shap
+
+    X, background = data
+    model = LinearRegression().fit(X, product(X))
+    theirs = shap.LinearExplainer(model, shap.maskers.Independent(background, max_samples=100)).shap_values(X)
+    assert mean_absolute_shap(model, X, background=background).per_example == pytest.approx(theirs, abs=1e-9)
 
 
 @pytest.mark.needs("shap")

@@ -14,7 +14,8 @@ from clarysage.inference.influences import Leaning
 from clarysage.inference.moments import Moments
 from clarysage.inference.reach import Reach
 
-FEWEST = 5  # repeats, before their scatter says anything
+FEWEST = 5  # repeats, before their scatter says anything ...
+FEWEST_DRAWS = 4096  # ... or more where they are cheap: a run that stops by an error of few degrees stops too early
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Repeats:
         return max(int(game.draws_at_once), ROWS_PER_CHUNK // self.rows(game, 1))
 
     def pause(self, game: Any, made: int) -> int:
-        following = made + max(FEWEST, made // 4)
+        first = max(FEWEST, -(-FEWEST_DRAWS // int((game.weights > 0).sum())))
+        following = made + max(FEWEST, made // 4) if made else first
         return following if self.count is None else min(self.count, following)
 
     def rows(self, game: Any, draws: int, first: int = 0) -> int:

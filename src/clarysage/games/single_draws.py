@@ -16,7 +16,7 @@ from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.singles import singly
 
 CELLS_AT_ONCE = 4_000_000  # of hybrid rows
-DRAWS_OF_CHOSEN = 5  # at once, where finding the rows to draw from takes longer than asking the model for one
+DRAWS_OF_CHOSEN = 5  # at once, where what is known of an example has to be looked at first
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class SingleDraws:
     >>> from clarysage.removal import Marginal
     >>> X = np.array([[0.0], [2.0]])
     >>> v = SingleDraws.of(Marginal(X).restrict(lambda X: X[:, 0], X), "squared error", X, X[:, 0])
-    >>> v.without(0, np.array([0]), np.array([[0.2, 0.7]])).payoffs[0, :, 0].tolist()
-    [0.0, -4.0]
+    >>> v.without(0, np.array([0]), np.array([[0.2, 0.7]])).payoffs[0, :, 0]
+    array([-0., -4.])
     """
 
     power: PredictivePower
@@ -96,20 +96,23 @@ class SingleDraws:
 
     @property
     def draws_at_once(self) -> int:
-        return 1 if isinstance(self.power.restricted, HybridModel) else DRAWS_OF_CHOSEN
+        f_S = self.power.restricted
+        return 1 if isinstance(f_S, HybridModel) and f_S.filling is None else DRAWS_OF_CHOSEN
 
     def without(self, player: int, examples: np.ndarray, places: np.ndarray) -> Drawn:
         """All players but one: payoffs (n, q, L) with the rows at places (n, q) along their weights."""
-        kept = self.power.players.owner != player
-        return self._drawn(examples, np.broadcast_to(kept, (len(examples), len(kept))), places)
+        return self._drawn(np.arange(self.n_players) != player, examples, places)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Payoffs (n, L) of one draw each; those of the empty and of the full coalition are the ends."""
-        payoffs, sizes = np.array(self.ends[0][examples]), coalitions.sum(axis=1)
-        payoffs[sizes == self.n_players] = self.ends[1][examples[sizes == self.n_players]]
-        inner = np.flatnonzero((sizes > 0) & (sizes < self.n_players))
-        kept = self.power.players.columns(coalitions[inner])
-        payoffs[inner] = self._drawn(examples[inner], kept, rng.random((len(inner), 1))).payoffs[:, 0]
+        payoffs, places = np.empty((len(examples), len(self.power.losses))), rng.random((len(examples), 1))
+        distinct, which = np.unique(coalitions, axis=0, return_inverse=True)
+        for number, coalition in enumerate(distinct):
+            its = np.flatnonzero(which.ravel() == number)
+            if coalition.any() and not coalition.all():
+                payoffs[its] = self._drawn(coalition, examples[its], places[its]).payoffs[:, 0]
+            else:
+                payoffs[its] = self.ends[int(coalition.all())][examples[its]]
         return payoffs
 
     def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -123,13 +126,14 @@ class SingleDraws:
     ) -> tuple[Game, Any]:
         raise InputError("game", got="a game of single draws", wanted="one of mean predictions, to be imitated")
 
-    def _drawn(self, examples: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Drawn:
+    def _drawn(self, coalition: np.ndarray, examples: np.ndarray, places: np.ndarray) -> Drawn:
         v, (n, q) = self.power, places.shape
+        kept, single = coalition[v.players.owner], v.restricted.single  # type: ignore[attr-defined]
         payoffs, picks, rows = np.empty((n, q, len(v.losses))), np.empty((n, q), dtype=np.intp), 0
         at_once = max(1, CELLS_AT_ONCE // (q * v.X.shape[1]))
         for part in (slice(start, start + at_once) for start in range(0, n, at_once)):
             its = examples[part]
-            found = v.restricted.single(v.X[its], v.outputs[its], kept[part], places[part])  # type: ignore[attr-defined]
+            found = single(v.X[its], v.outputs[its], kept, places[part])
             flat, each = found.outputs.reshape(len(its) * q, -1), np.repeat(its, q)
             for number, (loss, target) in enumerate(zip(v.losses, v.targets, strict=True)):
                 payoffs[part, :, number] = -loss(flat, target[each]).reshape(-1, q)

@@ -34,15 +34,17 @@ def repeated(
 ) -> Any:
     """The explanation of a setting by repeats, or a list of them for a list of losses."""
     check_given(y)
+    count = None if repeats is None else _count(repeats)
+    rules = rules_of(tolerance, budget, deadline, stop) if count is None else []
     executor = as_executor(n_jobs)
     f_S = setting.removal.restrict(setting.f, setting.X)
     v = SingleDraws.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
     v = v.after(setting.rows_spent)
-    rules = rules_of(tolerance, budget, deadline, stop)
-    if repeats is not None:
-        made = AfterRepeats(_count(repeats), int((v.weights > 0).sum()))
-        rules = rules_of(None, budget, deadline, [made, *(stop if isinstance(stop, (list, tuple)) else _listed(stop))])
-    estimator = Repeats(repeats)
+    if count is not None:
+        made = AfterRepeats(count, int((v.weights > 0).sum()))
+        given = stop if isinstance(stop, (list, tuple)) else [] if stop is None else [stop]
+        rules = rules_of(None, budget, deadline, [made, *given])
+    estimator = Repeats(count)
     notes = [*([f"Loss {v.power.losses[0].name!r} was chosen."] if is_auto(loss) else []), *v.power.remarks]
 
     def explanations(result: Estimate) -> Any:
@@ -73,7 +75,3 @@ def _count(repeats: Any) -> int:
         raise InputError("repeats", got=f"{repeats!r}", wanted="a whole number of two or more, or None",
                          hint="repeats=10; errors are found by comparing repeats")  # fmt: skip
     return int(repeats)
-
-
-def _listed(stop: Any) -> list[Any]:
-    return [] if stop is None else [stop]

@@ -116,8 +116,9 @@ class Ranks:
                 z[:, :, column] = _between(mean, size, low[:, None], high[:, None], sweep[picks, column])
         return z
 
-    def cells(self, scores: np.ndarray) -> np.ndarray:
-        return np.stack([margin.at(scores[..., j]) for j, margin in enumerate(self.margins)], axis=-1)
+    def cells(self, scores: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        margins = self.margins if columns is None else [self.margins[j] for j in columns]
+        return np.stack([margin.at(scores[..., j]) for j, margin in enumerate(margins)], axis=-1)
 
 
 def _between(mean: np.ndarray, size: np.ndarray, low: np.ndarray, high: np.ndarray, place: np.ndarray) -> np.ndarray:

@@ -30,8 +30,8 @@ class Lens(Protocol):
         """Scores that agree with each other where there are ties, given the precision (n, d, d) of those known."""
         ...
 
-    def cells(self, scores: np.ndarray) -> np.ndarray:
-        """Cells of scores (..., d), freshly made."""
+    def cells(self, scores: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Cells of scores (..., d), or of those of some columns, freshly made."""
         ...
 
 
@@ -72,23 +72,11 @@ class Filling:
         return cells
 
     def picked(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        """Drawn rows (n, q) when the kept columns of examples are known: (n, d), (n, d), (n, q) -> (n, q, d)."""
-        coalitions, back = _coalitions(kept)
-        rows = np.empty((*picks.shape, x.shape[1]))
-        for number, coalition in enumerate(coalitions):
-            its = np.flatnonzero(back == number)
-            rows[its] = self._with_kept(x[its], coalition, picks[its])
-        return rows
-
-    def _with_kept(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
-        """The same for one coalition (d,): regressions are then found once."""
-        share, z = self._regression(kept[None])[0], self.latent[picks]
+        """Withheld cells of drawn rows (n, q), when one coalition (d,) of examples is known: (n, d) -> (n, q, c)."""
+        share, z = self._regression(kept[None])[0][:, ~kept], self.latent[picks]
         off = self._scores(x, kept[None], picks) - z
         with one_thread():
-            z += off @ share
-        cells = self.lens.cells(z)
-        np.copyto(cells, x[:, None, :], where=kept)
-        return cells
+            return self.lens.cells(z[:, :, ~kept] + off @ share, np.flatnonzero(~kept))
 
     def along(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
         """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""

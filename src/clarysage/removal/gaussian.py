@@ -106,9 +106,10 @@ class Scale:
     def agreed(self, x: np.ndarray, picks: np.ndarray, precision: np.ndarray) -> np.ndarray:
         return self.scores(x, picks)
 
-    def cells(self, scores: np.ndarray) -> np.ndarray:
-        cells = scores * self.size
-        cells += self.mean
+    def cells(self, scores: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        which = slice(None) if columns is None else columns
+        cells = scores * self.size[which]
+        cells += self.mean[which]
         return np.asarray(cells)
 
 

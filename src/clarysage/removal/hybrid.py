@@ -13,7 +13,7 @@ from clarysage.models.predictor import Check
 from clarysage.removal.filling import Filling, Passage
 from clarysage.removal.native import Native, native_of
 from clarysage.removal.prefixes import at_prefixes
-from clarysage.removal.singles import Singles, along, asked
+from clarysage.removal.singles import Singles, along, put_in
 from clarysage.removal.steps import Itinerary, Steps, evaluate, joined
 from clarysage.tables import Schema
 
@@ -117,12 +117,14 @@ class HybridModel:
 
     def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
         """f(x_S, b_k) with single rows b_k, at the given places along the masses; see :mod:`.singles`."""
-        picks = along(self.mass, places)
+        picks, columns = along(self.mass, places), np.flatnonzero(~kept)
+        if self.native is not None:
+            return Singles(*self.native.single(x, full, columns, picks), picks=picks)
         if self.filling is None:
-            found = self.steps(x, full, np.where(kept, 1, 2), picks, skip=True, keep=False)
-            return Singles(found.outputs[:, :, 0], picks, found.rows)
-        outputs, rows = asked(self.filling.picked(x, kept, picks), x, full, self.predictor)
-        return Singles(outputs, picks, rows)
+            cells = self.background[picks[:, :, None], columns]
+        else:
+            cells = self.filling.picked(x, kept, picks)
+        return Singles(*put_in(x, columns, cells, full, self.predictor), picks=picks)
 
     def _walks(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> Itinerary | Passage:
         if self.filling is None:

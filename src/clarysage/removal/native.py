@@ -11,6 +11,7 @@ import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.removal.row_marks import bits, marks
+from clarysage.removal.singles import put_in
 from clarysage.removal.steps import Itinerary, settled
 from clarysage.structure.form import EXACT, Crowd, Structure, UnknownStructureError
 from clarysage.structure.links import linked
@@ -77,6 +78,14 @@ class Native:
             is_start = np.arange(1, steps) < arrivals[:, self.is_used].min(axis=1, keepdims=True)
             np.copyto(outputs, alone[:, :, None, :], where=is_start[:, None, :, None])
         return outputs
+
+    def single(self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, picks: np.ndarray) -> tuple[np.ndarray, int]:
+        """f(x) with some columns (c,) of picked rows (n, q), as :func:`~clarysage.removal.singles.put_in` has it."""
+        s, d = self.structure, len(self.varies)
+        owner = np.arange(d) if s.owner is None else s.owner
+        inner = np.flatnonzero(s.form.is_used & np.isin(owner, columns[self.varies[columns]]))
+        z = x if s.view is None else self.looked_at(x)[0]
+        return put_in(z, inner, self.inner[picks[:, :, None], inner], full, s)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """f(x), (n, k): as walks have it, since a model that adds up in single precision has other last digits."""

@@ -14,17 +14,17 @@ from clarysage.removal.row_marks import bits
 
 @dataclass(frozen=True)
 class Singles:
-    """Predictions (n, q, k) of q draws for n coalitions, the background rows drawn, (n, q), and the model rows."""
+    """Predictions (n, q, k) with q draws for n rows, the model rows, and the background rows drawn, (n, q)."""
 
     outputs: np.ndarray
-    picks: np.ndarray
     rows: int
+    picks: np.ndarray
 
 
 def singly(restricted: Any) -> Any:
     """The restricted model with rows to draw from; raises where there are none, since predictions are learned.
 
-    It has ``single(x, full, kept, places)``: for one coalition of columns a row, (n, d) each, f(x) (n, k), and places
+    It has ``single(x, full, kept, places)``: for rows x (n, d), f(x) (n, k), a coalition of columns (d,), and places
     (n, q) from 0 to 1, along the weights of the rows that may stand in, the predictions with the row at each place.
     """
     if hasattr(restricted, "single"):
@@ -47,15 +47,17 @@ def along(weights: np.ndarray, places: np.ndarray) -> np.ndarray:
     return np.asarray(np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), len(weights) - 1))
 
 
-def asked(
-    shown: np.ndarray, x: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray]
+def put_in(
+    x: np.ndarray, columns: np.ndarray, cells: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, int]:
-    """Predictions (n, q, k) for rows (n, q, d) in place of x (n, d), of f(x) (n, k), and how many were asked for.
+    """Predictions (n, q, k) with cells (n, q, c) in columns (c,) of x (n, d), f(x) being (n, k); and rows asked for.
 
     A row that is x, cell by cell, is not asked for again.
     """
-    outputs = np.repeat(full[:, None], shown.shape[1], axis=1)
-    is_new = (bits(shown) != bits(x)[:, None]).any(axis=2)
+    outputs = np.repeat(full[:, None], cells.shape[1], axis=1)
+    is_new = (bits(cells) != bits(x[:, columns])[:, None]).any(axis=2)
     if is_new.any():
-        outputs[is_new] = ask(shown[is_new])
+        rows = np.repeat(x, is_new.sum(axis=1), axis=0)
+        rows[:, columns] = cells[is_new]
+        outputs[is_new] = ask(rows)
     return outputs, int(is_new.sum())

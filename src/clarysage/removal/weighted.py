@@ -14,7 +14,7 @@ from clarysage.models.predictor import Check
 from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
 from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.prefixes import at_prefixes
-from clarysage.removal.singles import Singles, along, asked
+from clarysage.removal.singles import Singles, along, put_in
 from clarysage.tables import Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
@@ -101,18 +101,20 @@ class WeightedModel:
 
     def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
         """f(x_S, b_k) with single rows b_k, at the given places along the weights; see :mod:`.singles`."""
-        picks = along(self.mass, places)  # of rows of which nothing is kept
-        inner = np.flatnonzero(kept.any(axis=1))
-        own = self.known.places(x)
-        for part in _slices(len(inner), COALITIONS_AT_ONCE):
-            its = inner[part]
-            rows, weights = self.choice(x[its], kept[its], own[its])
-            ends = np.cumsum(weights, axis=1)
-            which = (places[its, :, None] * ends[:, None, -1:] >= ends[:, None]).sum(axis=2)
-            picks[its] = np.take_along_axis(rows, np.minimum(which, rows.shape[1] - 1), axis=1)
-        shown = np.where(kept[:, None], x[:, None], self.background[picks])
-        outputs, asked_for = asked(shown, x, full, self.predictor)
-        return Singles(outputs, picks, asked_for)
+        picks, columns = along(self.mass, places), np.flatnonzero(~kept)
+        if kept.any():
+            own = self.known.places(x)
+            for part in _slices(len(x), COALITIONS_AT_ONCE):
+                picks[part] = self._chosen(x[part], kept, own[part], places[part])
+        cells = self.background[picks[:, :, None], columns]
+        return Singles(*put_in(x, columns, cells, full, self.predictor), picks=picks)
+
+    def _chosen(self, x: np.ndarray, kept: np.ndarray, own: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The rows (n, q) at places along the weights of those that stand in."""
+        rows, weights = self.choice(x, np.broadcast_to(kept, x.shape), own)
+        ends = np.cumsum(weights, axis=1)
+        which = (places[:, :, None] * ends[:, None, -1:] >= ends[:, None]).sum(axis=2)
+        return np.take_along_axis(rows, np.minimum(which, rows.shape[1] - 1), axis=1)
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Weighted means over the chosen rows, in calls of bounded size."""
