@@ -97,7 +97,8 @@ class Trial:
 def bits(found: Explanation) -> list[bytes]:
     """Everything an explanation says in numbers."""
     targets = [getattr(one, part) for one in found.targets.values() for part in ("values", "std_error")]
-    arrays = [found.values, found.std_error, found.covariance, found.dof, found.per_example, *targets]
+    covariance = None if found.covariance is None else np.tril(found.covariance)  # products may round halves apart
+    arrays = [found.values, found.std_error, covariance, found.dof, found.per_example, *targets]
     ends = np.array([np.nan if end is None else end for end in (found.constant, found.total, found.base)])
     return [b"" if array is None else np.asarray(array).tobytes() for array in (*arrays, ends)]
 
