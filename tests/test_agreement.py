@@ -538,13 +538,15 @@ def test_picture_of_a_heuristic_has_no_line(seed: int) -> None:
 
 def test_nothing_in_the_picture_is_cut() -> None:
     found = explain(np.ones(4)).agreement(cs.TabularGame(np.arange(16.0) ** 2))
-    ax = replace(found, loss="a loss whose name is long").plot()
+    noisy = replace(found, loss="a loss whose name is long", std_error=np.full(16, 0.1))  # so that intervals are told
+    ax = noisy.plot(title="A title")
     ax.figure.canvas.draw()
-    (text,) = (one for one in ax.texts if one.get_gid() == "note")
-    box = text.get_window_extent()
-    assert box.x0 >= 0
-    assert box.y0 >= 0
-    assert box.x1 <= ax.figure.bbox.width
+    (text,) = ax.figure.findobj(lambda one: one.get_gid() == "note")
+    for box in (one.get_window_extent() for one in (text, ax.title, ax.xaxis.label, ax.yaxis.label)):
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= ax.figure.bbox.width
+        assert box.y1 <= ax.figure.bbox.height
     pyplot.close(ax.figure)
 
 

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,12 @@ def test_values_are_those_of_python(folder: Path) -> None:
     assert list(found) == list(expected) == ["sage", "shapley effects"]
     for name, explanation in expected.items():
         np.testing.assert_array_equal(found[name]["values"], explanation.values)
+
+
+def test_conditional_test_alone_has_its_own_removal(folder: Path) -> None:
+    name = "conditional permutation test"
+    found = measures("plain:heat", "test.csv", "--target", "load", "--only", name)
+    assert found[name]["removal"] == "copula"
 
 
 def test_options_reach_every_measure(folder: Path) -> None:
@@ -242,6 +249,18 @@ def test_run_that_does_not_converge_prints_and_exits_with_3(folder: Path) -> Non
     assert "note: not converged: sage. Stopped at the budget" in result.stderr
     assert "not converged" in result.stdout
     assert cs.load("all.json").unfinished == ("sage",)
+
+
+def test_interrupted_run_keeps_what_it_has_and_exits_with_3(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(model: Any, X: Any, y: Any = None) -> Any:
+        raise KeyboardInterrupt
+
+    slow = replace(MEASURES["squared correlation"], call=interrupted)
+    monkeypatch.setattr(room, "MEASURES", {"sage": MEASURES["sage"], slow.name: slow})
+    result = run("plain:heat", "test.csv", "--target", "load", "--json", "all.json")
+    assert result.exit_code == 3, result.stderr
+    assert "note: interrupted; left out: squared correlation." in result.stderr
+    assert list(cs.load("all.json")) == ["sage"]
 
 
 def test_stdout_is_for_data_alone(folder: Path) -> None:

@@ -354,6 +354,15 @@ def test_errors_of_sage_values_are_taken_off_the_share(seed):
     assert 0.4 < found.std(ddof=1) / np.sqrt(np.mean(errors**2)) < 1.3
 
 
+def test_unexplained_is_what_agreement_over_all_subsets_leaves(seed):
+    rng = np.random.default_rng(seed)
+    X, background = rng.normal(size=(20, 4)), rng.normal(size=(9, 4))
+    y = mixture(X) + rng.normal(size=20)
+    found = cs.interactions(mixture, X, y, background=background, method="exact")
+    game = cs.PredictivePower.of(cs.Marginal(background).restrict(mixture, X), "squared error", X, y)
+    assert found.unexplained == pytest.approx(1 - found.sage.agreement(game).r2, abs=1e-10)
+
+
 # models and data
 
 
@@ -588,12 +597,20 @@ def test_heat_map_has_a_number_for_each_pair_and_bars_an_interval(result):
     assert len(written) == 6
     ax = result.plot(kind="bars")
     assert len(ax.get_yticklabels()) == 6
-    for axis in (ax,):
-        axis.figure.canvas.draw()
     few = cs.interactions(mixture, SIGNS.repeat(2, axis=1)[:, :4], SIGNS[:, 0], pairs=[(0, 1), (2, 3)])
     assert len(few.plot().get_yticklabels()) == 2
     with pytest.raises(cs.InputError, match="kind"):
         result.plot(kind="pie")
+
+
+def test_the_note_below_a_heat_map_is_not_cut(result):
+    figure = result.plot().figure
+    figure.canvas.draw()
+    (text,) = figure.findobj(lambda one: one.get_gid() == "note")
+    box = text.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+    assert box.y0 >= 0
 
 
 # bad inputs

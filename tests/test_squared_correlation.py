@@ -226,6 +226,17 @@ def test_categories_that_tell_nothing_seem_to_tell_their_number_less_one_over_th
     assert abs(values.mean() - 9 / 199) <= 5 * values.std() / np.sqrt(RUNS)  # as documented
 
 
+def test_a_note_tells_of_categories_that_are_many_for_so_few_rows(data):
+    X, y = data
+    assert cs.squared_correlation(None, X, y).notes == ()
+    found = cs.squared_correlation(None, X.assign(name=[f"row {i}" for i in range(150)]), y)
+    assert found.values[3] == pytest.approx(1)
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("'name' would seem to explain 100% if it told nothing")
+    some = cs.squared_correlation(None, X.assign(name=(np.arange(150) % 16).astype(str)), y)
+    assert some.notes[0].startswith("'name' would seem to explain 10%")
+
+
 # what it says
 
 

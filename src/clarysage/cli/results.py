@@ -38,11 +38,14 @@ def of_explanation(explanation: Any, say: Say, *, about: str | None = None, test
 
 def of_importances(importances: Any) -> Result:
     """The parts of measures side by side."""
+    from clarysage.measures.importances import INTERRUPTED
     from clarysage.plots import ranks
 
-    unfinished = tuple(f"not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished)
+    unfinished = [f"not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
+    cut = [name for name, why in importances.left_out.items() if why == INTERRUPTED]
+    unfinished += [f"interrupted; left out: {', '.join(cut)}."] if cut else []
     pictures = {"--plot": importances.plot, "--ranks": partial(ranks, importances)}
-    return Result(importances, importances.table, pictures, unfinished)
+    return Result(importances, importances.table, pictures, tuple(unfinished))
 
 
 def _about(explanation: Any, about: str | None, say: Say) -> str:

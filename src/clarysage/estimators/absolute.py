@@ -36,13 +36,20 @@ class Sizes:
 
     @classmethod
     def of(cls, apart: Apart, weights: np.ndarray) -> Sizes:
-        """Of examples with errors; where hardly any has one, of all that were looked at, as if they had none."""
-        n = len(weights)
-        visits = np.full(n, np.inf) if apart.visits is None else apart.visits.astype(np.float64)
-        fewest = FOR_AN_ERROR if (visits >= FOR_AN_ERROR).sum() > 1 else 1
-        known = visits >= fewest
-        variance = np.nan_to_num(apart.variance[known])
-        found, spread, less = (one.sum(axis=1) for one in absolute(apart.values[known], variance))
+        """Of examples with errors; where hardly any has one, of all that were looked at.
+
+        How far these are off can then be told from how far they differ alone, which is rather too much: it is not taken
+        off, but counts as an error.
+        """
+        visits = np.full(len(weights), np.inf) if apart.visits is None else apart.visits.astype(np.float64)
+        is_sure = visits >= FOR_AN_ERROR
+        known = is_sure if is_sure.sum() > 1 else visits > 0
+        values, variance = apart.values[known], apart.variance[known]
+        if known is not is_sure:
+            variance = np.broadcast_to(values.var(axis=0, ddof=min(1, len(values) - 1)), values.shape)
+        found, spread, less = absolute(values, variance)
+        found = found if known is is_sure else np.abs(values)
+        found, spread, less = (one.sum(axis=1) for one in (found, spread, less))
         return cls(found, spread, less, weights[known], float(weights[known].sum()), np.maximum(visits[known] - 1, 1))
 
     @property
@@ -109,11 +116,11 @@ class Absolute:
 
     def read(self, game: Game, state: Any) -> Estimate:
         sizes = self._sizes(game, state)
-        own = (sizes.weights / sizes.share)[:, None] ** 2 * sizes.variance
-        within, doubt = own.sum(axis=0), doubt_in(own, sizes.dof[:, None]).sum(axis=0)
-        left = 1 - sizes.share  # of the examples, of which nothing is known
-        variance = within + sizes.taken_off**2 + max(0.0, left) * sizes.between
-        dof = degrees(within, doubt, unknown=max(1.0, len(sizes.weights) - 1.0))
+        own, n = (sizes.weights / sizes.share)[:, None] ** 2 * sizes.variance, len(sizes.weights)
+        others = max(0.0, 1 - sizes.share) * sizes.between  # examples of which nothing is known may differ from these
+        sampling = own.sum(axis=0) + others
+        doubt = doubt_in(own, sizes.dof[:, None]).sum(axis=0) + doubt_in(others, max(1, n - 1))
+        dof, variance = degrees(sampling, doubt, unknown=max(1.0, n - 1.0)), sampling + sizes.taken_off**2
         empty, full = game.ends
         scale = game.weights @ np.abs(full - empty).sum(axis=1)
         found: Estimate = self.inner.read(game, state)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarysage.errors import FormatError
+from clarysage.explanation import json_file
 from clarysage.explanation.importances import Importances, Traits
-from clarysage.explanation.json_file import decode as decode_explanation
-from clarysage.explanation.json_file import encode as encode_explanation
+from clarysage.explanation.json_file import demand
 
 FORMAT = "clarysage importances"
 VERSION = 1
@@ -22,31 +21,29 @@ def encode(found: Importances) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "measures": [
-            {"measure": name, "traits": _encoded(found.traits[name]), "explanation": encode_explanation(explanation)}
+            {"measure": name, "traits": _encoded(found.traits[name]), "explanation": json_file.encode(explanation)}
             for name, explanation in found.items()
         ],
         "left_out": dict(found.left_out),
     }
 
 
-def decode(data: dict[str, Any], name: str) -> Importances:
+def decode(data: dict[str, Any], name: str = "data") -> Importances:
     """Importances from plain objects, or an error that names the field."""
-    _demand(
-        data.get("version") == VERSION, name, "version", data.get("version"), f"{VERSION}, which this release reads"
-    )
+    demand(data.get("version") == VERSION, name, "version", data, f"{VERSION}, which this release reads")
     entries: Any = data.get("measures")
     is_list = isinstance(entries, list) and len(entries) > 0
-    _demand(is_list and all(map(_is_entry, entries)), name, "measures", entries, f"a list of {sorted(ENTRY)}")
-    measures = [entry["measure"] for entry in entries]
-    _demand(len(set(measures)) == len(measures), name, "measures", measures, "distinct names")
+    demand(is_list and all(map(_is_entry, entries)), name, "measures", data, f"a list of {sorted(ENTRY)}")
+    rooms = {entry["measure"]: f"{name}: {entry['measure']}" for entry in entries}
+    demand(len(rooms) == len(entries), name, "measures", data, "distinct names")
     left_out: Any = data.get("left_out")
-    _demand(_is_texts(left_out), name, "left_out", left_out, "names of measures and reasons")
+    demand(_is_texts(left_out), name, "left_out", data, "names of measures and reasons")
     explanations = {
-        entry["measure"]: decode_explanation(entry["explanation"], f"{name}: {entry['measure']}") for entry in entries
+        entry["measure"]: json_file.decode(entry["explanation"], rooms[entry["measure"]]) for entry in entries
     }
     players = {frozenset(one.feature_names) for one in explanations.values()}
-    _demand(len(players) == 1, name, "measures", [sorted(one) for one in players], "explanations of the same features")
-    traits = {entry["measure"]: _decoded(entry["traits"], f"{name}: {entry['measure']}") for entry in entries}
+    demand(len(players) == 1, name, "measures", data, "explanations of the same features")
+    traits = {entry["measure"]: _decoded(entry, rooms[entry["measure"]]) for entry in entries}
     return Importances(explanations, traits, left_out)
 
 
@@ -59,15 +56,15 @@ def _encoded(traits: Traits) -> dict[str, Any]:
     }
 
 
-def _decoded(data: Any, name: str) -> Traits:
-    is_right = isinstance(data, dict) and set(data) == TRAITS
-    _demand(is_right, name, "traits", data, f"a mapping of {sorted(TRAITS)}")
+def _decoded(entry: dict[str, Any], name: str) -> Traits:
+    traits = entry["traits"]
+    demand(isinstance(traits, dict) and set(traits) == TRAITS, name, "traits", entry, f"a mapping of {sorted(TRAITS)}")
     for key in ("approximates", "subdomain", "constant"):
-        _demand(data[key] is None or isinstance(data[key], str), name, key, data[key], "text or null")
-    properties = data["properties"]
+        demand(traits[key] is None or isinstance(traits[key], str), name, key, traits, "text or null")
+    properties = traits["properties"]
     is_right = _is_texts(properties) and all(answer in ANSWERS for answer in properties.values())
-    _demand(is_right, name, "properties", properties, f"answers {', '.join(map(repr, ANSWERS))}")
-    return Traits(**data)
+    demand(is_right, name, "properties", traits, f"answers {', '.join(map(repr, ANSWERS))}")
+    return Traits(**traits)
 
 
 def _is_entry(entry: Any) -> bool:
@@ -76,10 +73,3 @@ def _is_entry(entry: Any) -> bool:
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
-
-
-def _demand(holds: bool, name: str, key: str, got: Any, wanted: str) -> None:
-    if not holds:
-        raise FormatError(
-            f"{name}: {key}", got=repr(got)[:120], wanted=wanted, hint="a file that Importances.save wrote"
-        )

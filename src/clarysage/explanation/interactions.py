@@ -29,8 +29,8 @@ class Interactions:
     found : the interactions as an :class:`~clarysage.Explanation` of K values, in the same order
     sage : the SAGE values beside them
     unexplained : 1 - R2 of the additive proxy u(S), the sum of SAGE values: its mean squared distance from v(S) as a
-        share of the variance of v(S), over subsets of a size uniform on 0, ..., p (as in Table 2); None where v hardly
-        varies, or there was no time to see
+        share of the variance of v(S), over subsets of a size uniform on 0, ..., p (as in Table 2, and in
+        :meth:`~clarysage.Explanation.agreement`); None where v hardly varies, or there was no time to see
     unexplained_error : its standard error by the sampling of the run
     """
 

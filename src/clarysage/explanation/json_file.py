@@ -129,7 +129,7 @@ def demand(holds: bool, name: str, key: str, data: Any, wanted: str) -> None:
     if not holds:
         got = data.get(key, "no such field") if isinstance(data, dict) else type(data).__name__
         raise FormatError(
-            f"{name}: {key}", got=repr(got)[:120], wanted=wanted, hint="a file that Explanation.save wrote"
+            f"{name}: {key}", got=repr(got)[:120], wanted=wanted, hint="a file that save wrote, as it was"
         )
 
 

@@ -14,6 +14,7 @@ from clarysage.inference.sums import Estimated, degrees, doubt_in
 
 ONE_ROW = 1 - 1e-9  # the sum of squared masses of a background of which one row has it all
 FEWEST = 4.0  # degrees of freedom, however much hangs on one example: there is no more to be said of it
+ROUNDING = 1e-12  # of the deviation over examples of another value of the same game, below which there is none
 LEAST = 0.25  # of the variance over examples, that over both must be, lest a chance covariance take all of it
 
 
@@ -138,8 +139,10 @@ def tails(reach: Reach, sampled: Sampled) -> np.ndarray | None:
         return None
     squares = _off(reach.parts, sampled) ** 2
     heaviest = np.argsort(-squares, axis=0, kind="stable")[: max(1, len(squares) // 100)]
+    spread = squares.sum(axis=0)
+    is_there = spread > ROUNDING**2 * spread.max(axis=1, keepdims=True)  # a player without effect has rounding alone
     shares = []
     for numbers in (squares, reach.parts):
         few, whole = np.take_along_axis(numbers, heaviest, axis=0).sum(axis=0), numbers.sum(axis=0)
-        shares.append(np.divide(few, whole, out=np.zeros_like(whole), where=whole != 0))
+        shares.append(np.divide(few, whole, out=np.zeros_like(whole), where=(whole != 0) & is_there))
     return np.stack(shares)

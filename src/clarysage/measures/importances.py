@@ -20,7 +20,7 @@ OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its 
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
 REFITS = "Fits learners anew, which may take long; refits=True asks for it."
 NO_TARGET = "About predicting y, and no y was given."
-INTERRUPTED = "The run was interrupted before."
+INTERRUPTED = "The run was interrupted before its end."
 
 
 def importances(
@@ -90,18 +90,26 @@ def importances(
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, str] = {}
+    is_interrupted = False
     for measure in chosen:
-        why = _reason(measure, y, explanations, refits=refits or not is_open)
+        why = INTERRUPTED if is_interrupted else _reason(measure, y, refits=refits or not is_open)
         if why is not None:
             left_out[measure.name] = why
             continue
         try:
-            explanations[measure.name] = _explained(measure, model, X, y, options, is_first=not explanations)
+            found = _explained(measure, model, X, y, options, is_first=not explanations)
+            explanations[measure.name] = found
+            is_interrupted = found.stopped is StopReason.INTERRUPTED
         except (InputError, MissingLibraryError) as error:
             # what the first one refuses, which takes any model, is wrong for all; what a later one does is its own
             if not is_open or not explanations or _is_about_refits(error, options):
                 raise
             left_out[measure.name] = _said(error)
+        except KeyboardInterrupt:
+            if not explanations:
+                raise
+            is_interrupted = True
+            left_out[measure.name] = INTERRUPTED
     traits = {measure.name: _traits(measure) for measure in chosen if measure.name in explanations}
     return Importances(explanations, traits, left_out)
 
@@ -119,10 +127,8 @@ def _named(measures: Any, y: Any) -> list[Measure]:
     return chosen
 
 
-def _reason(measure: Measure, y: Any, done: Mapping[str, Explanation], *, refits: bool) -> str | None:
+def _reason(measure: Measure, y: Any, *, refits: bool) -> str | None:
     """Why a measure is not even tried."""
-    if any(one.stopped is StopReason.INTERRUPTED for one in done.values()):
-        return INTERRUPTED
     if y is None and _needs_target(measure):
         return NO_TARGET
     return REFITS if measure.refits and not refits else None
@@ -140,7 +146,7 @@ def _explained(
     function = measure.function
     ours = inspect.signature(importances).parameters
     taken = set(options_of(function)) & set(options) - OWN.get(measure.name, set())
-    given = {name: options[name] for name in taken if options[name] is not ours[name].default}
+    given = {name: options[name] for name in taken if not _is_same(options[name], ours[name].default)}
     f = _origin(model) if measure.refits and options["learner"] is None else model
     try:
         found: Explanation = function(f, X, y, **given)
@@ -150,6 +156,11 @@ def _explained(
         del given["removal"]  # which is fine for others, but not for this one: it has one of its own
         found = function(f, X, y, **given)
     return found
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    """Whether an option is as it was; of tables and other objects only None is."""
+    return value is default or (isinstance(value, (str, float)) and value == default)
 
 
 def _origin(model: Any) -> Any:

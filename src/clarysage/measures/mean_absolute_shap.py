@@ -24,6 +24,7 @@ from clarysage.measures.shap_values import NotForShapError, tree_solution
 from clarysage.protocols import Estimator
 
 BACKENDS = ("auto", "shap", "own")
+AFFORDABLE_VISITS = 2_000_000  # of trees, by an example and a background row: some twenty seconds where they are deep
 
 
 def mean_absolute_shap(
@@ -62,8 +63,8 @@ def mean_absolute_shap(
         the stacked bars of shap's summary plot are.
     method : "auto", "exact" or "paired walks", for values of our own
     backend : "shap" for exact values of trees by the shap package (a regression, or a forest of class frequencies;
-        columns of numbers, no groups, marginal removal), "own" for ours, "auto" for shap's where it is installed and
-        has exact ones, unless there is a deadline or a method was asked for
+        columns of numbers, no groups, marginal removal), "own" for ours, "auto" for shap's where it is installed, has
+        exact ones and would not take long, unless there is a deadline or a method was asked for
     tolerance, walks, budget, deadline : as in :func:`~clarysage.mean_loss_shap`
 
     Returns
@@ -118,7 +119,8 @@ def _ready(
     is_free = method == "auto" and not any(isinstance(rule, Deadline) for rule in rules)
     if backend == "shap" or (backend == "auto" and is_free):
         try:
-            known = replace(v, answers=tree_solution(model, v))
+            most = np.inf if backend == "shap" else AFFORDABLE_VISITS
+            known = replace(v, answers=tree_solution(model, v, most_visits=most))
             assert known.solution is not None
             return known, Absolute(SolvedGame(reaches=False)), [f"Exact: {known.solution.how}."]
         except NotForShapError as error:

@@ -17,6 +17,7 @@ from clarysage.removal.hybrid import HybridModel
 
 ADDS_UP = 1e-5  # of the largest output, by which values may miss what they are to add up to: trees add in few digits
 EXAMPLES_AT_ONCE = 256
+VISITS_AT_ONCE = 200_000  # of trees, some seconds at most: shap prints a bar when it takes longer
 
 
 class NotForShapError(Exception):
@@ -47,13 +48,14 @@ class ShapSolution:
         return Solved(parts.sum(axis=0), parts)
 
 
-def tree_solution(model: Any, v: PredictivePower) -> ShapSolution:
+def tree_solution(model: Any, v: PredictivePower, *, most_visits: float = np.inf) -> ShapSolution:
     """Interventional values of a tree model for the outputs that a pointwise game is about.
 
     All background rows are used, where shap by itself thins them to a hundred; and what was found is taken only if it
     adds up, example by example, to what our own predictions say: shap then explains the same outputs. Its values for
     probabilities of boosted trees are never asked for: those are values of log-odds, scaled for each background row.
-    They add up, but are no Shapley values of probabilities.
+    They add up, but are no Shapley values of probabilities. ``most_visits`` bounds examples times background rows times
+    trees.
     """
     f_S = v.restricted
     if find_spec("shap") is None:
@@ -72,24 +74,30 @@ def tree_solution(model: Any, v: PredictivePower) -> ShapSolution:
             shap = import_module("shap")
             masker = shap.maskers.Independent(f_S.background, max_samples=len(f_S.background))
             explainer = shap.TreeExplainer(model, masker, feature_perturbation="interventional", model_output="raw")
-            found = _arranged(explainer.shap_values(v.X, check_additivity=False), v)
+            visits = len(f_S.background) * len(explainer.model.trees)
+            if len(v.X) * visits > most_visits:
+                raise NotForShapError(f"it would go through trees {len(v.X) * visits:.2g} times")
+            size = max(1, VISITS_AT_ONCE // visits)
+            parts = [_arranged(explainer.shap_values(v.X[start : start + size], check_additivity=False), v)
+                     for start in range(0, len(v.X), size)]  # fmt: skip
+            found = np.concatenate(parts)
+    except NotForShapError:
+        raise
     except Exception as error:  # shap raises plain ones for models that it does not know
         raise NotForShapError(" ".join(str(error).split())[:200].rstrip(".")) from error
-    if found is None or not _adds_up(found, v):
+    if not _adds_up(found, v):
         raise NotForShapError("its exact values are of another output than the model's own, such as log-odds")
     return ShapSolution(found, v.weights, shap.__version__)
 
 
-def _arranged(raw: Any, v: PredictivePower) -> np.ndarray | None:
-    """Values (N, L, p) of what shap returns: (N, p), (N, p, k), or a list of k arrays (N, p)."""
+def _arranged(raw: Any, v: PredictivePower) -> np.ndarray:
+    """Values (n, L, p) of what shap returns: (n, p), (n, p, k), or a list of k arrays (n, p)."""
     found = np.stack(raw, axis=-1) if isinstance(raw, list) else np.asarray(raw)
-    if found.shape[:2] != v.X.shape:
-        return None
-    if found.ndim == 2:
-        return np.asarray(found[:, None, :], dtype=np.float64) if len(v.losses) == 1 else None
-    numbers: list[int] = [getattr(loss, "number", 0) for loss in v.losses]
+    found = found[:, :, None] if found.ndim == 2 else found
+    numbers = [getattr(loss, "number", 0) for loss in v.losses]
+    numbers = [0] if found.shape[2] == 1 and len(numbers) == 1 else numbers  # of two classes shap may give one
     if max(numbers) >= found.shape[2]:
-        return None
+        raise NotForShapError(f"it explains {found.shape[2]} outputs of {v.outputs.shape[1]}")
     return np.ascontiguousarray(np.moveaxis(found[:, :, numbers], 2, 1), dtype=np.float64)
 
 

@@ -21,6 +21,7 @@ from clarysage.measures.table import MEASURES
 from clarysage.tables import as_table, read_target, read_weights, schema_of
 
 MEASURE = "squared correlation"
+BY_CHANCE = 0.05  # of the variance, that a feature may seem to explain without a note
 
 
 def squared_correlation(
@@ -89,12 +90,13 @@ def squared_correlation(
         _share(codes[np.ix_(there, columns)], is_number[columns], responses, mass[there])
         for columns in (np.flatnonzero(lineup.players.owner == player) for player in range(len(lineup.players)))
     ]
-    p = len(shares)
+    p, names = len(shares), lineup.players.names
     return Explanation(
         values=np.array([one.value for one in shares]), std_error=np.zeros(p), covariance=np.zeros((p, p)),
-        dof=np.ones(p), feature_names=lineup.players.names, total=None, base=None, model_rows=0, draws=0,
+        dof=np.ones(p), feature_names=names, total=None, base=None, model_rows=0, draws=0,
         stopped=StopReason.EXACT, measure=MEASURE, loss="squared error", removal="none", method="closed form",
         constant=0.0, groups=lineup.members, headline=MEASURES[MEASURE].headline, targets=_targets(shares),
+        notes=tuple(note for name, one in zip(names, shares, strict=True) for note in one.notes(name)),
         provenance={
             **versions(), "examples": len(X), "columns": schema.width,
             "fingerprints": {"X": fingerprint(codes), "y": fingerprint(target), "weights": fingerprint(mass)},
@@ -104,10 +106,21 @@ def squared_correlation(
 
 @dataclass(frozen=True)
 class Share:
-    """Of the variance, that is explained, and what it says of the population of rows, where there are several."""
+    """Of the variance, that is explained, and what it says of the population of rows, where there are several.
+
+    ``by_chance`` is what as many columns would explain on average that tell nothing.
+    """
 
     value: float
     about: Target | None
+    by_chance: float
+
+    def notes(self, name: str) -> list[str]:
+        """A word where so many categories, or columns, explain much by themselves."""
+        if self.by_chance <= BY_CHANCE:
+            return []
+        return [f"{name!r} would seem to explain {self.by_chance:.0%} if it told nothing, by its categories or columns "
+                "alone: they are many for so few rows."]  # fmt: skip
 
 
 def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> Share:
@@ -120,15 +133,15 @@ def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass
         value = float(mass @ (fitted**2).sum(axis=1) / whole)
         spread, left = (responses**2).sum(axis=1), ((responses - fitted) ** 2).sum(axis=1)
         residual = ((1 - value) * spread - left) / whole
-    n = len(cells)
+    n, by_chance = len(cells), _by_chance(cells, is_number)
     parts = (mass * (value + residual)).reshape(n, 1, 1)
     none, sampled = np.zeros((1, 1)), Sampled(mass, np.ones(1))
     reach = Reach(parts, none, none, n - 1.0)
     rows = targets(Estimated(np.array([[value]]), none, np.ones((1, 1))), reach, sampled).get("rows")
     if rows is None:
-        return Share(value, None)
+        return Share(value, None, by_chance)
     skew = skewness(reach, sampled, rows.variance)
-    return Share(value, Target(rows.values[0], np.sqrt(rows.variance[0]), rows.dof[0], skew[0]))
+    return Share(value, Target(rows.values[0], np.sqrt(rows.variance[0]), rows.dof[0], skew[0]), by_chance)
 
 
 def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -139,6 +152,15 @@ def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mas
 
     matrix, _ = linear_design(cells, is_number, mass)
     return LeastSquares().fit(matrix, responses, mass).predict(matrix)
+
+
+def _by_chance(cells: np.ndarray, is_number: np.ndarray) -> float:
+    """E[R^2] of columns that tell nothing: (k - 1) / (N - 1) for k categories."""
+    free = [
+        1 + int(np.isnan(column).any()) if is_one else len(np.unique(column)) - 1
+        for column, is_one in zip(cells.T, is_number, strict=True)
+    ]
+    return min(1.0, sum(free) / max(1, len(cells) - 1))
 
 
 def _means(codes: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:

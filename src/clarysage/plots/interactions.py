@@ -12,7 +12,17 @@ from clarysage.explanation.interactions import UNDECIDED
 from clarysage.explanation.interactions_text import left_out
 from clarysage.explanation.text import loss_words, number_format
 from clarysage.plots.bars import bars
-from clarysage.plots.canvas import BLUE, INK, VERMILLION, axis_inches, check_axis, font_points, note, open_axis
+from clarysage.plots.canvas import (
+    BLUE,
+    INK,
+    VERMILLION,
+    axis_inches,
+    check_axis,
+    font_points,
+    note,
+    note_of_figure,
+    open_axis,
+)
 from clarysage.plots.feature_axis import Labels
 from clarysage.plots.words import convergence_note, interval_note
 
@@ -59,13 +69,18 @@ def interactions(
         ax = bars(interactions.found, ax=ax, level=level, about=about, title=title)
         ax.set_xlabel(_unit(interactions))
         return ax
+    is_new = ax is None
     ax = _matrix(interactions, ax)
     if len(interactions.players) <= WRITTEN:
         _write(ax, interactions, interactions.meanings(level, about=about))
     about = interactions.found.shown if about is None else about
     said = [*convergence_note(interactions.found), *interval_note(interactions.found, level, False, about)]
     told = ["In brackets: not told from zero."] if UNDECIDED in interactions.meanings(level, about=about) else []
-    note(ax, [*told, *said, left_out(interactions)], axis_inches(ax)[0] + 1.5)
+    sentences = [*told, *said, left_out(interactions)]
+    if is_new:
+        note_of_figure(ax.figure, sentences)
+    else:
+        note(ax, sentences, 0.85 * axis_inches(ax)[0])
     if title is not None:
         ax.set_title(title)
     return ax

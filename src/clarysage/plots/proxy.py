@@ -9,12 +9,12 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.explanation import Agreement
 from clarysage.explanation.text import loss_words
-from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, open_axis
+from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, note_of_figure, open_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 5.6, 5.2  # inches
+WIDTH, HEIGHT = 5.8, 5.6  # inches
 MARGIN = 0.05  # of the axes, as a share of the numbers' range
 SMALLEST, LARGEST = 6.0, 36.0  # squared points of a dot, among very many and among few
 
@@ -34,8 +34,9 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
 
     Notes
     -----
-    Dots below the line are subsets worth more than the sum of their parts, since features help each other; above it,
-    less, since they tell the same. Scores that are in units of their own, as those of heuristics, have no line.
+    Of Shapley values such as SAGE's: dots below the line are subsets that save more than their values say, since they
+    share the credit with others that tell the same; above it less, since they need others to help. Scores that
+    are in units of their own, as those of heuristics, have no line.
 
     Examples
     --------
@@ -57,7 +58,10 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     _ranges(ax, agreement)
     ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
     ax.set_ylabel("u(S): constant and values added up" if agreement.is_in_units else "u(S): scores added up")
-    note(ax, _sentences(agreement), 0.95 * WIDTH if is_new else 0.85 * axis_inches(ax)[0])
+    if is_new:
+        note_of_figure(ax.figure, _sentences(agreement))
+    else:
+        note(ax, _sentences(agreement), 0.85 * axis_inches(ax)[0])
     if title is not None:
         ax.set_title(title)
     return ax
@@ -86,7 +90,7 @@ def _ranges(ax: Any, agreement: Agreement) -> None:
     both = np.concatenate([agreement.u, agreement.v])
     reach = MARGIN * (np.ptp(both) or 1.0)
     ends = (both.min() - reach, both.max() + reach)
-    ax.set(xlim=ends, ylim=ends, aspect="equal")
+    ax.set(xlim=ends, ylim=ends)
     ax.plot(ends, ends, color=INK, linewidth=1.0, linestyle="--", zorder=1.5, gid="diagonal")
 
 
@@ -101,7 +105,7 @@ def _sentences(agreement: Agreement) -> list[str]:
     more = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
     found = [f"{first[0].upper()}{first[1:]}.", over + more]
     if agreement.is_in_units:
-        found.append("Dashed: u(S) = v(S). Below it a subset saves more than its values say, above it less.")
+        found.append("Dashed: u(S) = v(S). Below it subsets save more than values say, above it less.")
     return found
 
 

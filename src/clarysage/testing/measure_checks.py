@@ -53,7 +53,7 @@ def measure_checks(
     function = measure if row is None else row.function
     name = getattr(function, "__name__", "measure") if row is None else row.name
     settings = dict(options or {})
-    family = cache(partial(_family, function, row, settings, seed) if model is None else lambda: model)
+    family = cache(partial(family_of, function, row, settings, seed) if model is None else lambda: model)
     for task, table in product(tasks, tables):
         check_names(task, table, model)
         pose = cache(partial(_posed, task, table, family, seed))
@@ -81,6 +81,25 @@ def check_measure(measure: Any, **options: Any) -> None:
         raise AssertionError("\n".join(failures))
 
 
+def family_of(function: Callable[..., Any], row: Measure | None, options: Mapping[str, Any], seed: int) -> Any:
+    """The kind of model that a measure is for: linear, or of a heuristic of one kind the first that it takes."""
+    if row is None or not row.is_heuristic or row.properties["agnostic"] != "no":
+        return "linear"
+    said = []
+    for family in FAMILIES:
+        try:
+            Trial(function, row, partial(measure_problem, "regression", "array", family, seed), None, options).run()
+        except InputError as error:
+            if error.argument != "model":
+                raise
+            said.append(f"{family}: {error}")
+        except ImportError as error:
+            said.append(f"{family}: {error}")
+        else:
+            return family
+    raise AssertionError(f"The measure takes no model of any kind that is here. {' '.join(said)}")
+
+
 def _admitted(function: Callable[..., Any], losses: Sequence[Any] | None, task: str, table: str) -> Sequence[Any]:
     """Losses to try a measure with, None for one without."""
     if "loss" not in options_of(function):
@@ -99,22 +118,3 @@ def _words(loss: Any) -> str | None:
 
 def _posed(task: str, table: str, family: Callable[[], Any], seed: int) -> MeasureProblem:
     return measure_problem(task, table, family(), seed)
-
-
-def _family(function: Callable[..., Any], row: Measure | None, options: Mapping[str, Any], seed: int) -> Any:
-    """The kind of model that a measure is for."""
-    if row is None or not row.is_heuristic or row.properties["agnostic"] != "no":
-        return "linear"
-    said = []
-    for family in FAMILIES:
-        try:
-            Trial(function, row, partial(measure_problem, "regression", "array", family, seed), None, options).run()
-        except InputError as error:
-            if error.argument != "model":
-                raise
-            said.append(f"{family}: {error}")
-        except ImportError as error:
-            said.append(f"{family}: {error}")
-        else:
-            return family
-    raise AssertionError(f"The measure takes no model of any kind that is here. {' '.join(said)}")

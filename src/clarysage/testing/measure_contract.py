@@ -75,7 +75,7 @@ def values_add_up(trial: Trial) -> None:
     if trial.row is None or trial.row.subdomain != ALL_SUBSETS:
         return
     found = trial.found
-    error = np.sqrt(found.covariance.sum()) if found.covariance is not None else found.std_error.sum()
+    error = found.std_error.sum() if found.covariance is None else np.sqrt(max(found.covariance.sum(), 0.0))
     together = found.values.sum()
     same = abs(together - found.total) <= SIGMAS * error + ROUNDING * trial.scale
     _demand(same, f"has values that add up to {together:.6g}, and all features bring {found.total:.6g}")
