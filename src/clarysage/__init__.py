@@ -46,6 +46,8 @@ _ROOMS = {
     "off_manifold": "measures.off_manifold",
     "OffManifold": "removal.manifold",
     "Explanation": "explanation",
+    "compare": "explanation",
+    "Comparison": "explanation",
     "Agreement": "explanation",
     "load": "explanation",
     "Predictor": "models",
@@ -93,7 +95,16 @@ if TYPE_CHECKING:
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
-    from clarysage.explanation import Agreement, Explanation, Importances, Interactions, RemovalQuality, load
+    from clarysage.explanation import (
+        Agreement,
+        Comparison,
+        Explanation,
+        Importances,
+        Interactions,
+        RemovalQuality,
+        compare,
+        load,
+    )
     from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -144,6 +155,7 @@ __all__ = [
     "Budget",
     "ClarysageError",
     "ClarysageWarning",
+    "Comparison",
     "Converged",
     "Copula",
     "CrossEntropy",
@@ -182,6 +194,7 @@ __all__ = [
     "aggregated_saliency",
     "as_predictor",
     "coefficient_size",
+    "compare",
     "conditional_permutation_test",
     "feature_ablation",
     "game",

@@ -41,6 +41,10 @@ ABOUT_OTHERS = {
     "refit": ABOUT_REFITS,
     "none": ABOUT_READ,
 }  # by the removal, where no features are withheld from a model
+ARRAYS = (
+    "values", "std_error", "covariance", "dof", "per_example", "per_example_error", "parts", "parts_weight",
+    "parts_error",
+)  # fmt: skip
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -77,6 +81,11 @@ class Explanation:
     headline : the sentence above the table
     per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means, and their
         standard errors; where the measure has such
+    parts : (N, p) what each example of positive weight contributes to the values, which are their sums; None where some
+        examples were never visited, the method does not tell them apart, or there are more than 50 million numbers.
+        Comparisons of the same rows rest on them. In files by ``save(path, rows=True)`` alone
+    parts_weight, parts_error : (N,) weights of these examples, adding up to one, and (p,) standard errors of what the
+        run added to the values beside what it found at examples; as the parts
     """
 
     values: np.ndarray
@@ -103,11 +112,14 @@ class Explanation:
     headline: str = ""
     per_example: np.ndarray | None = None
     per_example_error: np.ndarray | None = None
+    parts: np.ndarray | None = field(default=None, repr=False)
+    parts_weight: np.ndarray | None = field(default=None, repr=False)
+    parts_error: np.ndarray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
-        for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error"):
+        for name in ARRAYS:
             array = getattr(self, name)
             object.__setattr__(self, name, None if array is None else _fixed(array))
         if self.covariance is not None:  # its two halves may differ by rounding, and a file has one of them
@@ -159,11 +171,13 @@ class Explanation:
 
     def _rounded(self, found: Target) -> Target:
         """The same, with values and errors that are rounding alone as the zeros they stand for."""
+        return rounded(found, self.least)
+
+    @property
+    def least(self) -> float:
+        """The size below which a value is zero up to rounding."""
         ends = [abs(end) for end in (self.base, self.total) if end is not None]
-        least = ROUNDING * max(*ends, float(np.abs(self.values).max()), 0.0)
-        is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
-        values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
-        return Target(values, error, found.dof, found.skew)
+        return ROUNDING * max(*ends, float(np.abs(self.values).max()), 0.0)
 
     def interval(
         self, level: float = 0.95, *, about: str | None = None, joint: bool = False
@@ -287,16 +301,26 @@ class Explanation:
         return as_text(self, level, about=about, tests=tests)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file."""
+        """Everything but the parts as plain Python objects, as in the JSON file."""
         from clarysage.explanation.json_file import encode
 
         return encode(self)
 
-    def save(self, path: str | Path) -> None:
-        """Write the explanation as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import write
+    def save(self, path: str | Path, *, rows: bool = False) -> None:
+        """Write the explanation as JSON; :func:`clarysage.load` reads it back.
 
-        write(self.to_dict(), path)
+        ``rows=True`` writes the ``parts`` too, N x p numbers that say something of single examples, so that
+        :func:`clarysage.compare` can pair explanations of the same rows read from their files.
+        """
+        from clarysage.explanation.json_file import encode, write
+
+        if rows and self.parts is None:
+            raise UnavailableError(
+                "rows", got="rows=True for an explanation that does not know what single examples contribute",
+                wanted="one that has parts", hint='method="paired walks", with a tolerance so small, or a budget so '
+                "large, that every example is visited; or rows=False",
+            )  # fmt: skip
+        write(encode(self, rows=rows), path)
 
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
@@ -332,8 +356,22 @@ class Explanation:
         return places
 
 
+def rounded(found: Target, least: float) -> Target:
+    """The same, with zeros for values and errors that are both no larger than rounding makes them."""
+    is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
+    values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
+    return Target(values, error, found.dof, found.skew)
+
+
 def _fixed(array: Any) -> np.ndarray:
     """Numbers that cannot be written to."""
+    if isinstance(array, np.ndarray) and array.dtype == np.float64 and _is_fixed(array):
+        return array
     found = np.array(array, dtype=np.float64)
     found.setflags(write=False)
     return found
+
+
+def _is_fixed(array: np.ndarray) -> bool:
+    """Whether nobody can write to an array, not even by way of another that it is a view of."""
+    return not array.flags.writeable and array.base is None

@@ -20,10 +20,11 @@ VERSION = 1
 LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 1.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
 PER_EXAMPLE = ("per_example", "per_example_error")
+PARTS = ("parts", "parts_weight", "parts_error")
 
 
-def encode(explanation: Explanation) -> dict[str, Any]:
-    """Plain objects that JSON can hold; the covariance as the rows of its lower triangle."""
+def encode(explanation: Explanation, *, rows: bool = False) -> dict[str, Any]:
+    """Plain objects that JSON can hold; the covariance as the rows of its lower triangle; parts if asked for."""
     covariance = explanation.covariance
     triangle = None if covariance is None else [covariance[i, : i + 1].tolist() for i in range(len(covariance))]
     return {
@@ -46,6 +47,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
         "confidence": explanation.confidence,
         "headline": explanation.headline,
         **{name: _rows(array) for name in PER_EXAMPLE if (array := getattr(explanation, name)) is not None},
+        **({name: getattr(explanation, name).tolist() for name in PARTS} if rows else {}),
         "constant": explanation.constant,
         "total": explanation.total,
         "base": explanation.base,
@@ -90,7 +92,7 @@ def decode(data: Any, name: str = "data") -> Explanation:
     """An explanation from plain objects, or an error that names the field."""
     demand(isinstance(data, dict) and data.get("format") == FORMAT, name, "format", data, f"{FORMAT!r}")
     demand(data.get("version") == VERSION, name, "version", data, f"{VERSION}, which this release reads")
-    names = _strings(data, "feature_names", name)
+    names = strings(data, "feature_names", name)
     p = len(names)
     demand(p > 0 and len(set(names)) == p, name, "feature_names", data, "distinct names")
     stopped = data.get("stopped")
@@ -98,11 +100,12 @@ def decode(data: Any, name: str = "data") -> Explanation:
     looks, confidence = _decisions(data, name)
     total, base = (number_or_none(data, key, name) for key in ("total", "base"))
     demand((base is None) == (total is None), name, "base", data, "a number beside a total, and none beside none")
+    words: dict[str, Any] = {key: _string(data, key, name) for key in ("measure", "loss", "removal", "method")}
     explanation = Explanation(
-        values=_numbers(data, "values", name, p),
-        std_error=_numbers(data, "std_error", name, p, low=0.0),
+        values=numbers(data, "values", name, p),
+        std_error=numbers(data, "std_error", name, p, low=0.0),
         covariance=_triangle(data, name, p),
-        dof=_numbers(data, "dof", name, p, low=0.0) if "dof" in data else None,
+        dof=numbers(data, "dof", name, p, low=0.0) if "dof" in data else None,
         targets=_targets(data, name, p),
         looks=looks,
         confidence=confidence,
@@ -113,13 +116,14 @@ def decode(data: Any, name: str = "data") -> Explanation:
         headline=_string(data, "headline", name) if "headline" in data else "",  # not in earlier releases
         per_example=_per_example(data, "per_example", name, p),
         per_example_error=_per_example(data, "per_example_error", name, p),
+        **_parts(data, name, p),
         model_rows=_count(data, "model_rows", name),
         draws=_count(data, "draws", name),
         stopped=StopReason[str(stopped)],
         groups=_groups(data, name),
-        notes=tuple(_strings(data, "notes", name)),
+        notes=tuple(strings(data, "notes", name)),
         provenance=_mapping(data, "provenance", name),
-        **{key: _string(data, key, name) for key in ("measure", "loss", "removal", "method")},
+        **words,
     )
     demand(data.get("converged") is explanation.converged, name, "converged", data, "what the reason for stopping says")
     return explanation
@@ -146,7 +150,7 @@ def _string(data: dict[str, Any], key: str, name: str) -> str:
     return str(_checked(data, key, name, lambda value: isinstance(value, str), "text"))
 
 
-def _strings(data: dict[str, Any], key: str, name: str) -> list[str]:
+def strings(data: dict[str, Any], key: str, name: str) -> list[str]:
     def is_right(value: Any) -> bool:
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
 
@@ -175,6 +179,26 @@ def _per_example(data: dict[str, Any], key: str, name: str, p: int) -> np.ndarra
     return np.array(rows, dtype=np.float64).reshape(-1, p)
 
 
+def _parts(data: dict[str, Any], name: str, p: int) -> dict[str, Any]:
+    """What examples contribute, where the file has it."""
+    if "parts" not in data:
+        return {}
+
+    def is_right(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(row, list) and len(row) == p and all(map(_is_number, row)) for row in value
+        )
+
+    rows = np.array(_checked(data, "parts", name, is_right, f"rows of {p} finite numbers"), dtype=np.float64)
+    parts = rows.reshape(-1, p)
+    values = numbers(data, "values", name, p)
+    is_sum = bool(np.allclose(parts.sum(axis=0), values, rtol=1e-6, atol=1e-6 * np.abs(parts).sum()))
+    demand(is_sum, name, "parts", data, "parts that add up to the values")
+    weights = numbers(data, "parts_weight", name, len(parts), low=0.0)
+    demand(abs(weights.sum() - 1) < 1e-6, name, "parts_weight", data, "weights that add up to one")
+    return {"parts": parts, "parts_weight": weights, "parts_error": numbers(data, "parts_error", name, p, low=0.0)}
+
+
 def _rows(array: np.ndarray) -> list[list[float | None]]:
     """Rows of numbers, None for those that are not known."""
     return [[None if math.isnan(one) else one for one in row] for row in array.tolist()]
@@ -187,7 +211,7 @@ def _count(data: dict[str, Any], key: str, name: str) -> int:
     return int(_checked(data, key, name, is_right, "a whole number of zero or more"))
 
 
-def _numbers(data: dict[str, Any], key: str, name: str, p: int, low: float = -math.inf) -> np.ndarray:
+def numbers(data: dict[str, Any], key: str, name: str, p: int, low: float = -math.inf) -> np.ndarray:
     def is_right(value: Any) -> bool:
         return isinstance(value, list) and len(value) == p and all(_is_number(part) and part >= low for part in value)
 
@@ -224,10 +248,12 @@ def _targets(data: dict[str, Any], name: str, p: int) -> dict[str, Target]:
     found = _checked(
         data, "targets", name, is_right, 'mappings "rows" and "population" of values, std_error, dof and skew'
     )
-    return {
-        about: Target(*(_numbers(one, key, f"{name}: targets: {about}", p, low) for key, low in LOWEST.items()))
-        for about, one in found.items()
-    }
+    return {about: target(one, f"{name}: targets: {about}", p) for about, one in found.items()}
+
+
+def target(data: dict[str, Any], name: str, p: int) -> Target:
+    """Values, standard errors, degrees of freedom and skewness of p players."""
+    return Target(*(numbers(data, key, name, p, low) for key, low in LOWEST.items()))
 
 
 def _decisions(data: dict[str, Any], name: str) -> tuple[int, float]:

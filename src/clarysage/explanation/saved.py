@@ -6,22 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clarysage.explanation import importances_file, interactions_file, json_file
+from clarysage.explanation import comparison_file, importances_file, interactions_file, json_file
 
 Decode = Callable[[Any, str], Any]
 FORMATS: dict[str, Decode] = {
     json_file.FORMAT: json_file.decode,
+    comparison_file.FORMAT: comparison_file.decode,
     importances_file.FORMAT: importances_file.decode,
     interactions_file.FORMAT: interactions_file.decode,
 }
 
 
 def load(path: str | Path) -> Any:
-    """Read what the ``save`` of an explanation, of importances or of interactions wrote; every field is checked.
+    """Read what ``save`` wrote of an explanation, a comparison, importances or interactions; every field is checked.
 
     Returns
     -------
-    Explanation, Importances or Interactions
+    Explanation, Comparison, Importances or Interactions
     """
     data, name = json_file.read(path), Path(path).name
     found = data.get("format") if isinstance(data, dict) else None

@@ -40,6 +40,20 @@ def p_values(
     return np.asarray(np.where(std_error > 0, _missed(away, dof, np.maximum(towards, 0.0)), known))
 
 
+def two_sided(
+    values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, *, skew: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """p-values (p,) for values other than zero: below 5 % where the 95 % interval excludes zero; 1 for zero itself.
+
+    Examples
+    --------
+    >>> two_sided(np.array([-1.96, 0.0]), np.array([1.0, 0.0]), np.array([1e6, 10.0])).round(3)
+    array([0.05, 1.  ])
+    """
+    sides = [p_values(values, std_error, dof, side, skew=skew) for side in ALTERNATIVES]
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(*sides)))
+
+
 def _missed(away: np.ndarray, dof: np.ndarray, skew: np.ndarray) -> np.ndarray:
     """The chance that an end so many standard errors away is missed: what ``reached`` makes of it, turned around."""
     low, high = np.zeros_like(away), np.full_like(away, FARTHEST)  # as normal quantiles

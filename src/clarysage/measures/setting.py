@@ -32,6 +32,7 @@ from clarysage.tables import as_table, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
 FEW_TO_LEARN_FROM = 50
+MOST_PARTS = 50_000_000  # numbers, above which what single examples contribute is not kept
 HEAVY = 0.5  # of the variance, carried by one row in a hundred
 
 
@@ -146,6 +147,7 @@ def explained(
                 about: Target(*(getattr(found, part)[place][order] for part in ("values", "std_error", "dof", "skew")))
                 for about, found in result.targets.items()
             },
+            **_parts(v, result, place, order),
             looks=result.looks,
             confidence=result.confidence,
             covariance=result.covariance[place][np.ix_(order, order)] if full else None,
@@ -166,6 +168,17 @@ def explained(
         )
         for place, loss in enumerate(v.losses)
     ]
+
+
+def _parts(v: Any, result: Estimate, place: int, order: list[int]) -> dict[str, Any]:
+    """What examples contribute to the values of one loss, where each was visited and they are not too many."""
+    reach = result.reach
+    if reach is None or reach.parts is None or len(reach.parts) * len(order) > MOST_PARTS:
+        return {}
+    found, weights = np.take(reach.parts[:, place], order, axis=1), v.weights[v.weights > 0]
+    found += np.outer(weights, result.values[place][order] - found.sum(axis=0))  # what was added beside them, evenly
+    found.setflags(write=False)
+    return {"parts": found, "parts_weight": weights, "parts_error": np.sqrt(reach.rest[place][order])}
 
 
 def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> list[str]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 40  # letters of a name before it goes on in the next line
 SPACING = 1.25  # of lines, in units of the font size
 BREADTH, HEIGHT = 5.0, 3.5  # inches for the values, across and upright
+THINNEST = 0.13  # inches of one of several bars at a place
 SHORTEST, LONGEST = 1.1, 200.0  # inches for the features, whatever their number
 
 
@@ -46,15 +47,15 @@ class Labels:
 
 
 def feature_axis(
-    ax: Axes | None, names: Sequence[str], *, is_horizontal: bool = True, spare: float = 0.0
+    ax: Axes | None, names: Sequence[str], *, is_horizontal: bool = True, spare: float = 0.0, bars: int = 1
 ) -> tuple[Axes, float]:
     """An axis whose places 0, 1, ... bear the names, from the top or from the left; and its width in inches.
 
-    ``spare`` inches after the last place stay free.
+    ``spare`` inches after the last place stay free; there is room for so many ``bars`` beside one another at each.
     """
     labels = Labels.of(names)
     inch = font_points("ytick.labelsize") / 72
-    along = len(names) * max(0.27, inch * (SPACING * labels.lines + 0.5))
+    along = len(names) * max(0.27, THINNEST * (bars + 1), inch * (SPACING * labels.lines + 0.5))
     along = min(max(along, SHORTEST if is_horizontal else BREADTH), LONGEST) + spare
     inside = (BREADTH, along) if is_horizontal else (along, HEIGHT)
     if ax is None:

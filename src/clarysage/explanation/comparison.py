@@ -1,0 +1,194 @@
+"""Comparison: what features contribute here less what they contribute there, and which differences are no accident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.estimate import Target
+from clarysage.explanation.explanation import Explanation
+from clarysage.inference.intervals import interval
+from clarysage.inference.significance import adjusted, two_sided
+
+PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One explanation less the reference, player by player.
+
+    Attributes
+    ----------
+    target : the differences with their standard errors, degrees of freedom and skewness, each (p,)
+    is_paired : whether they are of the same rows, row by row
+    about : what intervals are about: the population of "rows", or that of rows and background, "population"
+    """
+
+    target: Target
+    is_paired: bool
+    about: str
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Differences of explanations from the first of them, the reference; with intervals and tests.
+
+    A flag says that what a feature contributes has changed, not that its column is at fault: where one column breaks,
+    contributions of others change too, and a column that contributes little can break unnoticed.
+
+    Attributes
+    ----------
+    explanations : two or more, the reference first, all with their players in its order
+    names : what they are called
+    differences : one for each explanation after the first, its players in the order of the reference
+    adjust : how p-values are adjusted where nothing else is asked for: over all features and all differences
+    level : 1 less the adjusted p-value below which a difference is flagged
+    notes : remarks
+
+    Notes
+    -----
+    Arrays have shape (p,) where two explanations are compared, and (K, p) where K of them are compared with the first.
+    """
+
+    explanations: tuple[Explanation, ...]
+    names: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    adjust: str | None = "holm"
+    level: float = 0.95
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reference(self) -> Explanation:
+        return self.explanations[0]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """In the order of the reference."""
+        return self.reference.feature_names
+
+    @property
+    def values(self) -> np.ndarray:
+        """Differences from the reference: above zero where a feature contributes more than there."""
+        return self._shaped([one.target.values for one in self.differences])
+
+    @property
+    def std_error(self) -> np.ndarray:
+        """Their standard errors, the sampling of rows included."""
+        return self._shaped([one.target.std_error for one in self.differences])
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether all differences are of the same rows, row by row."""
+        return all(one.is_paired for one in self.differences)
+
+    def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Low and high ends of an interval for each difference; ``joint`` makes all of them hold at once."""
+        found = self._flat()
+        low, high = interval(found.values, found.std_error, found.dof, level, joint=joint, skew=found.skew)
+        return self._unflat(low), self._unflat(high)
+
+    def p_values(self, adjust: str | None = "as compared") -> np.ndarray:
+        """Two-sided p-values; 1 where nothing differs.
+
+        ``adjust`` is "holm", "benjamini hochberg" or None for each on its own; default: ``self.adjust``. Those on their
+        own are below 5 % where the 95 % interval excludes zero.
+        """
+        found = self._flat()
+        p = two_sided(found.values, found.std_error, found.dof, skew=found.skew)
+        return self._unflat(adjusted(p, self.adjust if adjust == "as compared" else adjust))
+
+    @property
+    def flags(self) -> np.ndarray:
+        """Whether a difference is flagged: its adjusted p-value is below 1 - level."""
+        return np.asarray(self.p_values() < 1 - self.level)
+
+    @property
+    def changed(self) -> list[str]:
+        """Features that are flagged in any of the differences, the largest difference first."""
+        flags: np.ndarray = np.any(np.atleast_2d(self.flags), axis=0)
+        return [self.feature_names[i] for i in self.order if flags[i]]
+
+    @property
+    def order(self) -> np.ndarray:
+        """Places of the features, the largest difference first."""
+        return np.argsort(-np.abs(np.atleast_2d(self.values)).max(axis=0), kind="stable")
+
+    def of(self, name: str) -> np.ndarray:
+        """Values (p,) of one of the explanations."""
+        if name not in self.names:
+            raise InputError("name", got=f"{name!r}", wanted=f"one of {', '.join(map(repr, self.names))}")
+        return self.explanations[self.names.index(name)].values
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """A pandas DataFrame, the largest difference first, for each explanation after the first.
+
+        Columns are feature, reference and other (values), difference, std_error, low, high, p (on its own), p_adjusted
+        and changed; where there are several others, ``compared`` says which. ``frame.attrs["about"]`` says what
+        intervals are about.
+        """
+        import pandas as pd
+
+        low, high = (np.atleast_2d(end) for end in self.interval(level))
+        alone, chances, flags = (np.atleast_2d(one) for one in (self.p_values(None), self.p_values(), self.flags))
+        frames = []
+        for k, name in enumerate(self.names[1:]):
+            found = self.differences[k].target
+            columns = {
+                "feature": self.feature_names, "reference": self.reference.values, "other": self.of(name),
+                "difference": found.values, "std_error": found.std_error, "low": low[k], "high": high[k],
+                "p": alone[k], "p_adjusted": chances[k], "changed": flags[k],
+            }  # fmt: skip
+            frame = pd.DataFrame(columns).iloc[self.order]
+            frames.append(frame.assign(compared=name) if len(self.differences) > 1 else frame)
+        whole = pd.concat(frames, ignore_index=True)
+        whole.attrs["about"] = self.differences[0].about
+        return whole
+
+    def table(self, level: float = 0.95) -> str:
+        """The printed table."""
+        from clarysage.explanation.comparison_text import as_text
+
+        return as_text(self, level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, as in the JSON file; explanations without their parts."""
+        from clarysage.explanation.comparison_file import encode
+
+        return encode(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as JSON; :func:`clarysage.load` reads it back."""
+        from clarysage.explanation.json_file import write
+
+        write(self.to_dict(), path)
+
+    def plot(self, **options: Any) -> Any:
+        """Bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""
+        return import_module("clarysage.plots").comparison(self, **options)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from clarysage.explanation.comparison_text import as_html
+
+        return as_html(self)
+
+    def _flat(self) -> Target:
+        """All differences in a row, (K p,)."""
+        found = [one.target for one in self.differences]
+        return Target(*(np.concatenate([getattr(one, part) for one in found]) for part in PARTS_OF_TARGET))
+
+    def _unflat(self, numbers: np.ndarray) -> np.ndarray:
+        return self._shaped(np.split(numbers, len(self.differences)))
+
+    def _shaped(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+        return np.asarray(rows[0] if len(rows) == 1 else np.stack(rows))
