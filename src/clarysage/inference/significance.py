@@ -50,8 +50,8 @@ def two_sided(
     >>> two_sided(np.array([-1.96, 0.0]), np.array([1.0, 0.0]), np.array([1e6, 10.0])).round(3)
     array([0.05, 1.  ])
     """
-    sides = [p_values(values, std_error, dof, side, skew=skew) for side in ALTERNATIVES]
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(*sides)))
+    towards = np.where(values < 0, -1.0, 1.0) * np.asarray(skew)
+    return np.asarray(np.minimum(1.0, 2 * p_values(np.abs(values), std_error, dof, skew=towards)))
 
 
 def _missed(away: np.ndarray, dof: np.ndarray, skew: np.ndarray) -> np.ndarray:
