@@ -110,6 +110,8 @@ class Explanation:
         for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error"):
             array = getattr(self, name)
             object.__setattr__(self, name, None if array is None else _fixed(array))
+        if self.covariance is not None:  # its two halves may differ by rounding, and a file has one of them
+            object.__setattr__(self, "covariance", _fixed(np.tril(self.covariance) + np.tril(self.covariance, -1).T))
         fixed = {
             name: Target(_fixed(one.values), _fixed(one.std_error), _fixed(one.dof), _fixed(one.skew))
             for name, one in self.targets.items()
