@@ -295,6 +295,16 @@ def test_a_loss_that_nothing_moves_is_shared_out_as_nothing(data):
     assert ours.per_example.shape == (N, D)
 
 
+def test_gains_and_losses_that_cancel_out_are_still_those_of_their_examples():
+    X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
+    ours = mean_loss_shap(lambda rows: rows[:, 0], X, y, background=X, method="paired walks")
+    assert ours.converged
+    assert ours.stopped is not StopReason.NO_EFFECT
+    assert ours.values == pytest.approx(np.zeros(2), abs=1e-12)
+    assert ours.per_example == pytest.approx(np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), abs=1e-12)  # 2 x y - x^2
+    assert ours.target("rows").std_error[0] == pytest.approx(1 / np.sqrt(79))
+
+
 def test_one_feature_is_paid_everything(data):
     X, y, background = data
     ours = mean_loss_shap(lambda rows: rows[:, 0] ** 2, X[:, :1], y, background=background[:, :1])

@@ -447,6 +447,14 @@ def test_a_constant_model_has_nothing_to_lose(seed):
     assert found.constant == pytest.approx(found.total)
 
 
+def test_losses_that_cancel_out_are_not_taken_for_none():
+    X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
+    found = cs.permutation_test(lambda rows: rows[:, 0], X, y, background=np.zeros((1, 2)))
+    assert found.values == pytest.approx(np.zeros(2), abs=1e-12)
+    assert found.stopped is not StopReason.NO_EFFECT
+    assert found.target("rows").std_error[0] == pytest.approx(1 / np.sqrt(79))  # each example loses or gains one
+
+
 def test_it_is_found_by_name_and_in_a_file(seed, tmp_path):
     X, y = problem(seed, n=50)
     found = cs.importance("permutation test", linear, X, y, repeats=5, rng=seed)
