@@ -287,6 +287,14 @@ def test_a_budget_within_a_pass_leaves_examples_apart(data, seed):
     assert np.array_equal(again.per_example, shorter.per_example, equal_nan=True)
 
 
+def test_walks_that_were_asked_for_are_all_that_was_wanted(data):
+    X, y, background = data
+    ours = mean_loss_shap(product, X, y, background=background, method="paired walks", walks=3)
+    assert ours.draws == 3 * N
+    assert ours.stopped.is_wanted
+    assert "as often as was asked for" in str(ours)
+
+
 def test_a_loss_that_nothing_moves_is_shared_out_as_nothing(data):
     X, y, background = data
     ours = mean_loss_shap(lambda rows: np.ones(len(rows)), X, y, background=background, method="paired walks")
