@@ -452,6 +452,10 @@ def test_a_model_without_effect_is_compared_as_zeros(seed):
         np.testing.assert_allclose(found.values, sign * one.values)
         np.testing.assert_allclose(found.std_error, one.targets["rows"].std_error)
         assert found.is_paired
+    for asked in (None, True, False):
+        nothing = cs.compare(still, still, paired=asked)
+        assert (nothing.values == 0).all()
+        assert (nothing.p_values() == 1).all()
 
 
 def test_shapley_effects_of_two_models_on_the_same_rows_are_paired(seed):

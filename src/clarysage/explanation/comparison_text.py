@@ -120,7 +120,7 @@ def _rows(comparison: Comparison) -> list[str]:
     """Whether rows are the same, and what intervals are about: a sentence for all explanations it is true of."""
     said: dict[str, list[str]] = {}
     for one, name in zip(comparison.differences, comparison.names[1:], strict=True):
-        how = "the same rows, one by one" if one.is_paired else "each on rows of its own"
+        how = "the same rows, one by one" if one.is_paired else "rows taken as drawn apart"
         meaning = comparison.reference.meaning(one.about) if one.about == "rows" else ABOUT[one.about]
         words = f"{how}. Intervals, each on its own, are about {meaning}."
         said.setdefault(words, []).append(_plain(name))

@@ -79,8 +79,8 @@ class Explanation:
     looks, confidence : how many looks rules that decide have had at the run, over which they share out their level, and
         the least that one was asked for; of signs, and of which values are the largest
     headline : the sentence above the table
-    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means, and their
-        standard errors; where the measure has such
+    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means by weight (of mean
+        absolute SHAP the means of their sizes), and their standard errors; where the measure has such
     parts : (N, p) what each example of positive weight contributes to the values, which are their sums; None where some
         examples were never visited, the method does not tell them apart, or there are more than 50 million numbers.
         Comparisons of the same rows rest on them. In files by ``save(path, rows=True)`` alone

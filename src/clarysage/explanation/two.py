@@ -55,7 +55,7 @@ class Two:
 
     def is_paired(self, asked: bool | None, notes: list[str]) -> bool:
         """Whether to go row by row; adds to the notes where that is not possible, or might be."""
-        if asked is False:
+        if asked is False or all(each.stopped is StopReason.NO_EFFECT for each in self._both):
             return False
         same = {part: _fingerprint(self.one, part) == _fingerprint(self.other, part) for part in ("X", "y", "weights")}
         same["y"] = same["y"] or self.one.measure in WITHOUT_RESPONSE
@@ -86,9 +86,9 @@ class Two:
         weights = [each.parts_weight for each in self._both if each.parts_weight is not None]
         if len({len(each) for each in weights}) > 1:
             return f"there are {len(weights[0]):,} rows in {self.names[0]} and {len(weights[1]):,} in {self.names[1]}"
-        if weights and not all(np.allclose(weights[0], each, rtol=1e-9, atol=0) for each in weights):
+        if not all(np.allclose(weights[0], each, rtol=1e-9, atol=0) for each in weights):
             return "weights of the rows are not the same"
-        return "there are fewer than two rows" if weights and len(weights[0]) < 2 else ""
+        return "there are fewer than two rows" if len(weights[0]) < 2 else ""
 
     def paired(self) -> Target:
         parts, weights = self._differences()
