@@ -143,6 +143,18 @@ def test_parts_of_a_class_model_add_up_to_the_values_corrected_for_few_backgroun
     np.testing.assert_allclose(found.parts.sum(axis=0), found.values, atol=1e-12)
 
 
+def test_permutation_tests_of_two_models_on_the_same_rows_are_paired(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 4))
+    y = X @ BETA + rng.normal(size=200)
+    one, other = (cs.permutation_test(linear(c), X, y, loss="squared error", rng=0) for c in (MODEL, MODEL * 0.5))
+    found, apart = cs.compare(one, other), cs.compare(one, other, paired=False)
+    assert found.is_paired
+    assert np.isfinite(one.parts_error).all()
+    gone = 2 * ((0.5 * MODEL) * BETA - MODEL * BETA)  # of twice the covariance of r_i and y, which a permutation takes
+    assert (np.abs(found.values - gone)[:3] < 5 * apart.std_error[:3]).all()
+
+
 def test_parts_are_kept_in_pickles_and_in_files_where_asked_for(two, tmp_path):
     one = two[0]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).parts, one.parts)

@@ -45,7 +45,7 @@ class Two:
         prints = [_fingerprint(each, "background") for each in self._both]
         if prints[0] == prints[1]:
             return "rows", notes
-        both = f"Backgrounds of {self.names[0]} and {self.names[1]} differ"
+        both = f"Backgrounds of {self.names[0]} and {self.names[1]} differ, if only in the order of columns"
         same = "The same background=, in both, leaves the rows alone to differ."
         if asked is not True and all("population" in each.targets for each in self._both):
             said = f"{both}: differences are about the populations of rows and of both backgrounds. {same}"

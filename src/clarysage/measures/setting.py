@@ -178,7 +178,8 @@ def _parts(v: Any, result: Estimate, place: int, order: list[int]) -> dict[str, 
     found, weights = np.take(reach.parts[:, place], order, axis=1), v.weights[v.weights > 0]
     found += np.outer(weights, result.values[place][order] - found.sum(axis=0))  # what was added beside them, evenly
     found.setflags(write=False)
-    return {"parts": found, "parts_weight": weights, "parts_error": np.sqrt(reach.rest[place][order])}
+    rest = np.maximum(reach.rest[place][order], 0.0)  # below zero where rows were shared out among examples, a gain
+    return {"parts": found, "parts_weight": weights, "parts_error": np.sqrt(rest)}
 
 
 def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> list[str]:
