@@ -302,6 +302,27 @@ class Explanation:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
         return import_module("clarysage.plots").bars(self, **options)
 
+    def report(
+        self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
+    ) -> str | None:
+        """A page to send to a colleague: one HTML file with chart, table, warnings and how it was computed.
+
+        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
+
+        Parameters
+        ----------
+        path : file to write; default: the page is returned as text
+        title : above the page; default: the measure and the model
+        about : what intervals are about when the page is opened, as in :meth:`interval`; a switch shows the others
+        """
+        page: str = import_module("clarysage.report").html(self, title=title, about=about)
+        if path is None:
+            return page
+        from clarysage.whole_file import write_whole
+
+        write_whole(page, path)
+        return None
+
     def __str__(self) -> str:
         from clarysage.explanation.text import as_text
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import FormatError, InputError
+from clarysage.errors import FormatError
 from clarysage.estimate import StopReason, Target
 from clarysage.explanation.explanation import Explanation
+from clarysage.whole_file import write_whole
 
 FORMAT = "clarysage explanation"
 VERSION = 1
@@ -61,16 +61,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
 
 def write(data: dict[str, Any], path: str | Path) -> None:
     """Write plain objects as a file of JSON, whole or not at all."""
-    path = Path(path)
-    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
-    if not path.name or path.is_dir() or not path.parent.is_dir():
-        raise InputError("path", got=f"{path}", wanted="a file in a folder that exists")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(text + "\n", encoding="utf-8")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False) + "\n", path)
 
 
 def read(path: str | Path) -> Any:
