@@ -16,20 +16,19 @@ WHERE = {
     "rows": "on other rows of the same population",
     "population": "on other rows of the same population, with another background",
 }
-ALONE = "by its own interval, though not with all features judged at once"
 LEADS = {
     HELPS: "{count} of {all} {help} the model {where}. What matters most:",
-    LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, each {alone}:",
+    LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, judged one by one but not all at once:",
     HURTS: "{count} of {all} {hurt} the model {where}, which on average predicts worse with what is told so:",
-    LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where}, each {alone}:",
+    LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where}, judged one by one but not all at once:",
     UNDECIDED: "Of {count} of {all} it cannot be told whether the model is better off {where}:",
     NO_EFFECT: "{count} of {all} {have} no effect on the loss:",
 }
 SIGN_LEADS = {
     HELPS: "{count} of {all} {have} a value above zero {where}. The largest:",
-    LIKELY_HELPS: "{count} of {all} likely {have} a value above zero {where}, each {alone}:",
+    LIKELY_HELPS: "{count} of {all} likely {have} a value above zero {where}, judged one by one but not all at once:",
     HURTS: "{count} of {all} {have} a value below zero {where}:",
-    LIKELY_HURTS: "{count} of {all} likely {have} a value below zero {where}, each {alone}:",
+    LIKELY_HURTS: "{count} of {all} likely {have} a value below zero {where}, judged one by one but not all at once:",
     UNDECIDED: "{count} of {all} {have} a value that cannot be told from zero {where}:",
     NO_EFFECT: "{count} of {all} {have} a value of zero:",
 }
@@ -63,7 +62,7 @@ def findings(explanation: Explanation, reading: Reading) -> list[Finding]:
 def _filled(lead: str, count: int, everything: int, where: str) -> str:
     verbs = {verb: ending if count == 1 else verb for verb, ending in VERBS.items()}
     every = f"{everything:,} feature{'' if everything == 1 else 's'}"
-    return lead.format(**verbs, count=f"{count:,}", all=every, where=where, alone=ALONE)
+    return lead.format(**verbs, count=f"{count:,}", all=every, where=where)
 
 
 def top_words(explanation: Explanation, k: int = NAMED) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from clarysage.estimate import StopReason
 from clarysage.explanation import Explanation
 from clarysage.inference.decisions import UNDECIDED
+from clarysage.report.findings import WHERE
 from clarysage.report.names import shortened
 from clarysage.report.readings import Reading
 
@@ -60,6 +61,7 @@ def _undecided(shown: Reading) -> list[Remark]:
     count = sum(known == UNDECIDED for known in shown.known)
     if 2 * count <= len(shown.known):
         return []
-    text = f"Of {count:,} of {len(shown.known):,} features the sign cannot be told about {shown.choice}."
+    values = f"{count:,} of {len(shown.known):,} values"
+    text = f"Of {values} it cannot be told whether they are above zero {WHERE[shown.about]}."
     advice = "A smaller tolerance tells more." if shown.about == "data" else "Explain more rows."
     return [Remark(text, advice, is_warning=True)]
