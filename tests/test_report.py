@@ -321,6 +321,21 @@ def test_advice_of_a_note_is_set_apart_and_comes_first():
     ]
 
 
+def test_the_trace_is_a_line_that_falls_as_the_errors_do():
+    n = np.arange(1, 9)
+    trace = np.column_stack([n * 64, n * 4096, 1 / np.sqrt(n), np.full(8, 5.0)])
+    text = html(made_up(3, trace=trace))
+    points = np.array([point.split(",") for point in re.search(r'points="([^"]+)"', text)[1].split()], dtype=float)
+    steps = np.diff(points, axis=0)
+    assert len(points) == 8
+    slope = steps[:, 1] / steps[:, 0]  # a power law is straight on axes of powers
+    np.testing.assert_allclose(slope, slope[0], rtol=0.05)
+    assert (steps > 0).all()  # to the right, and down
+    assert "from 0.2 of the range of the values after 64 draws to 0.071 of" in text
+    assert "Trace of the run" not in html(made_up(3, trace=trace[:2]))
+    assert "Trace of the run" not in html(made_up(3))
+
+
 def test_whatever_a_file_says_of_its_origin_is_shown_as_text():
     told = {"model": "<b>Forest</b>", "seed": 2**70, "own_key": [1, {"a": None}], "fits": 12, "long": "y" * 9999}
     text = html(made_up(3, provenance=told))

@@ -172,6 +172,20 @@ def test_without_scripts_everything_can_be_read(browser, tmp_path):
     context.close()
 
 
+@pytest.mark.needs("axe_playwright_python")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_to_complain_of(opened, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    trace = np.column_stack([np.arange(1, 9) * 64, np.arange(1, 9) * 4096, 1 / np.arange(1, 9), np.ones(8)])
+    for explanation in (
+        made_up(12, notes=("It is so. Try this.", "Plain."), trace=trace),
+        made_up([*HOSTILE, *(f"pixel {i}" for i in range(784 - len(HOSTILE)))], stopped=cs.StopReason.BUDGET),
+    ):
+        found = Axe().run(opened(explanation, color_scheme=scheme)).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
 def test_text_has_contrast_of_four_and_a_half_in_both_colours(opened):
     for scheme in ("light", "dark"):
         page = opened(made_up(12, notes=("It is so. Try this.", "Plain.")), color_scheme=scheme)

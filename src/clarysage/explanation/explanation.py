@@ -77,6 +77,7 @@ class Explanation:
     headline : the sentence above the table
     per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means, and their
         standard errors; where the measure has such
+    trace : (m, 4) the run on its way: draws, model rows, largest standard error, range of the values; None if exact
     """
 
     values: np.ndarray
@@ -103,11 +104,12 @@ class Explanation:
     headline: str = ""
     per_example: np.ndarray | None = None
     per_example_error: np.ndarray | None = None
+    trace: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
-        for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error"):
+        for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error", "trace"):
             array = getattr(self, name)
             object.__setattr__(self, name, None if array is None else _fixed(array))
         if self.covariance is not None:  # its two halves may differ by rounding, and a file has one of them

@@ -19,9 +19,9 @@ WHERE = {
 LEADS = {
     HELPS: "{count} of {all} {help} the model {where}. What matters most:",
     LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, judged one by one but not all at once:",
-    HURTS: "{count} of {all} {hurt} the model {where}, which on average predicts worse with what is told so:",
+    HURTS: "{count} of {all} {hurt} the model {where}; on average it predicts worse for knowing",
     LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where}, judged one by one but not all at once:",
-    UNDECIDED: "Of {count} of {all} it cannot be told whether the model is better off {where}:",
+    UNDECIDED: "Whether {count} of {all} {help} or {hurt} the model {where} cannot be told:",
     NO_EFFECT: "{count} of {all} {have} no effect on the loss:",
 }
 SIGN_LEADS = {

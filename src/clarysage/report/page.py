@@ -20,6 +20,7 @@ from clarysage.report.names import columns, shortened, visible
 from clarysage.report.pixel_map import pixel_map
 from clarysage.report.readings import GAIN_WORDS, SIGN_WORDS, Reading, is_gain, readings
 from clarysage.report.remarks import remarks
+from clarysage.report.trace_chart import trace_chart
 
 FEW, CHOICES_OF_MANY = 30, (10, 20, 50, 100, 200)  # features shown at once, and how many of more may be
 SHOWN = 20
@@ -89,6 +90,7 @@ def _contents(explanation: Explanation, found: list[Reading], shown: Reading, le
         "remarks": remarks(explanation, shown),
         "facts": facts(explanation),
         "sampling": sampling(explanation),
+        "trace": trace_chart(explanation),
         "data": inline_json(_data(explanation, found, order)),
     }
 
