@@ -47,7 +47,7 @@ def figures(explanation: Explanation) -> list[tuple[str, str]]:
     if base is None or total is None:
         return []
     if not is_gain(explanation):
-        return [("Variance of the output", show(total))]
+        return [("Explained by all features", show(total))]
     loss = loss_words(explanation.loss)
     share = f" ({total / base:.0%})" if base > 0 else ""
     return [

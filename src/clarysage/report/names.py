@@ -7,19 +7,19 @@ import unicodedata
 from itertools import accumulate
 
 # control characters, lone surrogates, and what embeds or overrides the direction of text; marks of direction may stay
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+UNSEEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 ELLIPSIS = "…"
 
 
 def visible(name: str) -> str:
-    r"""A name with characters that cannot be seen spelled out.
+    r"""A name on one line, with characters that cannot be seen spelled out.
 
     Examples
     --------
     >>> visible("a\u202eb")
     'a\\u202eb'
     """
-    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", name)
+    return " ".join(UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", name).split())
 
 
 def shortened(name: str, width: int) -> str:
@@ -30,7 +30,7 @@ def shortened(name: str, width: int) -> str:
     >>> shortened("body mass index", 9), shortened("age", 9)
     ('body mas…', 'age')
     """
-    text = " ".join(visible(name[: 8 * width]).split())  # enough to fill the columns, and no work for more
+    text = visible(name[: 8 * width])  # enough to fill the columns, and no work for more
     if columns(text) <= width:
         return text
     ends = accumulate(map(columns, text))

@@ -24,7 +24,7 @@ from clarysage.report.trace_chart import trace_chart
 
 FEW, CHOICES_OF_MANY = 30, (10, 20, 50, 100, 200)  # features shown at once, and how many of more may be
 SHOWN = 20
-LABEL_COLUMNS, NAME_COLUMNS = 29, 100  # letters of a name in the chart, and in the table before it folds
+LABEL_COLUMNS, TOLD_COLUMNS, NAME_COLUMNS = 29, 48, 100  # letters of a name in the chart, a sentence, and the table
 LONGEST_TITLE = 200
 
 
@@ -76,6 +76,7 @@ def _contents(explanation: Explanation, found: list[Reading], shown: Reading, le
         "known_words": GAIN_WORDS if is_gain(explanation) else SIGN_WORDS,
         "order": order,
         "names": [visible(name) for name in names],
+        "told": [shortened(name, TOLD_COLUMNS) for name in names],
         "folded": [shortened(name, NAME_COLUMNS) for name in names],
         "labels": labels,
         "values": explanation.values,

@@ -21,7 +21,8 @@ UNFINISHED = {
     StopReason.FAILED: "Values rest on what came before. Mend the model, or leave out the rows that it fails on.",
     StopReason.RULE: MORE.format(more="a stricter rule"),
 }
-HEURISTIC = "This measure is a heuristic: its values add up to nothing that the model gains or loses."
+HEURISTIC = "A heuristic: its values add up to nothing that the model gains or loses."
+MARK = HEURISTIC.partition(":")[0]  # with which notes of measures begin that say what theirs is
 LONGEST = 2000  # letters of a remark
 
 
@@ -37,7 +38,8 @@ class Remark:
 def remarks(explanation: Explanation, shown: Reading) -> list[Remark]:
     """Warnings, then notes; a note that gives advice is a warning."""
     own = [*_unfinished(explanation), *_heuristic(explanation), *_undecided(shown)]
-    found = [*own, *(_from_note(note) for note in explanation.notes)]
+    others = (note for note in explanation.notes if explanation.constant is not None or not note.startswith(MARK))
+    found = [*own, *map(_from_note, others)]
     return [*(one for one in found if one.is_warning), *(one for one in found if not one.is_warning)]
 
 
@@ -53,8 +55,10 @@ def _unfinished(explanation: Explanation) -> list[Remark]:
 
 
 def _heuristic(explanation: Explanation) -> list[Remark]:
-    advice = "Take SAGE values to know what features bring the model."
-    return [Remark(HEURISTIC, advice, True)] if explanation.constant is None else []
+    if explanation.constant is not None:
+        return []
+    told = next((shortened(note, LONGEST) for note in explanation.notes if note.startswith(MARK)), HEURISTIC)
+    return [Remark(told, "Take SAGE values to know what features bring the model.", is_warning=True)]
 
 
 def _undecided(shown: Reading) -> list[Remark]:
