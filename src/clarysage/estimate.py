@@ -22,7 +22,7 @@ class StopReason(Enum):
     )
     SIGNS_KNOWN = "Decided: it is known which values are above zero and which below, but for negligible ones."
     TOP_KNOWN = "Decided: it is known which values are the largest, but for negligible differences."
-    REPEATED = "Done: as many repeats were made as were asked for."
+    REPEATED = "Done: every example was looked at as often as was asked for."
     NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
     BUDGET = "Stopped at the budget before convergence."
     DEADLINE = "Stopped at the deadline before convergence."

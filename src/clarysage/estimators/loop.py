@@ -12,6 +12,7 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason, Target
+from clarysage.estimators.draws import is_null
 from clarysage.estimators.trace import Trace
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
@@ -22,6 +23,7 @@ from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
+ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
 ROWS_BY_THE_CLOCK = 2**18  # model rows that preparations count on where there is a deadline, which they do not see
 
 
@@ -243,6 +245,8 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:
+    if result.stopped is StopReason.NO_EFFECT and not _is_still(result, game):
+        return replace(result, stopped=StopReason.EQUAL)
     if result.stopped is StopReason.NO_EFFECT:
         zeros, none = np.zeros_like(result.values), np.zeros_like(result.covariance)
         return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None, trace=None)
@@ -252,3 +256,10 @@ def _finished(result: Estimate, game: Game) -> Estimate:
         )
         return replace(result, remark=" ".join(filter(None, (result.remark, share))))
     return result
+
+
+def _is_still(result: Estimate, game: Game) -> bool:
+    """Whether values are zero since no example moves, not since what examples lose and gain adds up to nothing."""
+    if result.reach is None or result.reach.parts is None:
+        return is_null(game)
+    return bool((np.abs(result.reach.parts).sum(axis=0) <= ROUNDING * result.scale[:, None]).all())

@@ -75,8 +75,8 @@ class Explanation:
     looks, confidence : how many looks rules that decide have had at the run, over which they share out their level, and
         the least that one was asked for; of signs, and of which values are the largest
     headline : the sentence above the table
-    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means, and their
-        standard errors; where the measure has such
+    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means by weight (of mean
+        absolute SHAP the means of their sizes), and their standard errors; where the measure has such
     trace : (m, 4) the run on its way: draws, model rows, largest standard error, range of the values; None if exact
     """
 
