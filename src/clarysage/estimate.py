@@ -77,6 +77,7 @@ class Estimate:
         that decides
     confidence : of decisions, the least that a rule was asked for
     payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
+    trace : (m, L, 4) on the way: draws, model rows, largest standard error, range of the values; None if exact
     """
 
     values: np.ndarray
@@ -99,6 +100,7 @@ class Estimate:
     is_look: bool = False
     confidence: float = 0.95
     payoffs: np.ndarray | None = None
+    trace: np.ndarray | None = None
 
     @property
     def std_error(self) -> np.ndarray:

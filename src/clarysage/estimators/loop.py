@@ -13,6 +13,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason, Target
 from clarysage.estimators.draws import is_null
+from clarysage.estimators.trace import Trace
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
@@ -72,7 +73,7 @@ def estimate(
     made = number = 0
     spent = game.rows_spent
     looks = Looks([getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)])
-    begun = time.monotonic()
+    trace, begun = Trace(), time.monotonic()
     reason: StopReason | None = None
     try:
         while reason is None:
@@ -91,6 +92,7 @@ def estimate(
                 observer.count(made / limits.draws, time.monotonic() - begun)
                 continue
             current = looks.taken(estimator.read(game, state))
+            trace.add(current)
             spent = current.model_rows
             reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
             observer(replace(current, stopped=reason), time.monotonic() - begun)
@@ -119,7 +121,8 @@ def estimate(
             wanted="more time for exact enumeration",
             hint='method="paired walks"',
         )
-    return _finished(looks.last(replace(_reaching(estimator, game, state), stopped=reason)), game)
+    result = looks.last(replace(_reaching(estimator, game, state), stopped=reason))
+    return _finished(replace(result, trace=trace.ended(result)), game)
 
 
 @dataclass
@@ -246,7 +249,7 @@ def _finished(result: Estimate, game: Game) -> Estimate:
         return replace(result, stopped=StopReason.EQUAL)
     if result.stopped is StopReason.NO_EFFECT:
         zeros, none = np.zeros_like(result.values), np.zeros_like(result.covariance)
-        return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None)
+        return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None, trace=None)
     if result.stopped is not None and result.stopped.is_converged and result.unvisited:
         share = (
             f"It rests on {result.visited:.1%} of the examples: seeing all {len(game.weights):,} would take too long."

@@ -43,7 +43,7 @@ ABOUT_OTHERS = {
 }  # by the removal, where no features are withheld from a model
 ARRAYS = (
     "values", "std_error", "covariance", "dof", "per_example", "per_example_error", "parts", "parts_weight",
-    "parts_error",
+    "parts_error", "trace",
 )  # fmt: skip
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
@@ -86,6 +86,7 @@ class Explanation:
         Comparisons of the same rows rest on them. In files by ``save(path, rows=True)`` alone
     parts_weight, parts_error : (N,) weights of these examples, adding up to one, and (p,) standard errors of what the
         run added to the values beside what it found at examples; as the parts
+    trace : (m, 4) the run on its way: draws, model rows, largest standard error, range of the values; None if exact
     """
 
     values: np.ndarray
@@ -115,6 +116,7 @@ class Explanation:
     parts: np.ndarray | None = field(default=None, repr=False)
     parts_weight: np.ndarray | None = field(default=None, repr=False)
     parts_error: np.ndarray | None = field(default=None, repr=False)
+    trace: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.dof is None:
@@ -325,6 +327,27 @@ class Explanation:
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
         return import_module("clarysage.plots").bars(self, **options)
+
+    def report(
+        self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
+    ) -> str | None:
+        """A page to send to a colleague: one HTML file with chart, table, warnings and how it was computed.
+
+        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
+
+        Parameters
+        ----------
+        path : file to write; default: the page is returned as text
+        title : above the page; default: the measure and the model
+        about : what intervals are about when the page is opened, as in :meth:`interval`; a switch shows the others
+        """
+        page: str = import_module("clarysage.report").html(self, title=title, about=about)
+        if path is None:
+            return page
+        from clarysage.whole_file import write_whole
+
+        write_whole(page, path)
+        return None
 
     def __str__(self) -> str:
         from clarysage.explanation.text import as_text

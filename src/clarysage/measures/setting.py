@@ -157,6 +157,7 @@ def explained(
             model_rows=result.model_rows,
             draws=result.draws,
             stopped=result.stopped,
+            trace=None if result.trace is None else result.trace[:, place],
             loss=loss.name,
             headline=headline.format(loss=loss_words(loss.name)),
             notes=(
