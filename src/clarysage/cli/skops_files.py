@@ -22,6 +22,7 @@ LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "M
 # function that holds numbers and settings; none runs code that a file could bring along. Node tables of trees are the
 # one thing that could still point outside its memory, and ``check_trees`` looks at them.
 ALLOWED = frozenset({
+    "numpy.dtype",  # of what an encoder or imputer was fitted on
     "sklearn.tree._tree.Tree",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",

@@ -203,7 +203,7 @@ def _is_in_units(explanation: Explanation) -> bool:
 def _players(game: Any, explanation: Explanation) -> np.ndarray:
     """The place in the explanation of each of the game's players."""
     if not all(hasattr(game, name) for name in ("n_players", "weights", "ends", "payoff")):
-        raise InputError("game", got=type(game).__name__, wanted="a game", hint="cs.PredictivePower.of(...)")
+        raise InputError("game", got=type(game).__name__, wanted="a game", hint="cs.game(model, X, y)")
     if hasattr(game, "players"):
         return _places(explanation, game.players.names)
     if game.n_players != len(explanation.values):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from clarysage.explanation.explanation import Explanation
 from clarysage.explanation.importances import Importances
+from clarysage.explanation.notes import parted
 from clarysage.explanation.text import loss_words, number_format
 
 WIDTH = 110
@@ -143,7 +144,7 @@ def cost(explanation: Explanation) -> str:
 
 
 def sentences(found: Importances) -> list[str]:
-    """What the signs mean, what did not converge, and what was left out."""
+    """What the signs mean, what did not converge, what measures warn of, and what was left out."""
     said = []
     properties = _properties(found)
     if properties:
@@ -153,10 +154,18 @@ def sentences(found: Importances) -> list[str]:
         said.append("*: a heuristic outside the framework, whose values add up to nothing that a model gains or loses.")
     for name in found.unfinished:
         said.append(f"Not converged: {name}. {found[name].stopped.value}")
-    reasons: dict[str, list[str]] = {}
-    for name, why in found.left_out.items():
-        reasons.setdefault(why, []).append(name)
-    return [*said, *(f"Left out: {', '.join(names)}. {why}" for why, names in reasons.items())]
+    warnings = _by_text((name, note) for name, one in found.items() for note in one.notes if parted(note)[1])
+    said += [f"Mind, of {', '.join(names)}: {note}" for note, names in warnings.items()]
+    left_out = _by_text(found.left_out.items())
+    return [*said, *(f"Left out: {', '.join(names)}. {why}" for why, names in left_out.items())]
+
+
+def _by_text(told: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Names by what is told of them, so that each text comes once."""
+    names: dict[str, list[str]] = {}
+    for name, text in told:
+        names.setdefault(text, []).append(name)
+    return names
 
 
 def _are_counts(explanation: Explanation) -> bool:

@@ -19,8 +19,12 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
     show = number_format(explanation)
     names = [" ".join(name.split()) for name in explanation.feature_names]
     values = [show(value) for value in explanation.values]
-    ends = [f"[{show(low)}, {show(high)}]" for low, high in zip(*explanation.interval(level, about=about), strict=True)]
-    header = f"{100 * level:g}% interval"
+    is_sure = explanation.draws == 0 and about == "data"  # an interval of no width would tell nothing
+    ends = [
+        "" if is_sure else f"[{show(low)}, {show(high)}]"
+        for low, high in zip(*explanation.interval(level, about=about), strict=True)
+    ]
+    header = "" if is_sure else f"{100 * level:g}% interval"
     wide, right, far = (max(map(len, cells)) for cells in ([*names, "feature"], [*values, "value"], [*ends, header]))
     chances = _chances(explanation, about) if tests else {}
     between = "".join(f"  {word:<8}" for word in chances)

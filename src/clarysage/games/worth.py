@@ -10,7 +10,7 @@ from clarysage.protocols import Worth
 from clarysage.removal.hybrid import HybridModel
 
 ROWS = 2**14  # model rows of a coalition, about
-ROWS_OF_NATIVE = 2**20  # the same of a model whose structure is known
+ROWS_OF_NATIVE = 2**16  # the same of a model whose structure is known
 LEAST_EXAMPLES = 64
 COMPARED = 16  # examples at least of which payoffs with few rows are compared with those of all
 

@@ -11,7 +11,7 @@ from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators import Exact, SolvedGame, as_estimator, choose
 from clarysage.estimators.pairs import rows_of_pair
-from clarysage.estimators.per_example import FEWEST_PASSES, PerExample, is_whole
+from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, is_whole
 from clarysage.estimators.repeats import AfterRepeats
 from clarysage.games import PredictivePower
 from clarysage.inference.apart import Apart, apart_of
@@ -49,6 +49,14 @@ def estimator_for(
         return Exact(), [f"Method 'exact' was chosen: all coalitions take {rows:,} model rows, no more than "
                          f"{PAIRS_WORTH_EXACT} pairs of walks an example."]  # fmt: skip
     return sampled, [why]
+
+
+def fewest_rows(v: PredictivePower) -> int:
+    """Model rows of a run with the method that is chosen, up to its first look."""
+    estimator = estimator_for(v, "auto", [Converged()], None)[0]
+    if isinstance(estimator, PerExample):
+        return SETTLED_PASSES * int((v.weights > 0).sum()) * rows_of_pair(v, whole=is_whole(v))
+    return 0  # exact values are chosen where they are no dearer, and solved ones ask for none
 
 
 def examples_of(result: Estimate, weights: np.ndarray) -> Apart:

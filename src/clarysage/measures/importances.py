@@ -10,6 +10,8 @@ from clarysage.errors import InputError, MissingLibraryError
 from clarysage.estimate import StopReason
 from clarysage.execution.seeds import entropy_of
 from clarysage.explanation import Explanation, Importances, Traits
+from clarysage.measures.by_example import fewest_rows
+from clarysage.measures.game import game
 from clarysage.measures.importance import options_of
 from clarysage.measures.table import MEASURES, Measure, as_measure
 from clarysage.models import Predictor
@@ -20,6 +22,7 @@ OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its 
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
 REFITS = "Fits learners anew, which may take long; refits=True asks for it."
 NO_TARGET = "About predicting y, and no y was given."
+DEAR = 10_000_000  # model rows of a mean that another measure finds for fewer
 INTERRUPTED = "The run was interrupted before its end."
 
 
@@ -91,13 +94,16 @@ def importances(
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, str] = {}
     is_interrupted = False
-    for measure in chosen:
+    # what is read off the model is soon refused where it does not apply, and nothing is lost then
+    for measure in chosen if is_open else sorted(chosen, key=lambda row: not row.is_heuristic):
         why = INTERRUPTED if is_interrupted else _reason(measure, y, refits=refits or not is_open)
+        if is_open and why is None:
+            why = _too_dear(measure, model, X, y, options)
         if why is not None:
             left_out[measure.name] = why
             continue
         try:
-            found = _explained(measure, model, X, y, options, is_first=not explanations)
+            found = _explained(measure, model, X, y, options, is_first=measure is chosen[0])
             explanations[measure.name] = found
             is_interrupted = found.stopped is StopReason.INTERRUPTED
         except (InputError, MissingLibraryError) as error:
@@ -110,6 +116,7 @@ def importances(
                 raise
             is_interrupted = True
             left_out[measure.name] = INTERRUPTED
+    explanations = {row.name: explanations[row.name] for row in chosen if row.name in explanations}
     traits = {measure.name: _traits(measure) for measure in chosen if measure.name in explanations}
     return Importances(explanations, traits, left_out)
 
@@ -132,6 +139,20 @@ def _reason(measure: Measure, y: Any, *, refits: bool) -> str | None:
     if y is None and _needs_target(measure):
         return NO_TARGET
     return REFITS if measure.refits and not refits else None
+
+
+def _too_dear(measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any]) -> str | None:
+    """Why a measure is not tried unless it is asked for, where it takes very many model rows for what SAGE finds."""
+    if measure.name != "mean loss shap" or options["budget"] is not None or options["deadline"] is not None:
+        return None
+    taken = {name: options[name] for name in options_of(game) if name in options}
+    rows = fewest_rows(game(model, X, y, **taken))
+    if rows <= DEAR:
+        return None
+    return (
+        f"Would take {rows:,} model rows or more for values of single examples, of which the means are SAGE values; "
+        "ask for it by name."
+    )
 
 
 def _needs_target(measure: Measure) -> bool:

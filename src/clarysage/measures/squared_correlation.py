@@ -21,6 +21,7 @@ from clarysage.measures.table import MEASURES
 from clarysage.tables import as_table, read_target, read_weights, schema_of
 
 MEASURE = "squared correlation"
+SECOND_ORDER = 2.0  # of what chance explains of a column, squared: its variance, as that of chi-square
 BY_CHANCE = 0.05  # of the variance, that a feature may seem to explain without a note
 
 
@@ -67,7 +68,8 @@ def squared_correlation(
 
     .. math:: \frac{(1 - R^2) (y - \bar y)^2 - (y - \hat y)^2}{\mathrm{Var}(y)}
 
-    and are of little use near 0 and 1, where R^2 is not normal: they may reach beyond.
+    and by what chance adds, 2 k ((1 - R^2) / N)^2 for k numbers that the linear model has to choose, without which they
+    would be too narrow near 0. R^2 is not normal there: they may reach below it.
 
     Examples
     --------
@@ -133,10 +135,12 @@ def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass
         value = float(mass @ (fitted**2).sum(axis=1) / whole)
         spread, left = (responses**2).sum(axis=1), ((responses - fitted) ** 2).sum(axis=1)
         residual = ((1 - value) * spread - left) / whole
-    n, by_chance = len(cells), _by_chance(cells, is_number)
+    n, free = len(cells), _free(cells, is_number)
+    by_chance = min(1.0, free / max(1, n - 1))
     parts = (mass * (value + residual)).reshape(n, 1, 1)
     none, sampled = np.zeros((1, 1)), Sampled(mass, np.ones(1))
-    reach = Reach(parts, none, none, n - 1.0)
+    second = SECOND_ORDER * max(free, 0) * ((1 - value) * float(mass @ mass)) ** 2
+    reach = Reach(parts, none, np.full((1, 1), second), n - 1.0)
     rows = targets(Estimated(np.array([[value]]), none, np.ones((1, 1))), reach, sampled).get("rows")
     if rows is None:
         return Share(value, None, by_chance)
@@ -154,13 +158,12 @@ def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mas
     return LeastSquares().fit(matrix, responses, mass).predict(matrix)
 
 
-def _by_chance(cells: np.ndarray, is_number: np.ndarray) -> float:
-    """E[R^2] of columns that tell nothing: (k - 1) / (N - 1) for k categories."""
-    free = [
+def _free(cells: np.ndarray, is_number: np.ndarray) -> int:
+    """Numbers that a linear model on the columns has to choose: k - 1 for k categories."""
+    return sum(
         1 + int(np.isnan(column).any()) if is_one else len(np.unique(column)) - 1
         for column, is_one in zip(cells.T, is_number, strict=True)
-    ]
-    return min(1.0, sum(free) / max(1, len(cells) - 1))
+    )
 
 
 def _means(codes: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:

@@ -126,4 +126,4 @@ def _unit(interactions: Interactions) -> str:
     saved = "variance of the output" if interactions.sage.measure == "shapley effects" else (
         f"{loss_words(interactions.loss)} saved"
     )  # fmt: skip
-    return f"interaction ({saved} together)"
+    return f"interaction ({saved} beyond each alone)"

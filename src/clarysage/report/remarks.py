@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from clarysage.estimate import StopReason
 from clarysage.explanation import Explanation
+from clarysage.explanation.notes import parted
 from clarysage.inference.decisions import UNDECIDED
 from clarysage.report.findings import WHERE
 from clarysage.report.names import shortened
 from clarysage.report.readings import Reading
 
-ADVICE = re.compile(r"(?<=[.:)]) (Try .+|More [a-z ]+ help\.?)$", flags=re.DOTALL)  # with which a note may end
 MORE = "Intervals are as wide as this run leaves them. Run it again with {more} for narrower ones."
 UNFINISHED = {
     StopReason.BUDGET: MORE.format(more="a larger budget"),
@@ -44,9 +43,8 @@ def remarks(explanation: Explanation, shown: Reading) -> list[Remark]:
 
 
 def _from_note(note: str) -> Remark:
-    note = shortened(note, LONGEST)
-    ending = ADVICE.search(note)
-    return Remark(note) if ending is None else Remark(note[: ending.start()], ending[1], is_warning=True)
+    text, advice = parted(shortened(note, LONGEST))
+    return Remark(text, advice, is_warning=bool(advice))
 
 
 def _unfinished(explanation: Explanation) -> list[Remark]:
