@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test test-slow lint bench bench-walks bench-conditional calibrate clean
+.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures calibrate clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -26,12 +26,16 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/equal_error.py
 	$(BIN)/python benchmarks/walks.py
 	$(BIN)/python benchmarks/conditional.py
+	$(BIN)/python benchmarks/measures.py
 
 bench-walks: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/walks.py
 
 bench-conditional: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/conditional.py
+
+bench-measures: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/measures.py
 
 calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write

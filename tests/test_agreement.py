@@ -188,6 +188,18 @@ def test_interval_of_all_subsets_is_about_the_noise_of_powers(seed: int, monkeyp
     assert (np.abs(hits / runs - 0.95) < 4.5 * np.sqrt(0.95 * 0.05 / runs)).all()
 
 
+@pytest.mark.parametrize(("n", "is_told"), [(9, False), (10, True)])
+def test_a_handful_of_subsets_has_no_interval(seed: int, n: int, is_told: bool) -> None:
+    rng = np.random.default_rng(seed)
+    game = cs.TabularGame(random_table(8, rng))
+    found = explain(rng.random(8)).agreement(game, n=n, rng=seed)
+    assert found.correlation is not None
+    assert (found.interval()["correlation"] is not None) == is_told
+    assert ("95% interval" in str(found)) == is_told
+    found.plot()
+    pyplot.close("all")
+
+
 def test_wider_level_has_wider_interval(seed: int) -> None:
     found = explain(np.ones(9)).agreement(cs.TabularGame(random_table(9, np.random.default_rng(seed))), 100, rng=seed)
     (low, high), (lower, higher) = (found.interval(level)["correlation"] or (0, 0) for level in (0.5, 0.99))

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from clarysage import measures
+from clarysage.measures.table import PROPERTIES
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -45,3 +48,11 @@ def test_every_make_target_that_is_named_exists():
     named = {name for page in PAGES for name in re.findall(r"\bmake ([a-z]+)\b", page.read_text())}
     assert {"demo", "test"} <= named
     assert named & {"demo", "test", "lint", "bench", "calibrate", "clean"} <= targets
+
+
+def test_the_page_of_measures_has_the_table_of_measures():
+    rows = [[cell.strip(" `*") for cell in line.split("|")[1:-1]] for line in
+            (ROOT / "docs" / "measures.md").read_text().splitlines() if line.startswith("| ")][1:]  # fmt: skip
+    columns = ["approximates", "subdomain", "constant", *PROPERTIES]
+    told = {name: [*cells] for name, *cells in measures()[columns].reset_index().itertuples(index=False)}
+    assert {name: ["-" if cell == "–" else cell for cell in cells] for name, *cells in rows} == told

@@ -123,6 +123,15 @@ def test_saving_and_loading_gives_every_field_back(explanation, tmp_path):
     assert os.listdir(tmp_path) == ["sage.json"]
 
 
+def test_a_covariance_whose_halves_differ_by_rounding_survives_the_file(explanation, tmp_path):
+    uneven = explanation.covariance.copy()
+    uneven[0, 1] *= 1 + 1e-15
+    replace(explanation, covariance=uneven).save(tmp_path / "sage.json")
+    again = cs.load(tmp_path / "sage.json")
+    assert np.array_equal(again.covariance, replace(explanation, covariance=uneven).covariance)
+    assert np.array_equal(again.covariance, again.covariance.T)
+
+
 def test_groups_and_odd_names_survive_the_file(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 3))
     found = cs.sage(lambda Z: Z[:, 0], X, X[:, 0], groups={"wéather \u2603 </script>": [0, 1]}, rng=0)

@@ -289,8 +289,9 @@ def booster(library: str, is_classifier: bool):
             "verbose": 0,
             "allow_writing_files": False,
             "cat_features": ["kind"],
+            "thread_count": 1,
         },
-        "xgboost": {"n_estimators": 30, "max_depth": 4, "enable_categorical": True},
+        "xgboost": {"n_estimators": 30, "max_depth": 4, "enable_categorical": True, "n_jobs": 1},
         "lightgbm": {"n_estimators": 30, "min_child_samples": 5, "verbose": -1, "n_jobs": 1},
     }[library]
     names = {"catboost": "CatBoost", "xgboost": "XGB", "lightgbm": "LGBM"}

@@ -9,7 +9,7 @@ import pytest
 
 import clarysage as cs
 
-HEAVY = ["sklearn", "pandas", "numba", "matplotlib", "torch", "scipy", "joblib", "polars", "pyarrow", "typer"]
+HEAVY = ["sklearn", "pandas", "numba", "matplotlib", "torch", "scipy", "joblib", "polars", "pyarrow", "typer", "jinja2"]
 
 
 def modules_after(code: str) -> set[str]:

@@ -181,6 +181,31 @@ def test_sampled_sizes_are_less_biased_than_absolute_values(seed):
     assert np.mean([(np.abs(run.values - truth) <= 3 * run.std_error + 1e-12).all() for run in runs]) >= 0.8
 
 
+def test_errors_of_several_outputs_do_not_cancel(data, seed):
+    """Two outputs that are one and the same move twice as far, and err twice as much."""
+    X, background = data
+    options = {"background": background, "method": "paired walks", "walks": 8, "rng": seed}
+    one = mean_absolute_shap(product, X, **options)
+    two = mean_absolute_shap(lambda rows: np.column_stack([product(rows)] * 2), X, **options)
+    assert two.values == pytest.approx(2 * one.values, abs=1e-12)
+    assert two.std_error == pytest.approx(2 * one.std_error, abs=1e-12)
+    assert two.per_example_error == pytest.approx(2 * one.per_example_error, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["exact", "paired walks"])
+@pytest.mark.parametrize("removal", ["marginal", "gaussian", "neighbours"])
+def test_model_rows_are_those_that_the_model_was_asked_for(data, method, removal):
+    X, background = data
+    asked = []
+
+    def f(rows):
+        asked.append(len(rows))
+        return product(rows)
+
+    found = mean_absolute_shap(f, X, background=background, removal=removal, method=method, walks=2)
+    assert found.model_rows == sum(asked)
+
+
 @pytest.mark.parametrize("method", ["exact", "paired walks"])
 def test_groups_play_as_one(data, method, seed):
     X, background = data

@@ -287,12 +287,30 @@ def test_a_budget_within_a_pass_leaves_examples_apart(data, seed):
     assert np.array_equal(again.per_example, shorter.per_example, equal_nan=True)
 
 
+def test_walks_that_were_asked_for_are_all_that_was_wanted(data):
+    X, y, background = data
+    ours = mean_loss_shap(product, X, y, background=background, method="paired walks", walks=3)
+    assert ours.draws == 3 * N
+    assert ours.stopped.is_wanted
+    assert "as often as was asked for" in str(ours)
+
+
 def test_a_loss_that_nothing_moves_is_shared_out_as_nothing(data):
     X, y, background = data
     ours = mean_loss_shap(lambda rows: np.ones(len(rows)), X, y, background=background, method="paired walks")
     assert (ours.values == 0).all()
     assert (ours.per_example == 0).all()
     assert ours.per_example.shape == (N, D)
+
+
+def test_gains_and_losses_that_cancel_out_are_still_those_of_their_examples():
+    X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
+    ours = mean_loss_shap(lambda rows: rows[:, 0], X, y, background=X, method="paired walks")
+    assert ours.converged
+    assert ours.stopped is not StopReason.NO_EFFECT
+    assert ours.values == pytest.approx(np.zeros(2), abs=1e-12)
+    assert ours.per_example == pytest.approx(np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), abs=1e-12)  # 2 x y - x^2
+    assert ours.target("rows").std_error[0] == pytest.approx(1 / np.sqrt(79))
 
 
 def test_one_feature_is_paid_everything(data):

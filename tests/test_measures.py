@@ -284,7 +284,7 @@ class Forgetful(cs.Explanation):
     """An explanation that saves others than its values."""
 
     def save(self, path):
-        replace(self, values=self.values + 1).__class__.__base__.save(replace(self, values=self.values + 1), path)
+        super(Forgetful, replace(self, values=self.values + 1)).save(path)
 
 
 class Silent(cs.Explanation):

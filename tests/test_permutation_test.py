@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,7 +21,7 @@ import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
 from clarysage.estimators import Permutation, Repeats, estimate
-from clarysage.estimators.repeats import AfterRepeats
+from clarysage.estimators.repeats import AfterRepeats, leant
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.intervals import interval
 from clarysage.removal import Marginal
@@ -228,6 +230,29 @@ def test_leaning_is_the_derivative_in_the_masses_of_background_rows(seed):
     assert ((off**2).sum(axis=0) <= FAR**2 * noise + 1e-20).all()
 
 
+@pytest.mark.parametrize(("n", "m"), [(3, 50), (50, 3)])
+def test_leaning_is_summed_up_over_repeats(seed, n, m):
+    rng = np.random.default_rng([seed, 12])
+    gains, picks, weights = rng.normal(size=(n, 4, 2)), rng.integers(m, size=(n, 4)), rng.dirichlet(np.ones(n))
+    c = np.zeros((4, m, 2))
+    for x in range(n):
+        for r in range(4):
+            c[r, picks[x, r]] += gains[x, r] - weights[x] * gains[:, r].sum(axis=0)
+    for found, wanted in zip(leant(gains, picks, weights, m), (c.sum(axis=0), (c**2).sum(axis=0)), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_few_examples_beside_many_background_rows_take_little_memory(seed):
+    X, y = problem(seed, n=2)
+    B = problem(seed + 1, n=20_000)[0]
+    tracemalloc.start()
+    try:
+        cs.permutation_test(linear, X, y, background=B, repeats=2048, rng=seed)
+        assert tracemalloc.get_traced_memory()[1] < 100e6  # rows by repeats would be 330 MB a player
+    finally:
+        tracemalloc.stop()
+
+
 def test_multiclass_with_categories_in_pandas(seed):
     rng = np.random.default_rng([seed, 5])
     n = 300
@@ -420,6 +445,14 @@ def test_a_constant_model_has_nothing_to_lose(seed):
     assert found.stopped is StopReason.NO_EFFECT
     assert (found.values == 0).all()
     assert found.constant == pytest.approx(found.total)
+
+
+def test_losses_that_cancel_out_are_not_taken_for_none():
+    X, y = np.array([[1.0, 0.0], [-1.0, 0.0]] * 40), np.array([1.0, 0.0] * 40)
+    found = cs.permutation_test(lambda rows: rows[:, 0], X, y, background=np.zeros((1, 2)))
+    assert found.values == pytest.approx(np.zeros(2), abs=1e-12)
+    assert found.stopped is not StopReason.NO_EFFECT
+    assert found.target("rows").std_error[0] == pytest.approx(1 / np.sqrt(79))  # each example loses or gains one
 
 
 def test_it_is_found_by_name_and_in_a_file(seed, tmp_path):

@@ -28,7 +28,11 @@ def data(seed):
 @pytest.mark.parametrize("tolerance", [0.2, 0.05])
 def test_convergence_means_the_papers_criterion_holds(data, method, tolerance, seed):
     X, y = data
-    found = cs.sage(f, X, y, method=method, tolerance=tolerance, rng=seed)
+
+    def steep(Z):
+        return f(Z) + 3 * Z[:, 2]  # whose values are soon told apart, so that their range is the scale
+
+    found = cs.sage(steep, X, y + 3 * X[:, 2], method=method, tolerance=tolerance, rng=seed)
     assert found.stopped is StopReason.CONVERGED
     assert found.converged
     assert found.std_error.max() <= tolerance * (found.values.max() - found.values.min())

@@ -86,10 +86,11 @@ _ROOMS = {
     "ModelError": "errors",
     "ClarysageWarning": "errors",
     "plots": "plots",
+    "report": "report",
 }
 
 if TYPE_CHECKING:
-    from clarysage import plots
+    from clarysage import plots, report
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
@@ -200,6 +201,7 @@ __all__ = [
     "permutation_test",
     "plots",
     "removal_quality",
+    "report",
     "sage",
     "sensitivity",
     "shapley_effects",

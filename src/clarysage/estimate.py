@@ -22,7 +22,7 @@ class StopReason(Enum):
     )
     SIGNS_KNOWN = "Decided: it is known which values are above zero and which below, but for negligible ones."
     TOP_KNOWN = "Decided: it is known which values are the largest, but for negligible differences."
-    REPEATED = "Done: as many repeats were made as were asked for."
+    REPEATED = "Done: every example was looked at as often as was asked for."
     NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
     BUDGET = "Stopped at the budget before convergence."
     DEADLINE = "Stopped at the deadline before convergence."
@@ -77,6 +77,7 @@ class Estimate:
         that decides
     confidence : of decisions, the least that a rule was asked for
     payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
+    trace : (m, L, 4) on the way: draws, model rows, largest standard error, range of the values; None if exact
     """
 
     values: np.ndarray
@@ -99,6 +100,7 @@ class Estimate:
     is_look: bool = False
     confidence: float = 0.95
     payoffs: np.ndarray | None = None
+    trace: np.ndarray | None = None
 
     @property
     def std_error(self) -> np.ndarray:

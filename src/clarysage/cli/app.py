@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from clarysage.cli.demo import demo
 from clarysage.cli.explain import explain
 from clarysage.cli.measures import measures
+from clarysage.cli.report import report
 from clarysage.cli.speech import USAGE, complain
 
 
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 app.command(short_help="Explain a model in a file by the rows in another.")(explain)
 app.command(short_help="Compare measures of a model in a file, side by side.")(measures)
+app.command(short_help="Write the page of a saved explanation, to open in a browser.")(report)
 app.command(short_help="Explain a model of diabetes, made on the spot.")(demo)
 
 

@@ -14,27 +14,32 @@ from clarysage.cli.output_files import check_picture, check_writable, picture
 from clarysage.cli.results import Result
 from clarysage.cli.speech import NOT_CONVERGED, Say, clean_stdout
 from clarysage.errors import InputError
+from clarysage.whole_file import write_whole
 
 STDOUT = Path("-")
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """Where a result goes: JSON and pictures into files, if asked for, and a table or JSON to stdout.
+    """Where a result goes: JSON, pictures and a page into files, if asked for, and a table or JSON to stdout.
 
     ``pictures`` are files by the options that ask for them.
     """
 
     json_file: Path | None
     pictures: Mapping[str, Path | None]
+    html: Path | None = None
 
     def check(self, inputs: list[Path]) -> None:
         """Raise, before the long computation, if a file could not be written after it."""
         drawn = {option: path for option, path in self.pictures.items() if path is not None}
-        files = {"--json": self.json_file, **drawn} if self.json_file else drawn
+        texts = {"--json": self.json_file, "--html": self.html}
+        files = {**{option: path for option, path in texts.items() if path is not None}, **drawn}
         for option, path in files.items():
             if path != STDOUT:
                 check_writable(option, path, inputs)
+            elif option == "--html":
+                raise InputError(option, got="-", wanted="the name of a file, since stdout is for the table or JSON")
         for option, path in drawn.items():
             check_picture(option, path)
         for (first, one), (second, other) in combinations(files.items(), 2):
@@ -62,3 +67,6 @@ class Delivery:
                 with clean_stdout():
                     path.write_bytes(picture(result.pictures[option], path.suffix))
                 say(f"wrote {path}")
+        if self.html is not None and result.page is not None:
+            write_whole(result.page(), self.html)
+            say(f"wrote {self.html}")

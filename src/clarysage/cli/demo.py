@@ -23,9 +23,9 @@ TOLERANCE = 0.03
 
 
 def demo(
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the plot and the JSON.")] = Path(
-        "clarysage-demo"
-    ),
+    output: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where to write the report, the plot and the JSON.")
+    ] = Path("clarysage-demo"),
     seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the split, the model and the draws.")] = 0,
     n_jobs: Annotated[int, typer.Option(metavar="K", help="Workers, -1 for all cores.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")] = False,
@@ -36,7 +36,8 @@ def demo(
     Gradient boosting learns the progression of the disease in 442 patients after a year from ten measurements (Efron
     et al. 2004, as it comes with scikit-learn) and is explained on patients that it has not seen. Takes seconds.
     """
-    say, delivery = speaker(quiet), Delivery(output / "sage.json", {"--plot": output / "sage.png"})
+    say = speaker(quiet)
+    delivery = Delivery(output / "sage.json", {"--plot": output / "sage.png"}, output / "report.html")
     with guarded(say, debug=debug):
         with clean_stdout():
             _make_folder(output)

@@ -42,6 +42,9 @@ def explain(
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False, help="Draw the values into a .png, .svg or .pdf file.")] = None,
+    html: Annotated[Path | None, typer.Option(
+        metavar="FILE", show_default=False,
+        help="Write a report: one page with chart, table and warnings, to open in a browser.")] = None,
     about: Annotated[str | None, typer.Option(
         metavar="NAME", show_default=False,
         help='What intervals are about: "data" (the sampling of this run alone), "rows" (other rows of the same '
@@ -71,7 +74,7 @@ def explain(
         output=output, classes=classes, background=background, background_rows=background_rows, groups=groups,
         seed=seed, settings=settings,
     )  # fmt: skip
-    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot})
+    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
     with guarded(say, debug=debug):
         with clean_stdout():
             check_options(settings, has_target=target is not None)

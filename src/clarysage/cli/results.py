@@ -20,20 +20,26 @@ class Result:
     table : makes the text to print
     pictures : by the option that asks for each, what draws it
     unfinished : what to say of runs that ended before they converged
+    page : makes the HTML report, where there is one
     """
 
     found: Any
     table: Callable[[], str]
     pictures: Mapping[str, Callable[[], Any]]
     unfinished: tuple[str, ...] = ()
+    page: Callable[[], str] | None = None
 
 
-def of_explanation(explanation: Any, say: Say, *, about: str | None = None, tests: bool = False) -> Result:
+def of_explanation(
+    explanation: Any, say: Say, *, about: str | None = None, tests: bool = False, title: str | None = None
+) -> Result:
     """The parts of an explanation, with intervals about what is asked for, or what they can be about."""
     shown = _about(explanation, about, say)
     unfinished = () if explanation.stopped.is_wanted else (f"not converged. {explanation.stopped.value}",)
     table = partial(explanation.table, about=shown, tests=tests)
-    return Result(explanation, table, {"--plot": partial(explanation.plot, about=shown)}, unfinished)
+    pictures = {"--plot": partial(explanation.plot, about=shown)}
+    page = partial(explanation.report, about=shown, title=title)
+    return Result(explanation, table, pictures, unfinished, page)
 
 
 def of_importances(importances: Any) -> Result:

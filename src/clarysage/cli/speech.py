@@ -21,6 +21,7 @@ FAILED, USAGE, NOT_CONVERGED = 1, 2, 3  # exit codes
 CALLED = {
     "X": "DATA", "y": "--target", "X or background": "DATA or --background",
     "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
+    "path": "FILE",
     **{name: f"--{name.replace('_', '-')}" for name in
        ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
         "n_jobs", "output", "about", "train")},

@@ -24,6 +24,7 @@ FOR_AN_ERROR = 2  # visits to an example
 class Sizes:
     """Of the examples that are known, sums over losses: sizes of values (n, p), variances, and what was taken off.
 
+    Errors of losses are added up, not their squares: they come of the same walks, and what one class gains others lose.
     ``weights`` (n,) add up to ``share`` of those of all examples.
     """
 
@@ -49,7 +50,7 @@ class Sizes:
             variance = np.broadcast_to(values.var(axis=0, ddof=min(1, len(values) - 1)), values.shape)
         found, spread, less = absolute(values, variance)
         found = found if known is is_sure else np.abs(values)
-        found, spread, less = (one.sum(axis=1) for one in (found, spread, less))
+        found, spread, less = found.sum(axis=1), np.sqrt(spread).sum(axis=1) ** 2, less.sum(axis=1)
         return cls(found, spread, less, weights[known], float(weights[known].sum()), np.maximum(visits[known] - 1, 1))
 
     @property

@@ -12,6 +12,8 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason, Target
+from clarysage.estimators.draws import is_null
+from clarysage.estimators.trace import Trace
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
@@ -21,6 +23,7 @@ from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
+ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
 ROWS_BY_THE_CLOCK = 2**18  # model rows that preparations count on where there is a deadline, which they do not see
 
 
@@ -70,7 +73,7 @@ def estimate(
     made = number = 0
     spent = game.rows_spent
     looks = Looks([getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)])
-    begun = time.monotonic()
+    trace, begun = Trace(), time.monotonic()
     reason: StopReason | None = None
     try:
         while reason is None:
@@ -89,6 +92,7 @@ def estimate(
                 observer.count(made / limits.draws, time.monotonic() - begun)
                 continue
             current = looks.taken(estimator.read(game, state))
+            trace.add(current)
             spent = current.model_rows
             reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
             observer(replace(current, stopped=reason), time.monotonic() - begun)
@@ -117,7 +121,8 @@ def estimate(
             wanted="more time for exact enumeration",
             hint='method="paired walks"',
         )
-    return _finished(looks.last(replace(_reaching(estimator, game, state), stopped=reason)), game)
+    result = looks.last(replace(_reaching(estimator, game, state), stopped=reason))
+    return _finished(replace(result, trace=trace.ended(result)), game)
 
 
 @dataclass
@@ -240,12 +245,21 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:
+    if result.stopped is StopReason.NO_EFFECT and not _is_still(result, game):
+        return replace(result, stopped=StopReason.EQUAL)
     if result.stopped is StopReason.NO_EFFECT:
         zeros, none = np.zeros_like(result.values), np.zeros_like(result.covariance)
-        return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None)
+        return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None, trace=None)
     if result.stopped is not None and result.stopped.is_converged and result.unvisited:
         share = (
             f"It rests on {result.visited:.1%} of the examples: seeing all {len(game.weights):,} would take too long."
         )
         return replace(result, remark=" ".join(filter(None, (result.remark, share))))
     return result
+
+
+def _is_still(result: Estimate, game: Game) -> bool:
+    """Whether values are zero since no example moves, not since what examples lose and gain adds up to nothing."""
+    if result.reach is None or result.reach.parts is None:
+        return is_null(game)
+    return bool((np.abs(result.reach.parts).sum(axis=0) <= ROUNDING * result.scale[:, None]).all())

@@ -88,8 +88,7 @@ class Repeats:
             gains = w[:, None, None] * (full[:, None] - found.payoffs)  # (n, draws, L)
             values[:, :, i], parts[:, :, i], squares[:, i] = gains.sum(0), gains.sum(1), (gains**2).sum((0, 1))
             if rows is not None and row_squares is not None:
-                c = leant(gains, found.picks, w, len(rows))
-                rows[:, :, i], row_squares[:, :, i] = c.sum(axis=0), (c**2).sum(axis=0)
+                rows[:, :, i], row_squares[:, :, i] = leant(gains, found.picks, w, len(rows))
             clipped, asked = clipped + int((found.payoffs <= game.floor).sum()), asked + found.rows
         return Repeated(Moments.of(values), parts, squares, rows, row_squares, clipped, asked)
 
@@ -175,14 +174,20 @@ def shared_out(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(rng.permuted((np.arange(n)[:, None] + rng.random((n, draws))) / n, axis=0))
 
 
-def leant(gains: np.ndarray, picks: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
-    """How the values of repeats lean on background rows: gains (n, r, L), picks (n, r), weights (n,) -> (r, m, L).
+def leant(gains: np.ndarray, picks: np.ndarray, weights: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """How the values of repeats lean on background rows, and the squares of that, summed over repeats, (m, L) each.
 
-    The sum of what was gained with a row, less the share of the value that examples of their weight have: on average
-    the derivative of the value in the row's mass, times that mass, but for one part in n.
+    gains (n, r, L), picks (n, r), weights (n,). Of a repeat it is the sum of what was gained with a row, less the share
+    of the value that examples of their weight have: on average the derivative of the value in the row's mass, times
+    that mass, but for one part in n. What was not drawn in a repeat has no part in it, and no place in memory where
+    rows are many.
     """
-    r, place = picks.shape[1], (picks + m * np.arange(picks.shape[1])).ravel()
-    share = np.bincount(place, np.repeat(weights, r), minlength=r * m).reshape(r, m)
-    by_loss = [np.bincount(place, one.ravel(), minlength=r * m).reshape(r, m) - share * one.sum(axis=0)[:, None]
-               for one in np.moveaxis(gains, 2, 0)]  # fmt: skip
-    return np.stack(by_loss, axis=2)
+    r = picks.shape[1]
+    place = (picks + m * np.arange(r)).ravel()
+    met, which = (np.arange(r * m), place) if m <= len(picks) else np.unique(place, return_inverse=True)
+    share = np.bincount(which, np.repeat(weights, r), minlength=len(met))
+    rows, squares = (np.empty((m, gains.shape[2])) for _ in range(2))
+    for number, one in enumerate(np.moveaxis(gains, 2, 0)):
+        c = np.bincount(which, one.ravel(), minlength=len(met)) - share * one.sum(axis=0)[met // m]
+        rows[:, number], squares[:, number] = (np.bincount(met % m, part, minlength=m) for part in (c, c**2))
+    return rows, squares

@@ -19,6 +19,8 @@ from clarysage.explanation.worths import worths
 from clarysage.inference.association import Association
 from clarysage.protocols import Observer
 
+FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
+
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
@@ -75,16 +77,18 @@ class Agreement:
         return _known(self._association.numbers()[1]) if self.is_in_units else None
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[float, float] | None]:
-        """Ends of an interval for "correlation" and for "r2", None where these are.
+        """Ends of an interval for "correlation" and for "r2", None where these are, or where subsets are too few.
 
-        About subsets drawn anew, with the importance values and the data as they are. Where all subsets were taken
-        nothing is unsure but the noise of v(S), if there is any.
+        About subsets drawn anew, with the importance values and the data as they are; fewer than ten drawn subsets do
+        not tell how others would differ. Where all subsets were taken nothing is unsure but the noise of v(S), if there
+        is any.
         """
         rng = stream(self.seed, RESAMPLES, 0)
         low, high = self._association.interval(level, is_drawn=not self.is_complete, rng=rng)
         found = {"correlation": self.correlation, "r2": self.r2}
+        is_told = np.isfinite(low + high) & (self.is_complete or len(self.v) >= FEWEST_DRAWN)
         return {
-            name: None if value is None or not np.isfinite(low[i] + high[i]) else (float(low[i]), float(high[i]))
+            name: None if value is None or not is_told[i] else (float(low[i]), float(high[i]))
             for i, (name, value) in enumerate(found.items())
         }
 

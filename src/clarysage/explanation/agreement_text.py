@@ -29,10 +29,11 @@ def _interval(agreement: Agreement, ends: tuple[float, float] | None) -> str:
 
 def _footer(agreement: Agreement) -> list[str]:
     n, p = agreement.subsets.shape
+    features = f"{p} feature{'s' if p > 1 else ''}"
     if agreement.is_complete:
-        found = [f"Over all {n:,} subsets of {p} features, weighted as if sizes were drawn first: no draw of subsets."]
+        found = [f"Over all {n:,} subsets of {features}, weighted as if sizes were drawn first: no draw of subsets."]
     else:
-        found = [f"Over {n:,} random subsets of {p} features: the size drawn uniformly, then the subset."]
+        found = [f"Over {n:,} random subsets of {features}: the size drawn uniformly, then the subset."]
     if agreement.correlation is None:
         found.append("No correlation: u(S) or v(S) is the same for all of them, as far as is known.")
     if not agreement.is_in_units:

@@ -75,8 +75,9 @@ class Explanation:
     looks, confidence : how many looks rules that decide have had at the run, over which they share out their level, and
         the least that one was asked for; of signs, and of which values are the largest
     headline : the sentence above the table
-    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means, and their
-        standard errors; where the measure has such
+    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means by weight (of mean
+        absolute SHAP the means of their sizes), and their standard errors; where the measure has such
+    trace : (m, 4) the run on its way: draws, model rows, largest standard error, range of the values; None if exact
     """
 
     values: np.ndarray
@@ -103,13 +104,16 @@ class Explanation:
     headline: str = ""
     per_example: np.ndarray | None = None
     per_example_error: np.ndarray | None = None
+    trace: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
-        for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error"):
+        for name in ("values", "std_error", "covariance", "dof", "per_example", "per_example_error", "trace"):
             array = getattr(self, name)
             object.__setattr__(self, name, None if array is None else _fixed(array))
+        if self.covariance is not None:  # its two halves may differ by rounding, and a file has one of them
+            object.__setattr__(self, "covariance", _fixed(np.tril(self.covariance) + np.tril(self.covariance, -1).T))
         fixed = {
             name: Target(_fixed(one.values), _fixed(one.std_error), _fixed(one.dof), _fixed(one.skew))
             for name, one in self.targets.items()
@@ -299,6 +303,27 @@ class Explanation:
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
         return import_module("clarysage.plots").bars(self, **options)
+
+    def report(
+        self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
+    ) -> str | None:
+        """A page to send to a colleague: one HTML file with chart, table, warnings and how it was computed.
+
+        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
+
+        Parameters
+        ----------
+        path : file to write; default: the page is returned as text
+        title : above the page; default: the measure and the model
+        about : what intervals are about when the page is opened, as in :meth:`interval`; a switch shows the others
+        """
+        page: str = import_module("clarysage.report").html(self, title=title, about=about)
+        if path is None:
+            return page
+        from clarysage.whole_file import write_whole
+
+        write_whole(page, path)
+        return None
 
     def __str__(self) -> str:
         from clarysage.explanation.text import as_text

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import FormatError, InputError
+from clarysage.errors import FormatError
 from clarysage.estimate import StopReason, Target
 from clarysage.explanation.explanation import Explanation
+from clarysage.whole_file import write_whole
 
 FORMAT = "clarysage explanation"
 VERSION = 1
@@ -46,6 +46,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
         "confidence": explanation.confidence,
         "headline": explanation.headline,
         **{name: _rows(array) for name in PER_EXAMPLE if (array := getattr(explanation, name)) is not None},
+        **({} if explanation.trace is None else {"trace": explanation.trace.tolist()}),
         "constant": explanation.constant,
         "total": explanation.total,
         "base": explanation.base,
@@ -61,16 +62,7 @@ def encode(explanation: Explanation) -> dict[str, Any]:
 
 def write(data: dict[str, Any], path: str | Path) -> None:
     """Write plain objects as a file of JSON, whole or not at all."""
-    path = Path(path)
-    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
-    if not path.name or path.is_dir() or not path.parent.is_dir():
-        raise InputError("path", got=f"{path}", wanted="a file in a folder that exists")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(text + "\n", encoding="utf-8")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False) + "\n", path)
 
 
 def read(path: str | Path) -> Any:
@@ -113,6 +105,7 @@ def decode(data: Any, name: str = "data") -> Explanation:
         headline=_string(data, "headline", name) if "headline" in data else "",  # not in earlier releases
         per_example=_per_example(data, "per_example", name, p),
         per_example_error=_per_example(data, "per_example_error", name, p),
+        trace=_trace(data, name),
         model_rows=_count(data, "model_rows", name),
         draws=_count(data, "draws", name),
         stopped=StopReason[str(stopped)],
@@ -173,6 +166,20 @@ def _per_example(data: dict[str, Any], key: str, name: str, p: int) -> np.ndarra
 
     rows = _checked(data, key, name, is_right, f"rows of {p} finite numbers or nulls")
     return np.array(rows, dtype=np.float64).reshape(-1, p)
+
+
+def _trace(data: dict[str, Any], name: str) -> np.ndarray | None:
+    if "trace" not in data:  # of an exact run, or of an earlier release
+        return None
+
+    def is_right(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(row, list) and len(row) == 4 and all(_is_number(one) and one >= 0 for one in row)
+            for row in value
+        )
+
+    rows = _checked(data, "trace", name, is_right, "rows of 4 finite numbers that are not negative")
+    return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
 
 def _rows(array: np.ndarray) -> list[list[float | None]]:

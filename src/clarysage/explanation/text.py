@@ -84,10 +84,10 @@ def _chances(explanation: Explanation, about: str) -> dict[str, list[str]]:
 
 def _footer(explanation: Explanation, about: str) -> list[str]:
     cost = f"{explanation.stopped.value} {explanation.model_rows:,} model rows, method {explanation.method!r}."
-    return [*_whole(explanation), about_words(explanation, about), cost, *explanation.notes]
+    return [*whole_words(explanation), about_words(explanation, about), cost, *explanation.notes]
 
 
-def _whole(explanation: Explanation) -> list[str]:
+def whole_words(explanation: Explanation) -> list[str]:
     """What all features bring together, and the constant of the proxy where it is not zero."""
     show, total, alone = number_format(explanation), explanation.total, explanation.base
     if total is None or alone is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from clarysage.games.predictive_power import PredictivePower
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.losses.output import Output
 from clarysage.players import Players
+
+LOOKED_AT = 16  # examples, to see which outputs there are
 
 
 def pointwise(restricted: Any, X: Any, *, players: Players | None = None, sample_weight: Any = None) -> PredictivePower:
@@ -20,18 +23,21 @@ def pointwise(restricted: Any, X: Any, *, players: Players | None = None, sample
     Shapley values of an example in it are its SHAP values. Of two outputs that are the probabilities of two classes the
     second alone is played for: the values of the first are the same with the other sign.
     """
-    numbers = outputs_of(restricted.empty(), restricted.predictor.predictor.task)
+    few = restricted.schema.encode(X, "X")[:LOOKED_AT]
+    numbers = outputs_of(restricted.full(few), restricted.predictor.predictor.task)
     losses = [Output(number) for number in numbers]
-    return PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight)
+    v = PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight)
+    return replace(v, rows_in_vain=len(few))
 
 
-def outputs_of(mean: np.ndarray, task: str | None) -> list[int]:
-    """Outputs that are not known from others, by their means (k,) over the background.
+def outputs_of(outputs: np.ndarray, task: str | None) -> list[int]:
+    """Outputs that are not known from others, by those of some examples, (n, k).
 
     Examples
     --------
-    >>> outputs_of(np.array([0.3, 0.7]), "classification"), outputs_of(np.array([3.0, 5.0]), "regression")
+    >>> outputs_of(np.array([[0.3, 0.7]]), "classification"), outputs_of(np.array([[3.0, 5.0]]), "regression")
     ([1], [0, 1])
     """
-    is_pair = len(mean) == 2 and task != "regression" and abs(mean.sum() - 1) <= SUM_TOLERANCE and mean.min() >= 0
-    return [1] if is_pair else list(range(len(mean)))
+    k = outputs.shape[1]
+    adds_up = bool((np.abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all() and (outputs >= 0).all())
+    return [1] if k == 2 and task != "regression" and adds_up else list(range(k))

@@ -120,7 +120,7 @@ def _wanted(outputs: Any, y: Any, X: Any, start: np.ndarray, f: Predictor) -> tu
         raise InputError("outputs", got=f"{outputs!r}", wanted=f"one of {', '.join(map(repr, OUTPUTS))}")
     response, width = None if y is None else read_target(y, X, len(X)), len(start)
     if outputs == "all" or (outputs == "auto" and (response is None or response.ndim > 1 or width == 1)):
-        if width == 2 and outputs_of(start, f.task) == [1]:
+        if width == 2 and outputs_of(start[None], f.task) == [1]:
             return np.ones(len(X), dtype=np.int64), "Of two classes the probability of the second was looked at."
         return None, f"Magnitudes are summed over the {width} outputs." if width > 1 else ""
     if response is None or response.ndim > 1:

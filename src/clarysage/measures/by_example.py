@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason
+from clarysage.estimate import Estimate
 from clarysage.estimators import Exact, SolvedGame, as_estimator, choose
 from clarysage.estimators.pairs import rows_of_pair
 from clarysage.estimators.per_example import FEWEST_PASSES, PerExample, is_whole
+from clarysage.estimators.repeats import AfterRepeats
 from clarysage.games import PredictivePower
 from clarysage.inference.apart import Apart, apart_of
 from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -21,17 +21,6 @@ from clarysage.protocols import Estimator
 
 PAIRS_WORTH_EXACT = 32  # of walks an example: what exact values may cost, since errors of single examples fall slowly
 MOST_PLAYERS = 20
-
-
-@dataclass(frozen=True)
-class Walks:
-    """The rule that each of so many examples has had so many pairs of walks."""
-
-    pairs: int
-    examples: int
-
-    def __call__(self, estimate: Estimate) -> StopReason | None:
-        return StopReason.RULE if estimate.draws >= self.pairs * self.examples else None
 
 
 def estimator_for(
@@ -98,4 +87,4 @@ def rules_by_example(tolerance: Any, walks: Any, budget: Any, deadline: Any) -> 
 
 def rules_for(v: PredictivePower, rules: Sequence[Any], walks: int | None) -> list[Any]:
     """The same for a game, with the number of walks that was asked for."""
-    return [*rules, *([] if walks is None else [Walks(walks, int((v.weights > 0).sum()))])]
+    return [*rules, *([] if walks is None else [AfterRepeats(walks, int((v.weights > 0).sum()))])]

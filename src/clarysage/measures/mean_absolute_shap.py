@@ -94,7 +94,7 @@ def mean_absolute_shap(
     )
     f_S = setting.removal.restrict(setting.f, setting.X)
     v = pointwise(f_S, setting.X, players=setting.players, sample_weight=sample_weight)
-    v = replace(v, rows_in_vain=setting.rows_spent) if setting.rows_spent else v
+    v = replace(v, rows_in_vain=v.rows_in_vain + setting.rows_spent)
     v, estimator, notes = _ready(model, v, rules, method, walks, backend.lower())
     notes = [*v.remarks, *notes, *about_manifold(v, setting.removal, setting.entropy)]
 
@@ -147,5 +147,5 @@ def _explained(setting: Setting, v: PredictivePower, result: Estimate, method: s
         constant=None,
         loss="none",
         per_example=values.sum(axis=1)[:, order],
-        per_example_error=np.sqrt(apart.variance.sum(axis=1))[:, order],
+        per_example_error=np.sqrt(apart.variance).sum(axis=1)[:, order],  # at most: outputs err together
     )

@@ -16,6 +16,7 @@ from clarysage.games import UniversalPower
 from clarysage.inference.stopping import Budget, Deadline
 from clarysage.losses.choice import is_auto
 from clarysage.measures.ahead import Ahead
+from clarysage.measures.best_constant import with_constant
 from clarysage.measures.lineup import Lineup
 from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import explained, fingerprint, versions
@@ -101,10 +102,7 @@ class Told:
 
 def with_the_rest(found: Any) -> Any:
     """Explanations with phi_0 = v(D) less the sum of values (Table 3), so that u(D) is v(D)."""
-    if isinstance(found, Explanation):
-        assert found.total is not None
-        return replace(found, constant=found.total - float(found.values.sum()))
-    return [with_the_rest(one) for one in found]
+    return with_constant([found])[0] if isinstance(found, Explanation) else with_constant(found)
 
 
 def _coalitions(estimator: Any, v: UniversalPower) -> int:

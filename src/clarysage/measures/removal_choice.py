@@ -43,15 +43,15 @@ def choose_removal(
     entropy: int,
     *,
     source: np.ndarray | None = None,
-    among: Sequence[str] = CONDITIONAL,
+    among: Sequence[str] | None = None,
 ) -> Choice:
     """The conditional removal with the smallest squared distance of f_S from f, made of the whole background.
 
     Judged are rows of X that are no background rows; where there are hardly any, removals are made of one half of the
     background and judged on the other. ``source`` (m,) are the numbers of the background rows in X, where known;
-    ``among`` are the names of those to choose from.
+    ``among`` are the names of those to choose from, where these are not all.
     """
-    rng = stream(entropy, TRIAL, 0)
+    rng, among = stream(entropy, TRIAL, 0), CONDITIONAL if among is None else among
     if len(players) < 2:
         note = f"Removal {ANY_COLUMNS!r} was taken: one player alone is known or not, whatever the removal."
         return Choice(_made(ANY_COLUMNS, background, entropy), note, 0)

@@ -27,7 +27,7 @@ from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import CONDITIONAL, as_removal, default_rows, is_auto_conditional, is_conditional
+from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
 from clarysage.tables import as_table, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
@@ -64,13 +64,13 @@ class Setting:
         groups: Mapping[str, Sequence[Any]] | None,
         feature_names: Sequence[str] | None,
         rng: Any,
-        among: Sequence[str] = CONDITIONAL,
+        among: Sequence[str] | None = None,
         rows_to_draw: int | None = None,
     ) -> Setting:
         """The door.
 
-        ``among`` are the removals that "auto conditional" chooses from; ``rows_to_draw`` is how many rows of X the
-        background has at most, where none is given and its rows are drawn one by one, not averaged over.
+        ``among`` are the removals that "auto conditional" chooses from, all by default; ``rows_to_draw`` is how many
+        rows of X the background has at most, where none is given and its rows are drawn one by one, not averaged over.
         """
         f, entropy = as_predictor(model), entropy_of(rng)
         X = as_table(X, "X")
@@ -155,6 +155,7 @@ def explained(
             model_rows=result.model_rows,
             draws=result.draws,
             stopped=result.stopped,
+            trace=None if result.trace is None else result.trace[:, place],
             loss=loss.name,
             headline=headline.format(loss=loss_words(loss.name)),
             notes=(

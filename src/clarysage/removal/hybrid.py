@@ -164,6 +164,8 @@ class HybridModel:
         return np.where(kept[:, None, :], x[:, None, :], self.background[part])
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        if self.native is not None and len(self.mass) == 1:
+            return self.native.beside_one(x, kept)
         if self.native is not None:
             return self.native.walk(x, np.where(kept, 1, 2), 2)[:, 0]
         return mean_over(self.each(x, kept), self.mass)

@@ -95,6 +95,11 @@ class Native:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
         return self.crowd.walk(self.looked_at(x)[1], arrivals, steps)
 
+    def beside_one(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """f(x_S, b) of a background of one row: (n, d), (n, d) -> (n, k). All at once, where walks go row by row."""
+        owner = np.arange(len(self.varies)) if self.structure.owner is None else self.structure.owner
+        return self.structure(np.where(kept[:, owner], self.looked_at(x)[0], self.inner[0]))
+
     @cached_property
     def is_used(self) -> np.ndarray:
         """Which of the model's columns have any effect, (d,)."""
