@@ -200,6 +200,23 @@ def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatc
     assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
 
 
+def test_no_cost_is_said_of_fits_that_will_not_be_made(folder: Path) -> None:
+    result = run("plain:heat", "test.csv", *QUICK[:2], "--only", "sage,shapley net effects,feature ablation")
+    assert result.exit_code == 1
+    assert "note: shapley net effects: 35 fits of linear models.\n" in result.stderr
+    alone = run("plain:heat", "test.csv", *QUICK[:2], "--only", "feature ablation")
+    assert "fits" not in alone.stderr
+
+
+def test_rows_to_fit_on_without_the_weights_are_said_to_count_alike(folder: Path) -> None:
+    TEST.assign(w=1.0).to_csv("test.csv", index=False)
+    arguments = ["m.joblib", "test.csv", "--allow-pickle", *QUICK[:2], "--only", "feature ablation"]
+    result = run(*arguments, "--sample-weight", "w", "--train", "train.csv")
+    assert result.exit_code == 0
+    assert "note: train.csv has no column 'w': learners are fitted on its rows without weights." in result.stderr
+    assert "without weights" not in run(*arguments, "--train", "train.csv").stderr
+
+
 @pytest.mark.needs("xgboost")
 def test_booster_file_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import xgboost

@@ -162,6 +162,14 @@ def test_a_file_with_a_broken_field_is_refused_by_name(explanation, tmp_path, fi
             cs.load(path)
 
 
+@pytest.mark.parametrize("value", [[], ["CONVERGED"], {}, None, 1])
+def test_a_reason_for_stopping_that_is_no_word_is_refused(explanation, tmp_path, value):
+    path = tmp_path / "sage.json"
+    path.write_text(json.dumps({**explanation.to_dict(), "stopped": value}))
+    with pytest.raises(FormatError, match=r"sage\.json: stopped: got"):
+        cs.load(path)
+
+
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", '{"format": NaN}', "[" * 100_000, "\x00\x01", '{"format": "clarysage explanation"}']
 )

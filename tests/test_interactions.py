@@ -548,8 +548,12 @@ def test_result_reads_back_from_its_file(result, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("pairs", [["age", "age"]]), ("version", 2), ("sage", None), ("unexplained", "much")]
-)
+    ("field", "value"),
+    [
+        ("pairs", [["age", "age"]]), ("pairs", [[["age"], "x y"]] * 6), ("pairs", [["age", "x y"]] * 6),
+        ("version", 2), ("sage", None), ("unexplained", "much"),
+    ],
+)  # fmt: skip
 def test_a_damaged_file_is_refused(result, tmp_path, field, value):
     path = tmp_path / "found.json"
     path.write_text(json.dumps({**result.to_dict(), field: value}))

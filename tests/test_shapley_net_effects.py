@@ -295,6 +295,28 @@ def test_a_column_without_any_cell_and_a_category_of_few_rows_do_no_harm(data):
     assert new.values[2] == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize("has_train", [False, True])
+def test_fewer_rows_than_columns_share_no_more_than_there_is(seed, has_train):
+    """Least squares on about as many columns as rows goes astray by hundreds of times the variance of y."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(10, 8)), np.arange(10.0)
+    options = {"train": (X[:9], y[:9])} if has_train else {}
+    found = cs.shapley_net_effects(None, X, y, rng=seed, **options)
+    assert np.abs(found.values).max() < 5 * found.base
+    assert any("8 columns for" in note and "shrunk" in note for note in found.notes)
+    asked = cs.shapley_net_effects(None, X, y, learner=LinearRegression(), rng=seed, **options)
+    assert not any("shrunk" in note for note in asked.notes)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shrunk_least_squares_agrees_with_ridge(data, weighted):
+    X, y = data[0][:5], data[1][:5]
+    weights = np.array([1.0, 2.0, 0.5, 0.0, 3.0]) if weighted else None
+    mean = 1.0 if weights is None else weights.mean()
+    ours = LeastSquares(penalty=2.0).fit(X, y, weights).predict(data[0])
+    assert ours == pytest.approx(Ridge(alpha=2.0 * mean).fit(X, y, sample_weight=weights).predict(data[0]))
+
+
 BAD = [
     (lambda X, y: {"y": None}, "y: got None"),
     (lambda X, y: {"X": np.where(X > 2, np.inf, X)}, "X: got infinite cells in column 'x"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from clarysage.cli.request import Loaded
 from clarysage.cli.speech import Say
+from clarysage.errors import InputError
 
 LINEAR = "shapley net effects"  # fits linear models, whatever the model is
 
@@ -25,8 +27,11 @@ def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bo
         costs = ", ".join(f"{name} ({counted(fits[name])})" for name in slow)
         say(f"left out, since they fit learners anew: {costs}; --refits asks for them.")
     elif slow:
-        seconds = _seconds(found) if set(slow) - {LINEAR} else None
-        say("; ".join(_cost(name, fits[name], seconds) for name in slow) + ".")
+        learner = _learner(found) if set(slow) - {LINEAR} else None
+        seconds = None if learner is None else _seconds(learner, found)
+        said = [_cost(name, fits[name], seconds) for name in slow if learner is not None or name == LINEAR]
+        if said:
+            say("; ".join(said) + ".")
 
 
 def counted(fits: int | None) -> str:
@@ -68,15 +73,22 @@ def _players(found: Loaded) -> int:
     return len(Players.of(tuple(map(str, found.tables["X"].columns)), found.groups))
 
 
-def _seconds(found: Loaded) -> float | None:
-    """Seconds of a fit on all columns; None where the model cannot be fitted anew, which its measures will say."""
+def _learner(found: Loaded) -> Any:
+    """What is fitted; None where the model cannot be fitted anew, which its measures will say."""
     from clarysage.models.refittable import refittable
 
-    X, y = (found.tables["X"], found.tables["y"]) if found.train is None else found.train[:2]
     try:
-        learner = refittable(found.model)
-        begun = time.perf_counter()
+        return refittable(found.model)
+    except InputError:
+        return None
+
+
+def _seconds(learner: Any, found: Loaded) -> float | None:
+    """Seconds of a fit on all columns; None where it fails, which is for the measures to say."""
+    X, y = (found.tables["X"], found.tables["y"]) if found.train is None else found.train[:2]
+    begun = time.perf_counter()
+    try:
         learner.fit(X, y)
-    except Exception:  # ours, or the learner's own, who knows which
+    except Exception:  # the learner's own, who knows which
         return None
     return time.perf_counter() - begun

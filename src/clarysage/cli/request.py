@@ -108,10 +108,10 @@ def loaded(request: Request, say: Say) -> Loaded:
     f = cs.as_predictor(model, output=request.output, classes=request.classes)
     tables = _tables(request, model, f.feature_names, say)
     check_groups(groups or {}, list(tables["X"].columns))
-    return Loaded(model, f, tables, groups, _train(request, model, list(tables["X"].columns)))
+    return Loaded(model, f, tables, groups, _train(request, model, list(tables["X"].columns), say))
 
 
-def _train(request: Request, model: Any, columns: Sequence[str]) -> tuple[Any, ...] | None:
+def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tuple[Any, ...] | None:
     """Rows to refit on, their responses, and their weights where the file has them, too."""
     from clarysage.cli.categories import with_categories
 
@@ -123,6 +123,9 @@ def _train(request: Request, model: Any, columns: Sequence[str]) -> tuple[Any, .
     table.check_has(named.target, "--target")
     X = with_categories(features(table, columns, {}, lambda text: None), model)
     weights = [table.frame[named.sample_weight]] if named.sample_weight in table.columns else []
+    if named.sample_weight is not None and not weights:
+        column = f"{request.train.name} has no column {named.sample_weight!r}"
+        say(f"{column}: learners are fitted on its rows without weights.")
     return (X, table.frame[named.target], *weights)
 
 

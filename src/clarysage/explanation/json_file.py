@@ -88,7 +88,7 @@ def decode(data: Any, name: str = "data") -> Explanation:
     p = len(names)
     demand(p > 0 and len(set(names)) == p, name, "feature_names", data, "distinct names")
     stopped = data.get("stopped")
-    demand(stopped in StopReason.__members__, name, "stopped", data, "a known reason")
+    demand(isinstance(stopped, str) and stopped in StopReason.__members__, name, "stopped", data, "a known reason")
     looks, confidence = _decisions(data, name)
     total, base = (number_or_none(data, key, name) for key in ("total", "base"))
     demand((base is None) == (total is None), name, "base", data, "a number beside a total, and none beside none")

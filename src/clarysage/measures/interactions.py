@@ -73,6 +73,10 @@ def interactions(
     An interaction is one of the loss, not of the model's formula: under squared error two features that add up in the
     model still interact where their parts are correlated, on the data or by chance in it.
 
+    Toggles that stop early on few examples, after two or three visits to each of a hundred or fewer, know their own
+    error poorly: intervals about the data of 90 % then held 70 to 85 times in a hundred. Intervals about rows, of which
+    that error is a small part, held as often as those of exact values.
+
     Examples
     --------
     >>> import numpy as np

@@ -63,6 +63,13 @@ class Judged:
             return ()
         return ("Learners are fitted on parts of X, since no rows to fit on were given: train=(X_train, y_train).",)
 
+    def rows_to_fit_on(self, folds: Any) -> int:
+        """Rows that a learner is fitted on, at least; all of X for a number of folds that the game will refuse."""
+        if self.train is not None:
+            return len(self.train[0])
+        n = len(self.X)
+        return n - -(-n // int(folds)) if isinstance(folds, (int, np.integer)) and folds > 0 else n
+
     def arranged(self, arrange: Callable[[Any], Any]) -> Judged:
         """The same with the columns of both tables put in order by their names; as it is where one has none."""
         if labels_of(self.X) is None or (self.train is not None and labels_of(self.train[0]) is None):

@@ -21,6 +21,8 @@ from clarysage.models.refittable import refittable
 from clarysage.tables import as_table, labels_of, read_weights, schema_of
 
 MEASURE = "shapley net effects"
+SPARE_ROWS = 5  # beyond one a column, below which errors of least squares have no mean, or no variance, over samples
+PENALTY = 1.0  # of a Ridge, beside columns of unit variance
 
 
 def shapley_net_effects(
@@ -76,7 +78,9 @@ def shapley_net_effects(
 
     Numbers in y are classes where the loss is one of classes, or the model is a classifier; without a model, where they
     are two whole numbers. Logistic regression is scikit-learn's, lightly shrunk (C=1), so that classes that can be told
-    apart without error do no harm.
+    apart without error do no harm. So is linear regression where there are hardly more rows to fit on than columns (a
+    penalty of 1, as a Ridge has it): least squares on about as many columns as rows predicts wildly, and a few such
+    subsets would be all that values tell of.
 
     Examples
     --------
@@ -93,12 +97,13 @@ def shapley_net_effects(
     names = column_names(X, feature_names, None if judged.train is None else labels_of(judged.train[0]))
     judged = judged.arranged(_by_name)
     lineup = Lineup.of(names, X, judged.X, groups)
-    wanted = refittable(None, _linear(judged.y, model, loss) if learner is None else learner)
     designed, owner = _designed(judged)
     lineup = lineup.spread(owner)
+    default, said = _linear(designed, folds, model, loss) if learner is None else (learner, ())
+    wanted = refittable(None, default)
     game = designed.game(wanted, loss=loss, folds=folds, players=lineup.players, seed=entropy)
     return over_subsets(
-        Refitting(game, lineup, loss, entropy, judged.notes), ends, method, measure=MEASURE,
+        Refitting(game, lineup, loss, entropy, (*judged.notes, *said)), ends, method, measure=MEASURE,
         headline=MEASURES[MEASURE].headline, executor=executor, progress=progress,
     )  # fmt: skip
 
@@ -108,12 +113,19 @@ def _by_name(table: Any) -> Any:
     return select(table, sorted(labels_of(table) or (), key=str))
 
 
-def _linear(y: np.ndarray, model: Any, loss: Any) -> Any:
+def _linear(designed: Judged, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[str, ...]]:
+    """The linear model that goes with the response, and a word where it must be shrunk."""
     from sklearn.linear_model import LogisticRegression
 
     from clarysage.models.least_squares import LeastSquares
 
-    return LogisticRegression(max_iter=1000) if is_of_classes(y, model, loss) else LeastSquares()
+    if is_of_classes(designed.y, model, loss):
+        return LogisticRegression(max_iter=1000), ()
+    columns, rows = designed.X.shape[1], designed.rows_to_fit_on(folds)
+    if rows >= columns + SPARE_ROWS:
+        return LeastSquares(), ()
+    note = f"There are {columns:,} columns for {rows:,} rows to fit on: linear models are shrunk, as a Ridge is."
+    return LeastSquares(PENALTY), (note,)
 
 
 def _designed(judged: Judged) -> tuple[Judged, np.ndarray]:
