@@ -527,6 +527,19 @@ def test_tree_models_in_skops_files_are_read(folder: Path, name: str) -> None:
     np.testing.assert_array_equal(found["values"], expected.values)
 
 
+@pytest.mark.needs("skops")
+def test_pipeline_of_scikit_learn_in_a_skops_file_needs_no_trust(folder: Path) -> None:
+    import skops.io
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    skops.io.dump(make_pipeline(SimpleImputer(), StandardScaler(), Ridge()).fit(X[:60], Y[:60]), "m.skops")
+    assert "numpy.dtype" in skops.io.get_untrusted_types(file="m.skops")
+    assert explain("m.skops", "test.csv", "--target", "load")["converged"]
+
+
 def forge_children(model: Any) -> None:
     tree = model.estimators_[0].tree_
     state = tree.__getstate__()

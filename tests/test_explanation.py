@@ -243,3 +243,10 @@ def test_probabilities_of_zero_are_bounded_counted_and_told():
     assert np.isfinite(found.values).all()
     assert found.base - found.total == pytest.approx(-np.log(1e-12) / 2)
     assert any("2 losses were bounded at 27.63" in note for note in found.notes)
+
+
+def test_values_without_error_have_no_interval_of_no_width(explanation):
+    sure = replace(explanation, draws=0, std_error=np.zeros(4), targets={})
+    assert "interval" not in str(sure).splitlines()[1]
+    assert "[" not in str(sure).splitlines()[2]
+    assert "interval" in str(explanation).splitlines()[1]

@@ -393,3 +393,48 @@ def test_file_of_no_known_format_is_refused(tmp_path: Any, kind: Any) -> None:
     (tmp_path / "x.json").write_text(json.dumps({**three().to_dict(), "format": kind}))
     with pytest.raises(FormatError, match=r"x\.json: format: got"):
         cs.load(tmp_path / "x.json")
+
+
+# what a trial of the whole showed
+
+
+def test_mean_loss_shap_is_left_out_by_default_where_it_would_take_very_many_rows(
+    tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, X, y = tables
+
+    def black_box(Z: np.ndarray) -> np.ndarray:
+        return np.asarray(Z[:, 0] * Z[:, 1] + Z[:, 2])
+
+    only(monkeypatch, MEASURES["sage"], MEASURES["mean loss shap"])
+    options: dict[str, Any] = {"loss": "absolute error", "rng": 0}
+    assert list(cs.importances(black_box, X, y, **options)) == ["sage", "mean loss shap"]
+    monkeypatch.setattr(room, "DEAR", 10)
+    monkeypatch.setattr("clarysage.measures.by_example.PAIRS_WORTH_EXACT", 0)
+    monkeypatch.setattr("clarysage.estimators.choice.TYPICAL_PAIRS", 0)
+    found = cs.importances(black_box, X, y, **options)
+    assert list(found) == ["sage"]
+    assert "ask for it by name" in found.left_out["mean loss shap"]
+    assert list(cs.importances(black_box, X, y, measures=["mean loss shap"], **options)) == ["mean loss shap"]
+
+
+def test_what_a_measure_warns_of_is_told_below_the_table_once() -> None:
+    warned = made_up("one", [1.0, 2.0, 3.0], notes=("Rows are strange. Try others.", "All else is well."))
+    again = made_up("two", [1.0, 2.0, 3.0], notes=("Rows are strange. Try others.",))
+    text = str(cs.importances(None, [[0.0] * 3], [0.0], measures=[warned, again]))
+    assert text.count("Rows are strange") == 1
+    assert "Mind, of one, two: Rows are strange. Try others." in text
+    assert "All else is well" not in text
+
+
+def test_what_cannot_be_had_by_name_is_refused_before_others_are_computed(tables: Any) -> None:
+    _, X, y = tables
+
+    def counted(model: Any, X: Any, y: Any = None) -> Explanation:
+        raise AssertionError("was computed")
+
+    early = Measure("early", "Early", "++++~", "v_f", call=counted)
+    for name, argument in (("coefficient size", "model"), ("feature ablation", "learner")):
+        with pytest.raises(InputError) as caught:
+            cs.importances(lambda Z: Z[:, 0], X, y, measures=[early, name])
+        assert caught.value.argument == argument

@@ -175,7 +175,8 @@ def test_the_standard_error_is_that_of_the_influence_function(data):
     influence = ((1 - r2) * (y - y.mean()) ** 2 - (y - fitted) ** 2) / y.var()
     about = found.target("rows")
     assert abs(influence.mean()) < 1e-12
-    assert about.std_error[0] == pytest.approx(influence.std(ddof=1) / np.sqrt(len(y)))
+    chance = 2 * ((1 - r2) / len(y)) ** 2  # of one slope, as of chi-square
+    assert about.std_error[0] == pytest.approx(np.sqrt(influence.var(ddof=1) / len(y) + chance))
     assert 1 <= about.dof[0] <= len(y) - 1
 
 
@@ -281,3 +282,14 @@ def test_bad_inputs_are_refused_by_name(data, change, message):
     X, y = data
     with pytest.raises(InputError, match=message):
         cs.squared_correlation(**{"model": None, "X": X, "y": y, **change(X, y)})
+
+
+def test_intervals_of_weak_correlations_hold_as_often_as_they_say(seed):
+    rng = np.random.default_rng(seed)
+    runs, n, rho, held = 400, 300, 0.1, 0
+    for _ in range(runs):
+        x = rng.normal(size=n)
+        y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=n)
+        (low,), (high,) = cs.squared_correlation(None, x[:, None], y).interval(about="rows")
+        held += low <= rho**2 <= high
+    assert held / runs > 0.95 - 4 * np.sqrt(0.95 * 0.05 / runs)  # 0.88 without what chance adds

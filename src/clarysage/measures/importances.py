@@ -16,6 +16,7 @@ from clarysage.measures.importance import options_of
 from clarysage.measures.table import MEASURES, Measure, as_measure
 from clarysage.models import Predictor
 from clarysage.models.learners import check_learner
+from clarysage.models.refittable import refittable
 from clarysage.removal import is_auto_conditional, removal_name
 
 OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its learners are linear
@@ -91,6 +92,8 @@ def importances(
     }  # fmt: skip
     is_open = measures is None
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
+    if not is_open and learner is None and any(row.refits and row.name not in OWN for row in chosen):
+        refittable(_origin(model))  # raises where it is not, before others are computed
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, str] = {}
     is_interrupted = False

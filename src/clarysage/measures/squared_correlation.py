@@ -139,7 +139,7 @@ def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass
     by_chance = min(1.0, free / max(1, n - 1))
     parts = (mass * (value + residual)).reshape(n, 1, 1)
     none, sampled = np.zeros((1, 1)), Sampled(mass, np.ones(1))
-    second = SECOND_ORDER * max(free, 0) * ((1 - value) * float(mass @ mass)) ** 2
+    second = SECOND_ORDER * free * ((1 - value) * float(mass @ mass)) ** 2 if whole > 0 else 0.0
     reach = Reach(parts, none, np.full((1, 1), second), n - 1.0)
     rows = targets(Estimated(np.array([[value]]), none, np.ones((1, 1))), reach, sampled).get("rows")
     if rows is None:
@@ -160,9 +160,11 @@ def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mas
 
 def _free(cells: np.ndarray, is_number: np.ndarray) -> int:
     """Numbers that a linear model on the columns has to choose: k - 1 for k categories."""
+    distinct = [len(np.unique(column)) for column in cells.T]  # which takes all NaN for one value
+    missing = np.isnan(cells).any(axis=0)
     return sum(
-        1 + int(np.isnan(column).any()) if is_one else len(np.unique(column)) - 1
-        for column, is_one in zip(cells.T, is_number, strict=True)
+        min(values - 1, 1 + int(is_missing)) if is_one else values - 1
+        for values, is_missing, is_one in zip(distinct, missing, is_number, strict=True)
     )
 
 
