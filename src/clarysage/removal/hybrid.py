@@ -112,8 +112,14 @@ class HybridModel:
         return joined(parts)
 
     def singly(self) -> HybridModel:
-        """The same with rows to draw from."""
-        return self if self.drawn is None else self.drawn
+        """The same with rows to draw from, each of them asked for once.
+
+        What is known of trees pays where many rows share decisions; single ones are soonest answered by the model.
+        """
+        if self.drawn is not None:
+            return self.drawn
+        is_quick = self.native is None or self.native.structure.form.is_linear
+        return self if is_quick else replace(self, native=None)
 
     def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
         """f(x_S, b_k) with single rows b_k, at the given places along the masses; see :mod:`.singles`."""
