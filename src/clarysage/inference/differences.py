@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clarysage.estimate import Target
-from clarysage.inference.reach import Reach, Sampled, skewness, tails, targets
+from clarysage.inference.reach import Reach, Sampled, about_rows, tails
 from clarysage.inference.sums import Estimated, added
 
 
@@ -42,13 +42,10 @@ def paired(parts: np.ndarray, weights: np.ndarray, rest: np.ndarray) -> Target:
     which holds the sampling of both runs, as far as it differs from row to row. ``rest`` (p,) is the variance of what
     parts do not show; none where all of them are zero, since then the same random numbers made the same values.
     """
-    q = np.asarray(parts, dtype=np.float64)[:, None, :]  # (N, 1, p)
-    values, nothing = q.sum(axis=0), np.zeros((1, q.shape[2]))
-    reach = Reach(q, nothing, np.where((q != 0).any(axis=0), rest, 0.0), len(q) - 1.0)
-    sampled = Sampled(weights, np.ones(1))
-    found = targets(Estimated(values, nothing, np.ones_like(values)), reach, sampled)["rows"]
-    skew = skewness(reach, sampled, found.variance)
-    return Target(values[0], np.sqrt(found.variance[0]), found.dof[0], skew[0])
+    q = np.asarray(parts, dtype=np.float64)  # (N, p)
+    found = about_rows(q.sum(axis=0), q, weights, np.where((q != 0).any(axis=0), rest, 0.0))
+    assert found is not None
+    return found
 
 
 def heaviest(parts: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.estimate import Target
 from clarysage.inference.influences import Leaning
 from clarysage.inference.sums import Estimated, degrees, doubt_in
 
@@ -92,6 +93,20 @@ def targets(found: Estimated, reach: Reach, sampled: Sampled) -> dict[str, Estim
     if reach.leaning is not None and (sampled.mass**2).sum() < ONE_ROW:
         about["population"] = _over_both(found, rows, reach, reach.leaning, sampled)
     return about
+
+
+def about_rows(values: np.ndarray, parts: np.ndarray, weights: np.ndarray, rest: Any = 0.0) -> Target | None:
+    """What values (p,), made of parts (N, p) of rows of the given weights, tell of the population of rows.
+
+    None where there is one row alone. ``rest`` (p,) is the variance of what parts do not show.
+    """
+    nothing, sampled = np.zeros((1, len(values))), Sampled(weights, np.ones(1))
+    reach = Reach(parts[:, None], nothing, nothing + rest, len(parts) - 1.0)
+    rows = targets(Estimated(values[None], nothing, np.ones_like(nothing)), reach, sampled).get("rows")
+    if rows is None:
+        return None
+    skew = skewness(reach, sampled, rows.variance)
+    return Target(rows.values[0], np.sqrt(rows.variance[0]), rows.dof[0], skew[0])
 
 
 def _over_rows(found: Estimated, reach: Reach, sampled: Sampled) -> Estimated:

@@ -10,8 +10,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimate import Target
 from clarysage.games.pointwise import outputs_of
-from clarysage.inference.reach import Reach, Sampled, skewness, targets
-from clarysage.inference.sums import Estimated
+from clarysage.inference.reach import about_rows
 from clarysage.measures.read_off import Reading
 from clarysage.models import Predictor
 from clarysage.models.torch_gradients import Attributed, Gradients
@@ -180,13 +179,6 @@ def _about_gaps(found: Attributed, mass: np.ndarray) -> list[str]:
 def _over_rows(parts: np.ndarray, mass: np.ndarray) -> dict[str, Target]:
     """What the mean of parts (n, p) tells of the population of rows; nothing where there is one row alone."""
     there = mass > 0
-    shares, sampled = (mass[there, None] * parts[there])[:, None], Sampled(mass[there], np.ones(1))
-    nothing = np.zeros((1, parts.shape[1]))
-    reach = Reach(shares, nothing, nothing, float(there.sum()) - 1.0)
-    found = Estimated(shares.sum(axis=0), nothing, np.full(nothing.shape, np.inf))
-    return {
-        about: Target(
-            *(part[0] for part in (one.values, np.sqrt(one.variance), one.dof, skewness(reach, sampled, one.variance)))
-        )
-        for about, one in targets(found, reach, sampled).items()
-    }
+    shares = mass[there, None] * parts[there]
+    rows = about_rows(shares.sum(axis=0), shares, mass[there])
+    return {} if rows is None else {"rows": rows}

@@ -11,8 +11,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason, Target
 from clarysage.explanation import Explanation
-from clarysage.inference.reach import Reach, Sampled, skewness, targets
-from clarysage.inference.sums import Estimated
+from clarysage.inference.reach import about_rows
 from clarysage.measures.linear_design import linear_design, numbers_of, scaled
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.response import as_columns
@@ -137,15 +136,9 @@ def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass
         residual = ((1 - value) * spread - left) / whole
     n, free = len(cells), _free(cells, is_number)
     by_chance = min(1.0, free / max(1, n - 1))
-    parts = (mass * (value + residual)).reshape(n, 1, 1)
-    none, sampled = np.zeros((1, 1)), Sampled(mass, np.ones(1))
     second = SECOND_ORDER * free * ((1 - value) * float(mass @ mass)) ** 2 if whole > 0 else 0.0
-    reach = Reach(parts, none, np.full((1, 1), second), n - 1.0)
-    rows = targets(Estimated(np.array([[value]]), none, np.ones((1, 1))), reach, sampled).get("rows")
-    if rows is None:
-        return Share(value, None, by_chance)
-    skew = skewness(reach, sampled, rows.variance)
-    return Share(value, Target(rows.values[0], np.sqrt(rows.variance[0]), rows.dof[0], skew[0]), by_chance)
+    parts = (mass * (value + residual))[:, None]
+    return Share(value, about_rows(np.array([value]), parts, mass, second), by_chance)
 
 
 def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:
