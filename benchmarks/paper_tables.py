@@ -1,47 +1,26 @@
-"""Tables of the paper's experiments, read from parquet files in the directory that CLARYSAGE_DATA names.
-
-``bike.parquet``, ``credit.parquet`` and ``bank.parquet`` hold one table each, with the target as a column: the Kaggle
-bike demand table (Count; its datetime split into Year, Month, Day, Hour), South German Credit (Good Customer), UCI
-bank marketing (y). ``mnist.parquet`` has the pixels of digits, their labels (label) and which part they are of (split).
-They are not part of the repository.
-"""
+"""Tables of the paper's experiments (:mod:`clarysage.datasets`), with categories as plain cells, and their split."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-VARIABLE = "CLARYSAGE_DATA"
-TARGETS = {"bike": "Count", "credit": "Good Customer", "bank": "y", "mnist": "label"}
-NO_FEATURES = {"bike": ["Casual", "Registered"], "mnist": ["split"]}  # the former add up to the target
-CATEGORICAL = {
-    "bank": ["job", "marital", "education", "default", "housing", "loan", "contact", "month", "poutcome"],
-    "credit": ["Checking Status", "Credit History", "Purpose", "Credit Amount", "Savings Account/Bonds",
-               "Employment Since", "Personal Status", "Debtors/Guarantors", "Property Type", "Other Installment Plans",
-               "Housing Ownership", "Job", "Telephone", "Foreign Worker"],
-}  # fmt: skip
-
-
-class MissingTableError(Exception):
-    """A table that is not there, and what to do about it."""
+import clarysage as cs
 
 
 def read(name: str) -> tuple[pd.DataFrame, np.ndarray]:
-    """Features, and the target as numbers."""
-    directory = os.environ.get(VARIABLE)
-    if not directory:
-        raise MissingTableError(f"set {VARIABLE} to a directory that holds {name}.parquet")
-    path = Path(directory) / f"{name}.parquet"
-    if not path.exists():
-        raise MissingTableError(f"{VARIABLE} has no {name}.parquet")
-    table = pd.read_parquet(path)
-    target = table[TARGETS[name]]
-    y = (target == "yes").to_numpy(int) if name == "bank" else target.to_numpy()
-    return table.drop(columns=[TARGETS[name], *NO_FEATURES.get(name, [])]), y
+    """Features, with cells in place of categories, and the target as numbers."""
+    X, y = cs.datasets.load(name)
+    plain = {column: X[column].cat.categories.dtype for column in X.select_dtypes("category")}
+    target = (y == "yes").to_numpy(int) if name == "bank" else y.to_numpy()
+    return X.astype(plain), target
+
+
+def categorical(name: str) -> list[str]:
+    """Columns that the paper's model takes as categories: among them the credit amount."""
+    X = cs.datasets.credit(amount_as_category=True).X if name == "credit" else cs.datasets.load(name).X
+    return list(X.select_dtypes("category"))
 
 
 def split(X: np.ndarray, y: np.ndarray, *, random_state: int) -> list[np.ndarray]:
