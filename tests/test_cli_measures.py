@@ -245,7 +245,7 @@ def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path
 
 
 def test_files_are_written_and_load_again(folder: Path) -> None:
-    files = ["--json", "all.json", "--plot", "bars.png", "--ranks", "ranks.SVG"]
+    files = ["--html", "all.html", "--json", "all.json", "--plot", "bars.png", "--ranks", "ranks.SVG"]
     result = run("plain:heat", "test.csv", *QUICK, *files)
     assert result.exit_code == 0, result.stderr
     assert isinstance(cs.load("all.json"), cs.Importances)
@@ -254,7 +254,8 @@ def test_files_are_written_and_load_again(folder: Path) -> None:
     )
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (folder / "ranks.SVG").read_text()
-    assert [f"note: wrote {name}" in result.stderr for name in files[1::2]] == [True] * 3
+    assert [f"note: wrote {name}" in result.stderr for name in files[1::2]] == [True] * 4
+    assert "sage" in (folder / "all.html").read_text()
 
 
 def test_run_that_does_not_converge_prints_and_exits_with_3(folder: Path) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from clarysage.cli.compare import compare
 from clarysage.cli.demo import demo
+from clarysage.cli.doctor import doctor
+from clarysage.cli.examples import examples
 from clarysage.cli.explain import explain
 from clarysage.cli.measures import measures
+from clarysage.cli.monitor import monitor
 from clarysage.cli.report import report
 from clarysage.cli.speech import USAGE, complain
+from clarysage.errors import InputError
 
 
 class Commands(TyperGroup):
@@ -22,6 +28,9 @@ class Commands(TyperGroup):
         _make_printable()
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
+        except InputError as error:  # of a configuration file, read with the command line
+            complain(str(error))
+            code = USAGE
         except Exception as error:
             message = getattr(error, "format_message", None)
             if message is None:  # no error of the command line, and the commands catch their own
@@ -31,21 +40,40 @@ class Commands(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+class Command(TyperCommand):
+    """A command whose help does not tell of types in Python, which some releases of typer put behind arguments."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        for kind, title in (("argument", "Arguments"), ("option", "Options")):
+            found = [one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == kind]
+            rows = [(re.sub(r" <.*>$", "", record[0]), record[1]) for record in found if record is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+EXIT_CODES = "Exit codes: 0 ok, 1 error, 2 usage, 3 not converged, 4 something flagged (monitor)."
+
 app = typer.Typer(
     cls=Commands,
     name="clarysage",
     help="Which features bring a model its predictive power: SAGE values with honest uncertainty.",
-    epilog="Exit codes: 0 ok, 1 error, 2 usage, 3 not converged.",
+    epilog=f"{examples('clarysage')}\n\n{EXIT_CODES}",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command(short_help="Explain a model in a file by the rows in another.")(explain)
-app.command(short_help="Compare measures of a model in a file, side by side.")(measures)
-app.command(short_help="Write the page of a saved explanation, to open in a browser.")(report)
-app.command(short_help="Explain a model of diabetes, made on the spot.")(demo)
+for command, what in (
+    (explain, "Explain a model in a file by the rows in another."),
+    (measures, "Compare measures of a model in a file, side by side."),
+    (compare, "Compare saved explanations: what changed."),
+    (monitor, "Find features that no longer contribute what they did."),
+    (report, "Write the page of a saved result, to open in a browser."),
+    (demo, "Explain a model of diabetes, made on the spot."),
+    (doctor, "Tell what is installed, and whether it works."),
+):
+    app.command(cls=Command, short_help=what, epilog=examples(command.__name__))(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -70,7 +98,15 @@ def _refuse(error: Exception, message: str) -> None:
         print(message, file=sys.stderr)
         return
     context = getattr(error, "ctx", None)
-    complain(f"{message.rstrip('.')}. Try {context.command_path if context else 'clarysage'} --help.")
+    where = _config_of(error, context)
+    complain(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")
+
+
+def _config_of(error: Exception, context: Any) -> str:
+    """The file that a wrong value stands in, where it does."""
+    name = getattr(getattr(error, "param", None), "name", None)
+    source = None if context is None or name is None else context.get_parameter_source(name)
+    return f" in {context.params.get('config')}" if getattr(source, "name", "") == "DEFAULT_MAP" else ""
 
 
 def _make_printable() -> None:

@@ -15,6 +15,7 @@ from clarysage.cli.speech import Say, reason
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 SEPARATORS = ",;\t"
+MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns the model may know, too
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,19 @@ def read_table(what: str, path: Path) -> Table:
     return Table(what, path.name, frame)
 
 
+def header(path: Path) -> list[str]:
+    """The names of the columns of a table of text; none of another."""
+    suffix = next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+    return _first_line(path)[1] if suffix is not None and READERS[suffix] is _csv else []
+
+
 def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], say: Say) -> Any:
     """The features of a table: the columns the model was fitted on, in its order; all if it does not say.
 
     ``apart`` maps columns that are no features to the option that says so.
     """
     for column, option in apart.items():
-        if fitted is not None and column in fitted and option != "--sample-weight":
+        if fitted is not None and column in fitted and option not in MAY_BE_FEATURES:
             raise InputError(option, got=f"{column!r}, which is a feature of the model", wanted="another column")
     if fitted is None:
         kept = [column for column in table.columns if column not in apart]
@@ -93,13 +100,19 @@ def _csv(path: Path) -> Any:
     """A table of text: separated by commas, semicolons or tabs, whichever divides its first line into most parts."""
     import pandas as pd
 
+    separator, names = _first_line(path)
+    _check_names(names)
+    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False)
+
+
+def _first_line(path: Path) -> tuple[str, list[str]]:
+    """The separator, and the names of the columns."""
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         first = file.readline()
     headers = {separator: next(csv.reader([first], delimiter=separator), []) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda separator: len(headers[separator]))
-    _check_names(headers[separator])
-    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False)
+    return separator, headers[separator]
 
 
 def _parquet(path: Path) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -12,7 +12,7 @@ import typer
 
 from clarysage.cli.output_files import check_picture, check_writable, picture
 from clarysage.cli.results import Result
-from clarysage.cli.speech import NOT_CONVERGED, Say, clean_stdout
+from clarysage.cli.speech import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
 
@@ -30,14 +30,15 @@ class Delivery:
     pictures: Mapping[str, Path | None]
     html: Path | None = None
 
-    def check(self, inputs: list[Path]) -> None:
-        """Raise, before the long computation, if a file could not be written after it."""
+    def check(self, inputs: Sequence[Path | None]) -> None:
+        """Raise, before the long computation, if a file could not be written after it; inputs that there are stay."""
+        given = [path for path in inputs if path is not None]
         drawn = {option: path for option, path in self.pictures.items() if path is not None}
         texts = {"--json": self.json_file, "--html": self.html}
         files = {**{option: path for option, path in texts.items() if path is not None}, **drawn}
         for option, path in files.items():
             if path != STDOUT:
-                check_writable(option, path, inputs)
+                check_writable(option, path, given)
             elif option == "--html":
                 raise InputError(option, got="-", wanted="the name of a file, since stdout is for the table or JSON")
         for option, path in drawn.items():
@@ -47,20 +48,26 @@ class Delivery:
                 raise InputError(second, got=f"{other}, as for {first}", wanted="a file of its own")
 
     def deliver(self, result: Result, say: Say) -> None:
-        """Write the files, print the result even if that fails, and exit with 3 if something did not converge."""
-        data = json.dumps(result.found.to_dict(), allow_nan=False, indent=1, ensure_ascii=False)
+        """Write the files, print the result even if that fails, and exit with 4 if something is flagged, else with 3
+        if something did not converge."""
+        data = json.dumps(result.data(), allow_nan=False, indent=1, ensure_ascii=False)
         try:
-            self._write(result, say)
+            self._write(result, data, say)
         finally:
-            print(data if self.json_file == STDOUT else result.table(), flush=True)
+            if self.json_file == STDOUT:
+                print_data(data)
+            else:
+                print(result.table(), flush=True)
         for text in result.unfinished:
             say(text)
-        if result.unfinished:
-            raise typer.Exit(NOT_CONVERGED)
+        if result.flagged:
+            say(f"flagged: {', '.join(result.flagged)}.")
+        if result.flagged or result.unfinished:
+            raise typer.Exit(FLAGGED if result.flagged else NOT_CONVERGED)
 
-    def _write(self, result: Result, say: Say) -> None:
+    def _write(self, result: Result, data: str, say: Say) -> None:
         if self.json_file is not None and self.json_file != STDOUT:
-            result.found.save(self.json_file)
+            write_whole(f"{data}\n", self.json_file)
             say(f"wrote {self.json_file}")
         for option, path in self.pictures.items():
             if path is not None:

@@ -12,12 +12,6 @@ from clarysage.cli.results import of_explanation
 from clarysage.cli.speech import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.errors import InputError
 
-# scikit-learn's names of the columns -> what they measure
-MEASURED = {
-    "age": "age", "sex": "sex", "bmi": "body mass index", "bp": "blood pressure", "s1": "total cholesterol",
-    "s2": "LDL cholesterol", "s3": "HDL cholesterol", "s4": "cholesterol ratio", "s5": "log triglycerides",
-    "s6": "blood sugar",
-}  # fmt: skip
 BACKGROUND_ROWS = 64
 TOLERANCE = 0.03
 
@@ -47,14 +41,13 @@ def demo(
 
 
 def _explained(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:
-    from sklearn.datasets import load_diabetes
     from sklearn.ensemble import GradientBoostingRegressor
     from sklearn.model_selection import train_test_split
 
     import clarysage as cs
 
-    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    X_train, X_test, y_train, y_test = train_test_split(X.rename(columns=MEASURED), y, test_size=0.3, random_state=seed)
+    X, y = cs.datasets.diabetes()
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=seed)
     model = GradientBoostingRegressor(n_estimators=60, learning_rate=0.08, min_samples_leaf=10, random_state=seed)
     model.fit(X_train, y_train)
     say(f"gradient boosting, fitted on {len(X_train)} patients, explained on {len(X_test)} others.")

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from clarysage.cli import options
+from clarysage.cli.completion import columns, names
 from clarysage.cli.delivery import Delivery
-from clarysage.cli.option_checks import check_about, check_options, spelled, whole
+from clarysage.cli.option_checks import check_about, check_options, check_rows, spelled, whole
 from clarysage.cli.request import Request, run
 from clarysage.cli.results import of_explanation
 from clarysage.cli.speech import clean_stdout, guarded, has_viewer, speaker
@@ -19,16 +20,14 @@ def explain(
     model: Annotated[str, options.MODEL],
     data: Annotated[Path, options.DATA],
     target: Annotated[str | None, typer.Option(
-        metavar="COLUMN", show_default=False,
+        metavar="COLUMN", show_default=False, autocompletion=columns,
         help="The column that the model predicts. Without it: Shapley effects, the variance of the model's output "
         "that each feature explains.")] = None,
     background: options.Background = None,
     background_rows: options.BackgroundRows = None,
     loss: options.Loss = "auto",
     removal: options.Removal = "marginal",
-    method: Annotated[str, typer.Option(
-        metavar="NAME",
-        help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".')] = "auto",
+    method: options.Method = "auto",
     groups: options.Groups = None,
     sample_weight: options.SampleWeight = None,
     drop: options.Drop = None,
@@ -42,17 +41,19 @@ def explain(
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False, help="Draw the values into a .png, .svg or .pdf file.")] = None,
-    html: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False,
-        help="Write a report: one page with chart, table and warnings, to open in a browser.")] = None,
+    rows: Annotated[bool, typer.Option(
+        "--rows", help='With --json: write what single rows contribute, too, so that "clarysage compare" can pair '
+        "explanations of the same rows.")] = False,
+    html: options.Html = None,
     about: Annotated[str | None, typer.Option(
-        metavar="NAME", show_default=False,
+        metavar="NAME", show_default=False, autocompletion=names("about"),
         help='What intervals are about: "data" (the sampling of this run alone), "rows" (other rows of the same '
         'population), "population" (other rows and another background). Default: the widest that is known.')] = None,
     tests: Annotated[bool, typer.Option(
         "--tests", help="Add p-values to the table: does a feature help, does it hurt?")] = False,
     allow_pickle: options.AllowPickle = False,
     trust: options.Trust = None,
+    config: options.Config = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
@@ -78,8 +79,9 @@ def explain(
     with guarded(say, debug=debug):
         with clean_stdout():
             check_options(settings, has_target=target is not None)
-            delivery.check(request.inputs)
+            check_rows(rows, json_file)
+            delivery.check([*request.inputs, config])
             if about is not None:
                 check_about(about)
             explanation = run(request, say, progress=has_viewer(quiet))
-        delivery.deliver(of_explanation(explanation, say, about=about, tests=tests), say)
+        delivery.deliver(of_explanation(explanation, say, about=about, tests=tests, rows=rows), say)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from clarysage.cli import options
+from clarysage.cli import completion, options
 from clarysage.cli.delivery import Delivery
 from clarysage.cli.option_checks import check_options, named_measures, spelled, whole
 from clarysage.cli.refit_costs import say_costs
@@ -21,10 +21,10 @@ def measures(
     model: Annotated[str | None, options.MODEL] = None,
     data: Annotated[Path | None, options.DATA] = None,
     target: Annotated[str | None, typer.Option(
-        metavar="COLUMN", show_default=False,
+        metavar="COLUMN", show_default=False, autocompletion=completion.columns,
         help="The column that the model predicts. Without it: only measures that need none.")] = None,
     only: Annotated[str | None, typer.Option(
-        metavar="NAME,NAME,...", show_default=False,
+        metavar="NAME,NAME,...", show_default=False, autocompletion=completion.measures,
         help='Compute these alone, such as "sage,permutation test". Default: all that apply.')] = None,
     refits: Annotated[bool, typer.Option(
         "--refits", help="Compute measures that fit learners anew, too; what they cost is said first.")] = False,
@@ -52,10 +52,12 @@ def measures(
     ranks: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False, help="Draw a map of ranks, features by measures, into such a file.",
         )] = None,
+    html: options.Html = None,
     allow_pickle: options.AllowPickle = False,
     trust: options.Trust = None,
     show_list: Annotated[bool, typer.Option(
         "--list", help="Print what measures there are, and what they are; needs no MODEL.")] = False,
+    config: options.Config = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:  # fmt: skip
@@ -68,7 +70,7 @@ def measures(
     Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage,
     3 some measure not converged, with the result printed and written all the same.
     """
-    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot, "--ranks": ranks})
+    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot, "--ranks": ranks}, html)
     with guarded(say, debug=debug):
         if show_list:
             print(listing())
@@ -85,7 +87,7 @@ def measures(
             )  # fmt: skip
             check_options(settings, has_target=target is not None)
             chosen = None if only is None else named_measures(only)
-            delivery.check(request.inputs)
+            delivery.check([*request.inputs, config])
             found = _compared(request, chosen, say, refits=refits, progress=has_viewer(quiet))
         delivery.deliver(of_importances(found), say)
 

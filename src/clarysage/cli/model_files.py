@@ -41,7 +41,7 @@ class Format:
 def load_model(source: str, trust: Trust) -> Any:
     """The model in a file, by its suffix, or the object that ``module:name`` names."""
     path = Path(source)
-    if not path.exists() and re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", source):
+    if names_object(source):
         return _imported(source)
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
@@ -57,6 +57,17 @@ def load_model(source: str, trust: Trust) -> Any:
         raise FormatError(
             "MODEL", got=f"{path.name}, which {kind.package} cannot read ({reason(error)})", wanted=kind.name
         ) from error
+
+
+def names_object(source: str, folder: Path = Path()) -> bool:
+    """Whether a source is ``module:name``, and not a file of the folder.
+
+    Examples
+    --------
+    >>> names_object("models:forest.best"), names_object("forest.skops")
+    (True, False)
+    """
+    return re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", source) is not None and not (folder / source).exists()
 
 
 def _imported(source: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from clarysage.cli.speech import OptionError
@@ -31,6 +32,44 @@ def check_about(about: str) -> None:
     from clarysage.explanation import ABOUT
 
     _check_names({"about": about}, {"about": [*ABOUT]})
+
+
+def check_rows(rows: bool, json_file: Path | None) -> None:
+    """Raise where rows are to be written, but nowhere."""
+    if rows and json_file is None:
+        raise OptionError("--rows", got="no --json", wanted="a file for what single rows contribute",
+                          hint="--json sage.json --rows")  # fmt: skip
+
+
+def check_level(level: float) -> None:
+    """Raise for a level that is none."""
+    if not 0 < level < 1:
+        raise OptionError("level", got=f"{level:g}", wanted="a number between 0 and 1", hint="--level 0.95")
+
+
+def as_adjustment(name: str) -> str | None:
+    """How p-values are adjusted, by its name; None for not at all."""
+    from clarysage.inference.significance import ADJUSTMENTS
+
+    chosen = spelled(name)
+    _check_names({"adjust": chosen}, {"adjust": [*ADJUSTMENTS, "none"]})
+    return None if chosen == "none" else chosen
+
+
+def as_every(every: str | None, by: str | None) -> str | int | None:
+    """How long slices are: a period of the dates in a column, or a number of rows."""
+    from clarysage.monitoring.times import PERIODS
+
+    if every is None or every.isdecimal():
+        return None if every is None else int(every)
+    chosen = spelled(every)
+    if chosen not in PERIODS:
+        wanted = f"one of {', '.join(map(repr, PERIODS))}, or a number of rows"
+        raise OptionError("every", got=repr(every), wanted=wanted, hint=resembling(chosen, PERIODS))
+    if by is None:
+        raise OptionError("every", got=f"{every!r} without --by", wanted="the column with the dates",
+                          hint=f"--by date --every {chosen}")  # fmt: skip
+    return chosen
 
 
 def named_measures(names: str) -> list[str]:

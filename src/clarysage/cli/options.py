@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from clarysage.cli.completion import columns, names
+from clarysage.cli.config import configured
+
 MODEL = typer.Argument(
     metavar="MODEL",
     show_default=False,
@@ -40,6 +43,7 @@ Loss = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=names("loss"),
         help='"squared error", "absolute error", "cross entropy", "zero one", "brier", or "auto" to '
         "fit the model's task.",
     ),
@@ -48,8 +52,17 @@ Removal = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        autocompletion=names("removal"),
         help='How features are withheld: "marginal", "product of marginals", "baseline"; given the others "gaussian", '
         '"copula", "neighbours", "trees", "surrogate", or "auto conditional" to choose among these.',
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=names("method"),
+        help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".',
     ),
 ]
 Groups = Annotated[
@@ -61,11 +74,22 @@ Groups = Annotated[
     ),
 ]
 SampleWeight = Annotated[
-    str | None, typer.Option(metavar="COLUMN", show_default=False, help="A column of DATA with the weight of each row.")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        show_default=False,
+        autocompletion=columns,
+        help="A column with the weight of each row.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", show_default=False, help="A column that is no feature; give it again for more."),
+    typer.Option(
+        metavar="COLUMN",
+        show_default=False,
+        autocompletion=columns,
+        help="A column that is no feature; give it again for more.",
+    ),
 ]
 Output = Annotated[
     str | None,
@@ -106,8 +130,37 @@ JsonFile = Annotated[
         "--json",
         metavar="FILE",
         show_default=False,
-        help='Write the explanation as JSON; "-" prints it in place of the table.',
+        help='Write the result as JSON; "-" prints it in place of the table.',
     ),
+]
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="Write a report: one page with chart, table and warnings, to open in a browser.",
+    ),
+]
+Paired = Annotated[
+    bool | None,
+    typer.Option(
+        "--paired/--unpaired",
+        show_default=False,
+        help="Take rows to be the same ones, in the same order, or to be drawn apart. Default: the same where "
+        "features, target and weights are.",
+    ),
+]
+Adjust = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=names("adjust"),
+        help='Of p-values, since there are many: "holm" (the chance of any false mark is small), "benjamini-hochberg" '
+        '(the share of false ones among the marks is small), or "none".',
+    ),
+]
+Level = Annotated[
+    float, typer.Option(metavar="SHARE", help="1 less the adjusted p-value below which a difference is marked.")
 ]
 AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="Read a pickled model, which can run any code.")]
 Trust = Annotated[
@@ -116,6 +169,19 @@ Trust = Annotated[
         metavar="TYPE",
         show_default=False,
         help="A type that a .skops file may hold beside scikit-learn's own; give it again for more.",
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        show_default=False,
+        callback=configured,
+        is_eager=True,  # before the options that it sets
+        help='Options and arguments from a TOML file, by their names, such as html = "report.html"; what stands on '
+        " the command line overrides it. A table with the name of a command is for that one alone. Paths in "
+        "the file are relative to its folder.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")]

@@ -10,16 +10,21 @@ from typing import Any
 from clarysage.errors import InputError, MissingLibraryError, resembling
 
 
-def check_readable(what: str, path: Path) -> None:
-    """Raise unless the file is there and may be read; names like it are suggested."""
-    if path.is_file() and os.access(path, os.R_OK):
+def check_readable(what: str, path: Path, *, suffix: str = "") -> None:
+    """Raise unless the file is there and may be read; names like it, with the suffix, are suggested."""
+    if os.path.isfile(path) and os.access(path, os.R_OK):  # unlike its method, no error for a name that is too long
         return
-    if path.exists():
+    if os.path.exists(path):
         raise InputError(what, got=f"{path}, which is no file that may be read", wanted="a file")
-    near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise InputError(
-        what, got=f"{path}, which does not exist", wanted="a file", hint=resembling(path.name, near)
-    )  # fmt: skip
+    near = resembling(path.name, [name for name in _names_in(path.parent) if name.lower().endswith(suffix)])
+    raise InputError(what, got=f"{path}, which does not exist", wanted="a file", hint=near)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def imported(library: str, extra: str, purpose: str) -> Any:

@@ -22,10 +22,15 @@ class Columns:
     target: str | None
     sample_weight: str | None
     drop: tuple[str, ...]
+    by: str | None = None
 
     def apart(self, table: Table) -> dict[str, str]:
-        """The columns, and the option that names each; an error for one that the table does not have."""
+        """The columns, and the option that names each; an error for one that the table does not have.
+
+        What tells slices of current rows apart need not be in others.
+        """
         named = [(column, "--drop") for column in self.drop]
+        named += [(self.by, "--by")] if self.by in table.columns else []
         named += [] if self.sample_weight is None else [(self.sample_weight, "--sample-weight")]
         named += [] if self.target is None else [(self.target, "--target")]
         for column, option in named:
@@ -49,23 +54,30 @@ class Request:
     seed: int
     settings: Mapping[str, Any]
     train: Path | None = None
+    current: Path | None = None
 
     @classmethod
     def of(
         cls, model: str, data: Path, *, target: str | None, sample_weight: str | None, drop: Sequence[str] | None,
-        allow_pickle: bool, trust: Sequence[str] | None, classes: str | None, **others: Any,
+        allow_pickle: bool, trust: Sequence[str] | None, classes: str | None, by: str | None = None, **others: Any,
     ) -> Request:  # fmt: skip
         """The request, from options as they are typed."""
         return cls(
             model=model, trust=Trust(allow_pickle, tuple(trust or ())), data=data,
-            columns=Columns(target, sample_weight, tuple(drop or ())),
+            columns=Columns(target, sample_weight, tuple(drop or ()), by),
             classes=None if classes is None else tuple(label.strip() for label in classes.split(",")), **others,
         )  # fmt: skip
 
     @property
+    def called(self) -> str:
+        """What the data are called: a reference, where there are current rows beside them."""
+        return "DATA" if self.current is None else "REFERENCE"
+
+    @property
     def tables(self) -> dict[str, Path]:
         """Files with rows, by what they are called."""
-        files = {"DATA": self.data, "--background": self.background, "--train": self.train}
+        others = {"CURRENT": self.current, "--background": self.background, "--train": self.train}
+        files = {self.called: self.data, **others}
         return {what: path for what, path in files.items() if path is not None}
 
     @property
@@ -76,13 +88,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a request names, read: the model, as it is and as a predictor, tables, groups, and rows to refit on."""
+    """What a request names, read: the model, as it is and as a predictor, tables, groups; and rows to refit on, or
+    current rows, with what goes with them."""
 
     model: Any
     f: Any
     tables: dict[str, Any]
     groups: dict[str, list[Any]] | None
     train: tuple[Any, ...] | None = None
+    current: dict[str, Any] | None = None
 
 
 def run(request: Request, say: Say, *, progress: bool) -> Any:
@@ -108,7 +122,9 @@ def loaded(request: Request, say: Say) -> Loaded:
     f = cs.as_predictor(model, output=request.output, classes=request.classes)
     tables = _tables(request, model, f.feature_names, say)
     check_groups(groups or {}, list(tables["X"].columns))
-    return Loaded(model, f, tables, groups, _train(request, model, list(tables["X"].columns), say))
+    columns = list(tables["X"].columns)
+    train, current = _train(request, model, columns, say), _current(request, model, columns)
+    return Loaded(model, f, tables, groups, train, current)
 
 
 def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tuple[Any, ...] | None:
@@ -129,11 +145,27 @@ def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tu
     return (X, table.frame[named.target], *weights)
 
 
+def _current(request: Request, model: Any, columns: Sequence[str]) -> dict[str, Any] | None:
+    """Current rows, their responses and weights, and what tells slices of them apart."""
+    from clarysage.cli.categories import with_categories
+
+    if request.current is None:
+        return None
+    table, named = read_table("CURRENT", request.current), request.columns
+    wanted = {"--target": named.target, "--sample-weight": named.sample_weight, "--by": named.by}
+    for option, column in wanted.items():
+        if column is not None:
+            table.check_has(column, option)
+    found = {option: None if column is None else table.frame[column] for option, column in wanted.items()}
+    X = with_categories(features(table, columns, {}, lambda text: None), model)
+    return {"X": X, "y": found["--target"], "sample_weight": found["--sample-weight"], "by": found["--by"]}
+
+
 def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:
     """X, y, weights and background, from the files."""
     from clarysage.cli.categories import with_categories
 
-    table, columns = read_table("DATA", request.data), request.columns
+    table, columns = read_table(request.called, request.data), request.columns
     X = with_categories(features(table, fitted, columns.apart(table), say), model)
     background = None
     if request.background is not None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from clarysage.cli.speech import Say
+from clarysage.cli.speech import Say, reworded
 
 
 @dataclass(frozen=True)
@@ -16,45 +16,85 @@ class Result:
 
     Attributes
     ----------
-    found : what can be saved, and turned into plain objects
+    data : makes the plain objects that are written as JSON
     table : makes the text to print
     pictures : by the option that asks for each, what draws it
     unfinished : what to say of runs that ended before they converged
     page : makes the HTML report, where there is one
+    flagged : what was found that somebody should look at
     """
 
-    found: Any
+    data: Callable[[], dict[str, Any]]
     table: Callable[[], str]
     pictures: Mapping[str, Callable[[], Any]]
     unfinished: tuple[str, ...] = ()
     page: Callable[[], str] | None = None
+    flagged: tuple[str, ...] = ()
 
 
 def of_explanation(
-    explanation: Any, say: Say, *, about: str | None = None, tests: bool = False, title: str | None = None
-) -> Result:
-    """The parts of an explanation, with intervals about what is asked for, or what they can be about."""
-    shown = _about(explanation, about, say)
+    explanation: Any, say: Say, *, about: str | None = None, tests: bool = False, rows: bool = False,
+    title: str | None = None,
+) -> Result:  # fmt: skip
+    """The parts of an explanation, with intervals about what is asked for, or what they can be about.
+
+    ``rows`` asks for what single rows contribute, which goes into the data.
+    """
+    from clarysage.explanation.json_file import encode
+
+    if rows and explanation.parts is None:
+        say("--rows: what single rows contribute is not known for this method or measure, and is not written.")
+    data = partial(encode, explanation, rows=rows and explanation.parts is not None)
+    shown = about_known(explanation, about, say)
     unfinished = () if explanation.stopped.is_wanted else (f"not converged. {explanation.stopped.value}",)
     table = partial(explanation.table, about=shown, tests=tests)
     pictures = {"--plot": partial(explanation.plot, about=shown)}
     page = partial(explanation.report, about=shown, title=title)
-    return Result(explanation, table, pictures, unfinished, page)
+    return Result(data, table, pictures, unfinished, page)
+
+
+def of_comparison(comparison: Any) -> Result:
+    """The parts of a comparison; its notes, in the table, as advice for the command line."""
+    from clarysage.report import html
+
+    printed = replace(comparison, notes=tuple(map(reworded, comparison.notes)))
+    pictures = {"--plot": comparison.plot}
+    return Result(comparison.to_dict, printed.table, pictures, _unfinished(comparison), partial(html, comparison))
+
+
+def of_monitoring(monitoring: Any) -> Result:
+    """The parts of a monitoring, and what it flags."""
+    from clarysage.report import html
+
+    comparison = replace(monitoring.comparison, notes=tuple(map(reworded, monitoring.comparison.notes)))
+    printed = replace(monitoring, comparison=comparison)
+    pictures = {"--plot": monitoring.plot}
+    left_out = [f"left out: {', '.join(monitoring.left_out)}."] if monitoring.left_out else []
+    return Result(
+        monitoring.to_dict, printed.table, pictures, (*_unfinished(comparison), *left_out), partial(html, monitoring),
+        tuple(monitoring.flagged),
+    )  # fmt: skip
+
+
+def _unfinished(comparison: Any) -> tuple[str, ...]:
+    pairs = zip(comparison.names, comparison.explanations, strict=True)
+    return tuple(f"not converged: {name}. {one.stopped.value}" for name, one in pairs if not one.stopped.is_wanted)
 
 
 def of_importances(importances: Any) -> Result:
     """The parts of measures side by side."""
     from clarysage.measures.importances import INTERRUPTED
     from clarysage.plots import ranks
+    from clarysage.report import html
 
     unfinished = [f"not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
     cut = [name for name, why in importances.left_out.items() if why == INTERRUPTED]
     unfinished += [f"interrupted; left out: {', '.join(cut)}."] if cut else []
     pictures = {"--plot": importances.plot, "--ranks": partial(ranks, importances)}
-    return Result(importances, importances.table, pictures, tuple(unfinished))
+    return Result(importances.to_dict, importances.table, pictures, tuple(unfinished), partial(html, importances))
 
 
-def _about(explanation: Any, about: str | None, say: Say) -> str:
+def about_known(explanation: Any, about: str | None, say: Say) -> str:
     """What intervals are to be about, or what they can be."""
     if about is None or about == "data" or about in explanation.targets:
         return about or str(explanation.shown)

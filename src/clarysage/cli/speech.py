@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 import typer
 
 from clarysage.errors import ClarysageError, InputError
+from clarysage.names import visible
 
-FAILED, USAGE, NOT_CONVERGED = 1, 2, 3  # exit codes
+FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes
 
 # arguments of the library -> what they are called here
 CALLED = {
     "X": "DATA", "y": "--target", "X or background": "DATA or --background",
     "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
-    "path": "FILE",
+    "path": "FILE", "reference": "REFERENCE", "current": "CURRENT",
     **{name: f"--{name.replace('_', '-')}" for name in
        ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
-        "n_jobs", "output", "about", "train")},
+        "n_jobs", "output", "about", "train", "adjust", "level", "paired", "names", "by", "every",
+        "background_rows")},
 }  # fmt: skip
 
 # advice for Python -> the same for the command line
 REWORDED = (
     (r'as_predictor\(model, output="(\w+)"\)', r"--output \1"),
     (r"as_predictor\(model, classes=\[\.\.\.\]\)", "--classes a,b"),
-    (r'\b(output|method|loss|removal)="([^"]+)"', r'--\1 "\2"'),
-    (r"\b(tolerance|budget|deadline)=([\d._]+)", r"--\1 \2"),
+    (r'\b(output|method|loss|removal|every)="([^"]+)"', r'--\1 "\2"'),
+    (r"\b(tolerance|budget|deadline|every)=([\d._]+)", r"--\1 \2"),
     (r"\bn_jobs=", "--n-jobs "),
     (r"\bwith y=None\b", "without --target"),
     (r"\brefits=True\b", "--refits"),
+    (r"\bsave\(path, rows=True\)", "explain --json FILE --rows"),
+    (r"\bfeature_names= where columns have other names, or groups\b", "--groups"),
+    (r"\bpaired=True\b", "--paired"),
+    (r"\bpaired=False\b", "--unpaired"),
+    (r"\bThe same background=, in both,", "The same --background in both"),
     (
         r"learner=HistGradientBoostingRegressor\(\), or .* fitted or not",
         "a scikit-learn model in a .skops or .joblib file",
@@ -62,12 +70,19 @@ class OptionError(InputError):
 
 def speaker(quiet: bool) -> Say:
     """Says a note on stderr, or nothing."""
-    return (lambda text: None) if quiet else (lambda text: print(f"note: {text}", file=sys.stderr, flush=True))
+    return (lambda text: None) if quiet else (lambda text: print(f"note: {visible(text)}", file=sys.stderr, flush=True))
 
 
 def complain(text: str) -> None:
     """One line of error, however many the text had."""
-    print(f"error: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    print(f"error: {visible(text)}", file=sys.stderr, flush=True)
+
+
+def print_data(text: str) -> None:
+    """JSON or a page on stdout: in UTF-8, as they are in files, whatever the terminal's encoding."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    print(text, flush=True)
 
 
 def has_viewer(quiet: bool) -> bool:
@@ -76,9 +91,12 @@ def has_viewer(quiet: bool) -> bool:
 
 
 @contextmanager
-def guarded(say: Say, *, debug: bool) -> Iterator[None]:
-    """Turns every error into one line and an exit code, and warnings into notes; ``debug`` shows the traceback."""
-    with warnings.catch_warnings():
+def guarded(say: Say, *, debug: bool, called: Mapping[str, str] = CALLED) -> Iterator[None]:
+    """Turns every error into one line and an exit code, warnings and the log into notes; ``debug`` shows the traceback.
+
+    ``called`` says what arguments of the library are called by the command.
+    """
+    with warnings.catch_warnings(), _log_as_notes(say):
         warnings.showwarning = _as_note(say)
         try:
             yield
@@ -90,7 +108,7 @@ def guarded(say: Say, *, debug: bool) -> Iterator[None]:
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            complain(worded(error))
+            complain(worded(error, called))
             raise typer.Exit(USAGE if isinstance(error, OptionError) else FAILED) from None
 
 
@@ -108,13 +126,13 @@ def clean_stdout() -> Iterator[None]:
         os.close(kept)
 
 
-def worded(error: Exception) -> str:
+def worded(error: Exception, called: Mapping[str, str] = CALLED) -> str:
     """An error in the words of the command line: options for arguments, flags for keywords."""
     if isinstance(error, InputError):
         parts = {name: reworded(text) for name, text in error.parts.items()}
         advice = (said for pattern, said in ADVICE if re.search(pattern, error.parts["got"]))
         parts["hint"] = next(advice, parts["hint"])
-        return str(InputError(CALLED.get(error.argument, error.argument), **parts))
+        return str(InputError(called.get(error.argument, error.argument), **parts))
     if isinstance(error, ClarysageError):
         return str(error)
     return f"{type(error).__name__}: {reason(error)}"
@@ -138,6 +156,18 @@ def reason(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = re.sub(r"^\[[\d:]+\] |^\S+\.(cpp|cc|h|hpp):\d+:? ", "", lines[0] if lines else type(error).__name__)
     return re.sub(r"^\S+\.(cpp|cc|h|hpp|cu):\d+: ", "", first)[:200].rstrip(".")
+
+
+@contextmanager
+def _log_as_notes(say: Say) -> Iterator[None]:
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: say(f"{record.getMessage().removeprefix('clarysage: ')}.")  # type: ignore[method-assign]
+    log = logging.getLogger("clarysage")
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 def _as_note(say: Say) -> Any:

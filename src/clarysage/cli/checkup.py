@@ -1,0 +1,122 @@
+"""What ``clarysage doctor`` finds: versions, optional parts, the machine, a self-check, and what is wrong."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from clarysage import __version__
+from clarysage.cli.installed import PARTS, Library, Part, bounds, needed
+from clarysage.cli.machine import Machine
+from clarysage.cli.self_check import SelfCheck, self_check
+from clarysage.cli.speech import reason
+
+FORMAT = "clarysage doctor"
+VERSION = 1
+NOWHERE = "compiled code is made anew by each run; NUMBA_CACHE_DIR names a folder to keep it in, which can be written"
+UNBOUND = "clarysage is run from a folder and not installed, so the versions that it needs are not known"
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """All that was found; ``machine`` is None where a library to look with is broken: ``trouble`` says why."""
+
+    libraries: list[Library]
+    parts: list[tuple[Part, Library]]
+    machine: Machine | None
+    check: SelfCheck
+    is_terminal: bool
+    trouble: str = ""
+
+    @classmethod
+    def done(cls) -> Checkup:
+        """The checkup of this installation. The self-check comes first: it loads what threads are looked at of."""
+        check, parts, is_terminal = self_check(), [(part, part.library) for part in PARTS], sys.stdout.isatty()
+        try:
+            return cls(needed(), parts, Machine.found(), check, is_terminal)
+        except Exception as broken:  # numba, as a rule, which the self-check does not touch
+            return cls(needed(), parts, None, check, is_terminal, f"{type(broken).__name__}: {reason(broken)}")
+
+    @property
+    def problems(self) -> list[str]:
+        """What must be mended before clarysage can be relied on."""
+        missing = [f"{one.name} is not installed" for one in self.libraries if one.version is None]
+        old = [
+            f"{one.name} {one.version} is older than {one.lowest}, which is needed"
+            for one in self.libraries if one.is_old
+        ]  # fmt: skip
+        unloaded = [f"libraries cannot be loaded: {self.trouble}"] if self.trouble else []
+        wrong = [] if self.check.is_right else [f"the self-check failed: {self.check.trouble}"]
+        return [*missing, *old, *unloaded, *wrong]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is not as it should be, but not in the way."""
+        old = [
+            f"{one.name} {one.version} is older than {one.lowest}, which is wanted for {part.purpose}: "
+            f"{part.install} --upgrade"
+            for part, one in self.parts if one.is_old
+        ]  # fmt: skip
+        nowhere = self.machine is not None and self.machine.cache is None
+        return [*old, *([NOWHERE] if nowhere else []), *([] if bounds() else [UNBOUND])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain objects."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "clarysage": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "needed": [{**asdict(one), "is_old": one.is_old} for one in self.libraries],
+            "optional": [
+                {**asdict(one), "is_old": one.is_old, "purpose": part.purpose, "install": part.install}
+                for part, one in self.parts
+            ],
+            "machine": None if self.machine is None else asdict(self.machine),
+            "stdout_is_terminal": self.is_terminal,
+            "self_check": asdict(self.check),
+            "problems": self.problems,
+            "remarks": self.remarks,
+        }
+
+    def text(self) -> str:
+        """Everything to read."""
+        blocks = {
+            "Needed": [(one.name, _version(one)) for one in self.libraries],
+            "Optional": [(one.name, _version(one, part)) for part, one in self.parts],
+            "Machine": [*_machine(self.machine), ("stdout", "a terminal" if self.is_terminal else "not a terminal")],
+            "Self-check": [("SAGE of a linear function", _checked(self.check))],
+        }
+        lines = [f"clarysage {__version__}, Python {platform.python_version()}, {platform.platform()}"]
+        for title, rows in blocks.items():
+            wide = max(len(name) for name, _ in rows)
+            lines += [title, *(f"  {name:<{wide}}  {said}" for name, said in rows)]
+        return "\n".join([*lines, *(f"Problem: {text}." for text in self.problems),
+                          *(f"Remark: {text}." for text in self.remarks),
+                          *([] if self.problems else ["Everything that is needed is there."])])  # fmt: skip
+
+
+def _version(library: Library, part: Part | None = None) -> str:
+    if library.version is None:
+        return "MISSING" if part is None else f"not installed; for {part.purpose}: {part.install}"
+    version = f"{library.version}, OLDER than {library.lowest}" if library.is_old else library.version
+    return version if part is None else f"{version}, for {part.purpose}"
+
+
+def _machine(machine: Machine | None) -> list[tuple[str, str]]:
+    if machine is None:
+        return [("cores and threads", "not known")]
+    pools = ", ".join(f"{name} {threads}" for name, threads in machine.pools.items())
+    limits = ", ".join(f"{name}={value}" for name, value in machine.limits.items())
+    return [
+        ("cores", f"{machine.allowed} of {machine.cores} may be used"),
+        ("threads", (pools or "no library with threads is loaded") + (f" ({limits})" if limits else "")),
+        ("compiled code", "kept nowhere" if machine.cache is None else f"kept in {machine.cache}"),
+    ]
+
+
+def _checked(check: SelfCheck) -> str:
+    return f"{'agrees with its closed form' if check.is_right else 'FAILED'} ({check.seconds:.1f} s with loading)"

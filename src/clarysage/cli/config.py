@@ -1,0 +1,80 @@
+"""``--config FILE``: what options are where no flag says otherwise, from a TOML file.
+
+Keys are the names of options and arguments, with dashes or underscores. They stand at the top of the file, for any
+command it is used with, or in a table with the name of a command, for that one. Paths are relative to its folder.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import typer
+
+from clarysage.cli.presence import check_readable
+from clarysage.cli.settings import Setting
+from clarysage.cli.speech import OptionError
+from clarysage.errors import resembling
+
+NO_KEYS = ("config", "help")
+
+
+def configured(context: typer.Context, value: Path | None) -> Path | None:
+    """The callback of ``--config``: what the file says becomes what options default to."""
+    if value is not None and not context.resilient_parsing:
+        context.default_map = defaults(value, context)
+    return value
+
+
+def or_configured(context: typer.Context, value: list[Path] | None) -> list[Path]:
+    """The callback of an argument of many files: those of the configuration where none is given."""
+    return value or (context.default_map or {}).get("files") or []
+
+
+def defaults(path: Path, context: typer.Context) -> dict[str, Any]:
+    """What a file says for a command, by the names of its parameters in Python; an error names the file and the key."""
+    found, command, known = _read(path), str(context.command.name), _settings(context)
+    commands = list(getattr(context.parent and context.parent.command, "commands", ()))
+    for key, value in found.items():
+        if isinstance(value, dict) and key not in commands:
+            got, near = f"the table [{key}] in {path.name}", resembling(key, commands)
+            raise OptionError("--config", got=got, wanted="tables with names of commands", hint=near)
+    shared = {key: value for key, value in found.items() if not isinstance(value, dict)}
+    return {**_of_table(shared, known, path, command), **_of_table(found.get(command, {}), known, path, command)}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    check_readable("--config", path, suffix=".toml")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise OptionError("--config", got=f"{path.name}, which is not TOML ({error})",
+                          wanted='lines such as html = "report.html"') from error  # fmt: skip
+
+
+def _settings(context: typer.Context) -> dict[str, Setting]:
+    """What can be set for a command, by key."""
+    types, found = get_type_hints(context.command.callback), {}
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        key = next((option[2:] for option in parameter.opts if option.startswith("--")), name)
+        if key not in NO_KEYS:
+            found[key] = Setting.of(name, types[name], parameter.metavar)
+    return found
+
+
+def _of_table(table: Mapping[str, Any], known: Mapping[str, Setting], path: Path, command: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for spelled, value in table.items():
+        key = spelled.replace("_", "-")
+        if key not in known:
+            raise OptionError(
+                "--config", got=f"{spelled!r} in {path.name}, which is no option of {command}",
+                wanted=f"those of clarysage {command} --help", hint=resembling(key, known),
+            )  # fmt: skip
+        if known[key].name in found:
+            raise OptionError("--config", got=f"{key!r} twice in {path.name}", wanted="one spelling of it")
+        found[known[key].name] = known[key].read(value, f"{spelled} = {{}} in {path.name}".format, path.parent)
+    return found

@@ -1,0 +1,40 @@
+"""``clarysage doctor``: whether clarysage can work here, and with what."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from clarysage.cli import options
+from clarysage.cli.delivery import STDOUT, Delivery
+from clarysage.cli.speech import FAILED, clean_stdout, complain, guarded, print_data, speaker
+from clarysage.whole_file import write_whole
+
+
+def doctor(json_file: options.JsonFile = None, quiet: options.Quiet = False, debug: options.Debug = False) -> None:
+    """Tell what is installed and whether it works: for a look around, and for reports of errors.
+
+    Versions of what clarysage needs, optional parts with what each is for and how to get it, cores and threads, where
+    compiled code is kept, and a small explanation whose values are known. Optional libraries are not loaded.
+
+    Prints a text, or JSON with --json -. Exit codes: 0 ok, 1 something that is needed is missing, too old or broken.
+    """
+    say = speaker(quiet)
+    with guarded(say, debug=debug):
+        with clean_stdout():
+            from clarysage.cli.checkup import Checkup
+
+            Delivery(json_file, {}).check([])
+            found = Checkup.done()
+        data = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
+        if json_file == STDOUT:
+            print_data(data)
+        else:
+            print(found.text(), flush=True)
+        if json_file is not None and json_file != STDOUT:
+            write_whole(f"{data}\n", json_file)
+            say(f"wrote {json_file}")
+        if found.problems:
+            complain("; ".join(found.problems))
+            raise typer.Exit(FAILED)

@@ -1,0 +1,135 @@
+"""Libraries as they are installed, without importing them: versions, and the lowest that clarysage says it needs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from itertools import zip_longest
+
+# what clarysage cannot do without, as distributions are called
+NEEDED = (
+    "numpy", "scipy", "scikit-learn", "pandas", "numba", "joblib", "threadpoolctl", "matplotlib", "jinja2", "typer",
+    "tqdm",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library, needed or optional.
+
+    Attributes
+    ----------
+    name : as its distribution is called
+    version : the one that is installed, None where none is
+    lowest : the lowest version that is known to do, None where that is not known
+    """
+
+    name: str
+    version: str | None
+    lowest: str | None
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the version is below the lowest that does."""
+        return self.version is not None and self.lowest is not None and is_below(self.version, self.lowest)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an optional library brings: its module, the extra of clarysage it comes with, and what it is for."""
+
+    module: str
+    extra: str
+    purpose: str
+
+    @property
+    def library(self) -> Library:
+        """The library as it is installed, under the name that clarysage asks for or that of the module."""
+        asked = next((one for one in bounds() if one[1] == self.extra), None)
+        lowest = None if asked is None else bounds()[asked]
+        names = (self.module,) if asked is None else (asked[0], self.module)
+        version = next((found for found in map(version_of, names) if found is not None), None)
+        return Library(self.module, version if find_spec(self.module) else None, lowest)
+
+    @property
+    def install(self) -> str:
+        """How to get it."""
+        is_extra = any(extra == self.extra for _, extra in bounds())
+        return f'pip install "clarysage[{self.extra}]"' if is_extra else f"pip install {self.module}"
+
+
+PARTS = (
+    Part("polars", "polars", "data in polars frames"),
+    Part("pyarrow", "arrow", "Parquet files and Arrow tables"),
+    Part("xgboost", "xgboost", "XGBoost models"),
+    Part("lightgbm", "lightgbm", "LightGBM models"),
+    Part("catboost", "catboost", "CatBoost models"),
+    Part("torch", "torch", "PyTorch modules"),
+    Part("onnxruntime", "onnx", "ONNX models"),
+    Part("skops", "skops", "scikit-learn models in files that run no code"),
+    Part("statsmodels", "statsmodels", "statsmodels results"),
+    Part("shap", "shap", "mean absolute SHAP by its fast explainers"),
+    Part("mlflow", "mlflow", "results logged to MLflow"),
+)
+
+
+def needed() -> list[Library]:
+    """The libraries that clarysage cannot do without."""
+    return [Library(name, version_of(name), bounds().get((name, None))) for name in NEEDED]
+
+
+def version_of(distribution: str) -> str | None:
+    """The version of a distribution, None where it is not installed."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+@cache
+def bounds() -> dict[tuple[str, str | None], str | None]:
+    """The lowest version of each library by its name and its extra, as clarysage's own metadata have them.
+
+    Empty where clarysage is not installed but run from a folder.
+    """
+    try:
+        asked = metadata.requires("clarysage") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    return dict(map(requirement, asked))
+
+
+def requirement(text: str) -> tuple[tuple[str, str | None], str | None]:
+    """A line of metadata, read: name, extra, lowest version.
+
+    Examples
+    --------
+    >>> requirement('polars>=1.0; extra == "polars"')
+    (('polars', 'polars'), '1.0')
+    >>> requirement("numpy<3,>=1.26")
+    (('numpy', None), '1.26')
+    """
+    wanted, _, marker = text.partition(";")
+    name = re.split(r"[^\w.-]", wanted.strip(), maxsplit=1)[0]
+    lowest, extra = re.search(r">=\s*([\w.]+)", wanted), re.search(r"extra\s*==\s*[\"']([\w-]+)", marker)
+    return (name.lower(), extra and extra.group(1)), lowest and lowest.group(1)
+
+
+def is_below(version: str, lowest: str) -> bool:
+    """Whether a version comes before another, by the numbers in them.
+
+    Examples
+    --------
+    >>> is_below("1.9.3", "1.26"), is_below("2.0", "2.0.0"), is_below("3.1.0rc1", "3.1")
+    (True, False, False)
+    """
+    pairs = zip_longest(_numbers(version), _numbers(lowest), fillvalue=0)
+    return next((one < other for one, other in pairs if one != other), False)
+
+
+def _numbers(version: str) -> list[int]:
+    public = version.partition("+")[0].partition("!")  # without a local label; with the epoch apart
+    return [int(found.group()) for part in (public[2] or public[0]).split(".") if (found := re.match(r"\d+", part))]

@@ -1,0 +1,116 @@
+"""``clarysage monitor MODEL REFERENCE CURRENT``: a model on rows of now against the same on rows of then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clarysage.cli import options
+from clarysage.cli.completion import columns, names
+from clarysage.cli.delivery import Delivery
+from clarysage.cli.option_checks import as_adjustment, as_every, check_level, check_options, spelled, whole
+from clarysage.cli.request import Request, loaded
+from clarysage.cli.results import of_monitoring
+from clarysage.cli.speech import CALLED, Say, clean_stdout, guarded, has_viewer, speaker
+
+# arguments of the library -> what they are called here
+CALLED_HERE = {
+    **CALLED, "X": "REFERENCE or CURRENT", "X or background": "REFERENCE, CURRENT or --background",
+    "X and background": "REFERENCE, CURRENT and --background",
+}  # fmt: skip
+PARTS = ("X", "y", "sample_weight")
+
+
+def monitor(
+    model: Annotated[str, options.MODEL],
+    reference: Annotated[Path, typer.Argument(
+        metavar="REFERENCE", show_default=False,
+        help="Rows on which the model did what it should, such as its test data: .csv, .csv.gz, .tsv, .parquet.")],
+    current: Annotated[Path, typer.Argument(
+        metavar="CURRENT", show_default=False, help="Rows of now, with the same columns.")],
+    target: Annotated[str | None, typer.Option(
+        metavar="COLUMN", show_default=False, autocompletion=columns,
+        help="The column that the model predicts. Without it, where it is not known yet: Shapley effects, the variance "
+        "of the model's output that each feature explains.")] = None,
+    by: Annotated[str | None, typer.Option(
+        metavar="COLUMN", show_default=False, autocompletion=columns,
+        help="A column of CURRENT with dates or batches, each of which is compared with the reference.")] = None,
+    every: Annotated[str | None, typer.Option(
+        metavar="PERIOD", show_default=False, autocompletion=names("every"),
+        help='How long slices are: "hour", "day", "week", "month", "quarter" or "year" of the dates in --by, or a '
+        "number of rows. Default: each batch a slice, or what fits the dates.")] = None,
+    background: Annotated[Path | None, typer.Option(
+        metavar="FILE", show_default=False,
+        help="Rows that stand in for withheld features, such as the training data. Default: rows of REFERENCE.",
+        )] = None,
+    background_rows: options.BackgroundRows = None,
+    loss: options.Loss = "auto",
+    removal: options.Removal = "marginal",
+    method: options.Method = "auto",
+    groups: options.Groups = None,
+    sample_weight: options.SampleWeight = None,
+    drop: options.Drop = None,
+    output: options.Output = None,
+    classes: options.Classes = None,
+    paired: options.Paired = None,
+    adjust: options.Adjust = "holm",
+    level: options.Level = 0.95,
+    tolerance: options.Tolerance = 0.025,
+    budget: options.Budget = None,
+    deadline: options.Deadline = None,
+    n_jobs: options.NJobs = 1,
+    seed: options.Seed = 0,
+    json_file: options.JsonFile = None,
+    plot: Annotated[Path | None, typer.Option(
+        metavar="FILE", show_default=False, help="Draw what changed into a .png, .svg or .pdf file.")] = None,
+    html: options.Html = None,
+    allow_pickle: options.AllowPickle = False,
+    trust: options.Trust = None,
+    config: options.Config = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:  # fmt: skip
+    """Find features that no longer contribute what they did, such as columns that broke on the way to the model.
+
+    Columns are found as by "clarysage explain"; what --by names is no feature either, unless the model knows it. A
+    contribution that changed does not by itself say which column broke, so shifts of the columns are shown beside it.
+    --tolerance, --budget and --deadline are for each explanation.
+
+    Prints findings and a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 nothing flagged,
+    1 error, 2 usage, 3 nothing flagged, but not converged, 4 something flagged; after 3 and 4 the result is printed and
+    written all the same.
+    """
+    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
+    settings = {
+        "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
+        "budget": whole(budget), "deadline": deadline, "n_jobs": n_jobs,
+    }  # fmt: skip
+    request = Request.of(
+        model, reference, current=current, target=target, by=by, sample_weight=sample_weight, drop=drop,
+        allow_pickle=allow_pickle, trust=trust, output=output, classes=classes, background=background,
+        background_rows=background_rows, groups=groups, seed=seed, settings=settings,
+    )  # fmt: skip
+    with guarded(say, debug=debug, called=CALLED_HERE):
+        with clean_stdout():
+            check_options(settings, has_target=target is not None)
+            check_level(level)
+            asked = {"every": as_every(every, by), "adjust": as_adjustment(adjust), "level": level, "paired": paired}
+            delivery.check([*request.inputs, config])
+            found = _monitored(request, asked, say, progress=has_viewer(quiet))
+        delivery.deliver(of_monitoring(found), say)
+
+
+def _monitored(request: Request, asked: dict[str, Any], say: Say, *, progress: bool) -> Any:
+    import clarysage as cs
+
+    found = loaded(request, say)
+    if request.columns.target is None:
+        say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
+    assert found.current is not None
+    then, now = (tuple(side[part] for part in PARTS) for side in (found.tables, found.current))
+    rows = {"background": found.tables["background"], "by": found.current["by"], "groups": found.groups}
+    if request.background is None:  # otherwise they have been drawn
+        rows["background_rows"] = request.background_rows
+    return cs.monitor(found.f, then, now, rng=request.seed, progress=progress, **rows, **asked, **request.settings)

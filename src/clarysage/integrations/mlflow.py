@@ -1,0 +1,172 @@
+"""Results in a run of MLflow: numbers as metrics, how they were found as tags, files as artifacts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from numbers import Integral
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from clarysage.errors import InputError, MissingLibraryError
+from clarysage.explanation import Comparison, Explanation, Monitoring
+from clarysage.integrations.metric_names import allowed
+from clarysage.integrations.records import Record, record
+from clarysage.names import shortened
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+BATCH = 500  # metrics a request: MLflow takes 1000, and a megabyte, which long names in other scripts would fill
+LONGEST_PREFIX = 80  # bytes, so that all names of metrics keep within MLflow's 250 letters
+LONGEST_TAG = 1000  # letters, of thousands that servers take
+PIXELS_PER_INCH = 150
+ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # what MLflow says of ids of no run
+
+
+def log(
+    result: Explanation | Comparison | Monitoring,
+    *,
+    prefix: str | None = None,
+    artifact_path: str | None = None,
+    run_id: str | None = None,
+    client: MlflowClient | None = None,
+    step: int = 0,
+    about: str | None = None,
+    plot: bool = True,
+    report: bool = True,
+) -> None:
+    """Log a result to a run of MLflow: values and intervals, how they were found, a plot and a report.
+
+    Metrics are ``sage/value/age``, ``sage/std_error/age``, ``sage/low/age`` and ``sage/high/age`` for each feature, and
+    ``sage/total``, ``sage/base``, ``sage/model_rows`` and ``sage/draws`` of the whole; of a comparison
+    ``comparison/difference/age`` and so on, with ``p``, ``p_adjusted`` and ``changed`` (1 or 0), and
+    ``comparison/changed_features``, how many there are; of monitoring ``monitoring/flagged/age`` and so on, beside
+    differences also of ``inputs_distance``, with ``monitoring/loss``; its slices are steps. Names that MLflow refuses
+    are changed; the column ``key`` of the table says how. What is not known, or no number, is left out.
+
+    Tags are ``sage.measure``, ``sage.loss``, ``sage.removal``, ``sage.method``, ``sage.seed``, ``sage.converged``,
+    ``sage.stopped``, ``sage.about``, ``sage.version`` and more: tags, since params could not be logged a second time.
+
+    Artifacts are ``explanation.json``, ``comparison.json`` or ``monitoring.json``, which :func:`clarysage.load` reads,
+    ``table.csv``, ``plot.png`` and ``report.html``. They hold what these files hold elsewhere: features, not rows, but
+    for measures that have values of single examples, which the JSON keeps.
+
+    Parameters
+    ----------
+    result : what a measure such as :func:`clarysage.sage` returns, :func:`clarysage.compare` or
+        :func:`clarysage.monitor`
+    prefix : what all names begin with; default: the measure, "comparison" or "monitoring". Log several results to one
+        run by giving each a prefix of its own; the same prefix again adds to the history of metrics and replaces all
+        else
+    artifact_path : folder of the artifacts in the run; default: the prefix
+    run_id : of the run; default: the run that is active in this thread, or else the one that MLFLOW_RUN_ID names. No
+        run is started, since nobody would end it
+    client : to log with; default: one of the current tracking URI
+    step : of the metrics, for results that follow one another; of the first of several slices
+    about : what intervals of an Explanation are about, as in :meth:`clarysage.Explanation.interval`
+    plot, report : whether to log these
+
+    Notes
+    -----
+    Everything is computed before anything is logged. Two lines do it: ``with mlflow.start_run():`` and
+    ``cs.integrations.mlflow.log(explanation)``.
+    """
+    mlflow = _mlflow()
+    found = record(result, about)
+    prefix = _checked("prefix", found.name if prefix is None else prefix)
+    folder = _checked("artifact_path", prefix if artifact_path is None else artifact_path)
+    step = _checked_step(step)
+    client = mlflow.MlflowClient() if client is None else client
+    run_id = _run(mlflow, client, run_id)
+    with TemporaryDirectory(prefix="clarysage-") as files:
+        _write(result, found, Path(files), plot, report)
+        _log_metrics(mlflow, client, run_id, found, prefix, step)
+        _log_tags(mlflow, client, run_id, found, prefix)
+        client.log_artifacts(run_id, files, folder)
+
+
+def _mlflow() -> Any:
+    try:
+        import mlflow
+    except ModuleNotFoundError as error:
+        raise MissingLibraryError("mlflow", "mlflow", "Logging to MLflow") from error
+    return mlflow
+
+
+def _run(mlflow: Any, client: Any, given: object) -> str:
+    """The id of the run that is meant, which exists."""
+    active = mlflow.active_run()
+    run_id = given if given is not None else active.info.run_id if active else os.environ.get("MLFLOW_RUN_ID")
+    if run_id is None:
+        raise InputError(
+            "run_id", got="None, and no run of MLflow is active in this thread", wanted="a run to log to",
+            hint="with mlflow.start_run(): around the call, or run_id=run.info.run_id",
+        )  # fmt: skip
+    if not isinstance(run_id, str):
+        raise InputError("run_id", got=type(run_id).__name__, wanted="a text", hint="run_id=run.info.run_id")
+    try:
+        client.get_run(run_id)
+    except mlflow.MlflowException as error:
+        if error.error_code not in ABSENT:
+            raise
+        where = "the id of a run that the tracking server knows"  # whose address may hold a password
+        hint = "mlflow.get_tracking_uri(), to see which server is asked"
+        raise InputError("run_id", got=f"{run_id!r}", wanted=where, hint=hint) from error
+    return run_id
+
+
+def _write(result: Any, found: Record, folder: Path, plot: bool, report: bool) -> None:
+    """Everything that is to be an artifact, as files."""
+    result.save(folder / f"{found.kind}.json")
+    found.frame.to_csv(folder / "table.csv", index=False)
+    if plot and found.plot is not None:
+        _draw(result, found.plot, folder / "plot.png")
+    if report:
+        result.report(folder / "report.html", **found.report)
+
+
+def _draw(result: Any, options: Mapping[str, Any], path: Path) -> None:
+    import numpy as np
+    from matplotlib import pyplot
+
+    with pyplot.ioff():  # no window, and nothing below a notebook's cell
+        figure = np.ravel(result.plot(**options))[0].figure
+        figure.savefig(path, dpi=PIXELS_PER_INCH, bbox_inches="tight")
+        pyplot.close(figure)
+
+
+def _log_metrics(mlflow: Any, client: Any, run_id: str, found: Record, prefix: str, step: int) -> None:
+    now = int(1000 * time.time())
+    metrics = [
+        mlflow.entities.Metric(f"{prefix}/{name}", value, now, step + later) for name, value, later in found.metrics()
+    ]
+    for first in range(0, len(metrics), BATCH):
+        client.log_batch(run_id, metrics=metrics[first : first + BATCH])
+
+
+def _log_tags(mlflow: Any, client: Any, run_id: str, found: Record, prefix: str) -> None:
+    words = {name: shortened(text, LONGEST_TAG) for name, text in found.words.items()}
+    client.log_batch(run_id, tags=[mlflow.entities.RunTag(f"{prefix}.{name}", text) for name, text in words.items()])
+
+
+def _checked(argument: str, path: object) -> str:
+    """Names and slashes between them, as MLflow takes them."""
+    if not isinstance(path, str):
+        raise InputError(argument, got=f"{path!r}", wanted="a text")
+    is_fitting = all(part == allowed(part) for part in path.split("/"))
+    if not is_fitting or len(path.encode()) > LONGEST_PREFIX:
+        raise InputError(
+            argument, got=f"{shortened(path, LONGEST_PREFIX)!r}", hint=f'{argument}="sage/test data"',
+            wanted="letters, digits, '_', '-', '.' and blanks, with '/' between parts, of at most "
+            f"{LONGEST_PREFIX} bytes",
+        )  # fmt: skip
+    return path
+
+
+def _checked_step(step: object) -> int:
+    if not isinstance(step, Integral) or isinstance(step, bool):
+        raise InputError("step", got=f"{step!r}", wanted="a whole number")
+    return int(step)
