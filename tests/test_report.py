@@ -8,7 +8,6 @@ import json
 import re
 import sys
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -21,48 +20,13 @@ import clarysage as cs
 from clarysage.cli.app import app
 from clarysage.estimate import Target
 from clarysage.explanation.text import number_format
+from clarysage.names import visible
 from clarysage.report import html
 from clarysage.report.chart import WIDTH, chart, ticks
-from clarysage.report.names import visible
+from clarysage.report.explanation_chart import series
 from clarysage.report.readings import readings
 from made_up import HOSTILE, made_up
-
-VOID = {"meta", "input", "link", "br", "hr", "img", "base", "source", "embed"}
-
-
-class Page(HTMLParser):
-    """A page taken apart: elements with their attributes, texts of cells, and whether every tag is closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self.texts.setdefault(tag, []).append("")
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        for tag in set(self.open):
-            self.texts[tag][-1] += data
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.texts["script"][0])
-
-    def having(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        return [found for name, found in self.elements if name == tag and attributes.items() <= found.items()]
+from parsed_page import Page
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +54,17 @@ def test_every_name_value_and_interval_is_in_the_table():
 
 def test_the_data_of_the_page_are_those_of_the_explanation_in_the_order_of_the_rows():
     explanation = made_up(40)
-    data = Page(html(explanation)).data
+    data = Page(html(explanation)).data["features"]
     order = np.argsort(-explanation.values)
     assert data["names"] == [explanation.feature_names[i] for i in order]
-    np.testing.assert_allclose(data["values"], explanation.values[order], rtol=1e-6)
+    np.testing.assert_allclose(data["columns"]["value"], explanation.values[order], rtol=1e-6)
     for about in ("data", "rows", "population"):
-        low, high = explanation.interval(about=about)
-        np.testing.assert_allclose(data["about"][about]["low"], low[order], rtol=1e-6)
-        np.testing.assert_allclose(data["about"][about]["high"], high[order], rtol=1e-6)
+        low, _ = explanation.interval(about=about)
+        np.testing.assert_allclose(data["views"][about]["low"], low[order], rtol=1e-6)
+        errors = explanation.target(about).std_error
+        np.testing.assert_allclose(data["views"][about]["std_error"], errors[order], rtol=1e-6)
+    largest = np.argsort(-np.abs(explanation.values))
+    assert [data["names"][data["rank"].index(k)] for k in range(40)] == [explanation.feature_names[i] for i in largest]
 
 
 def test_nothing_is_asked_of_the_network_and_the_policy_lets_in_what_is_there_alone(page):
@@ -108,6 +75,10 @@ def test_nothing_is_asked_of_the_network_and_the_policy_lets_in_what_is_there_al
     policy = page.having("meta", **{"http-equiv": "Content-Security-Policy"})[0]["content"]
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
+    assert {part.split()[0] for part in policy.split("; ")} == {
+        "default-src", "script-src", "style-src", "base-uri", "form-action"
+    }  # fmt: skip
+    assert "\r" not in page.texts["script"][1]
     for kind, source in [("script-src", page.texts["script"][1]), ("style-src", page.texts["style"][0])]:
         digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
         assert f"{kind} 'sha256-{digest}'" in policy
@@ -117,7 +88,7 @@ def test_hostile_names_stay_names():
     named = Page(html(made_up(HOSTILE), title=HOSTILE[0]))
     plain = Page(html(made_up(len(HOSTILE)), title="plain"))
     assert named.open == []
-    assert sorted(named.data["names"]) == sorted(HOSTILE)
+    assert sorted(named.data["features"]["names"]) == sorted(HOSTILE)
     added = [tag for tag, _ in named.elements]
     for tag in [tag for tag, _ in plain.elements]:
         added.remove(tag)
@@ -129,7 +100,7 @@ def test_data_in_the_page_have_no_character_that_ends_or_breaks_a_script():
     raw = re.search(r'<script type="application/json" id="data">(.*?)</script>', html(made_up(HOSTILE)), re.DOTALL)[1]
     assert raw.isascii()
     assert not set("<>&") & set(raw)
-    assert sorted(json.loads(raw)["names"]) == sorted(HOSTILE)
+    assert sorted(json.loads(raw)["features"]["names"]) == sorted(HOSTILE)
 
 
 def test_what_turns_text_around_or_cannot_be_seen_is_spelled_out():
@@ -166,7 +137,8 @@ def test_the_loss_with_and_without_features_is_told(page):
     explanation = made_up(12)
     show = number_format(explanation)
     assert page.texts["dd"][:3] == [
-        show(12.5), show(12.5 - explanation.total), f"{show(abs(explanation.total))} ({explanation.total / 12.5:.0%})",
+        show(12.5), show(12.5 - explanation.total),
+        f"{show(abs(explanation.total))} ({100 * explanation.total / 12.5:.0f} %)",
     ]  # fmt: skip
     assert any("with them." in text for text in page.texts["p"])
 
@@ -191,12 +163,12 @@ def test_the_switch_has_what_is_known_and_starts_where_it_is_told_to():
     for about in ("data", "rows", "population", None):
         found = Page(html(explanation, about=about))
         shown = about or "population"
-        assert found.having("html")[0]["data-about"] == shown
+        assert found.having("html")[0]["data-view"] == shown
         checked = [one["value"] for one in found.having("input", type="radio") if "checked" in one]
         assert checked == [shown]
     alone = Page(html(replace(explanation, targets={})))
     assert alone.having("input", type="radio") == []
-    assert alone.having("html")[0]["data-about"] == "data"
+    assert alone.having("html")[0]["data-view"] == "data"
     with pytest.raises(cs.InputError, match="about: got 'world'"):
         html(explanation, about="world")
     with pytest.raises(cs.InputError, match="about: got 'rows'"):
@@ -207,9 +179,12 @@ def test_the_table_and_the_chart_can_be_read_aloud(page):
     assert page.having("html", lang="en")
     assert len(page.having("th", scope="row")) == 12
     assert [one.get("aria-sort") for one in page.having("th", scope="col")] == [None, "descending", None, None, None]
-    chart_ = page.having("svg", role="img")[0]
     ids = {found.get("id") for _, found in page.elements}
-    assert set(chart_["aria-labelledby"].split()) <= ids
+    assert {found["aria-labelledby"] for _, found in page.elements if "aria-labelledby" in found} <= ids
+    kinds = [tag for tag, _ in page.elements]
+    assert [kinds[i + 1 : i + 3] for i, tag in enumerate(kinds) if tag == "svg" and i and kinds[i - 1] == "div"] == [
+        ["title", "desc"]
+    ]
     assert all(one.get("aria-label") for one in page.having("div", role="region"))
     assert len(page.texts["main"]) == len(page.texts["h1"]) == 1
 
@@ -238,7 +213,7 @@ def test_a_square_number_of_features_makes_an_image_with_a_square_each():
 def test_bars_and_intervals_are_where_the_axis_says(seed):
     explanation = made_up(9, seed)
     found = readings(explanation, 0.95)
-    drawn = chart(explanation.values, found, list(range(9)), 9)
+    drawn = chart([series(explanation, found)], range(9), explanation.feature_names, range(9))
     (x1, t1), (x2, t2) = drawn.ticks[0], drawn.ticks[-1]
 
     def number(x: float) -> float:
@@ -246,25 +221,26 @@ def test_bars_and_intervals_are_where_the_axis_says(seed):
 
     step = number(0.11) - number(0.0)  # places are rounded to a tenth, at both ends of a bar and of the axis
     span = (drawn.ticks[-1][0] - drawn.ticks[0][0]) / (WIDTH - drawn.names)
-    for bar in drawn.bars:
-        value = explanation.values[bar.place]
-        end = bar.x + bar.width if bar.is_above else bar.x
+    for row in drawn.rows:
+        (bar,), value = row.bars, explanation.values[row.place]
+        end = bar.x + bar.width if "above" in bar.style else bar.x
         assert number(end) == pytest.approx(value, abs=4 * step / span)
         for one in bar.whiskers:
-            reading = next(reading for reading in found if reading.about == one.about)
+            reading = next(reading for reading in found if reading.about == one.view)
             if not one.is_cut_low:
-                assert number(one.x1) == pytest.approx(reading.low[bar.place], abs=4 * step / span)
+                assert number(one.x1) == pytest.approx(reading.low[row.place], abs=4 * step / span)
             if not one.is_cut_high:
-                assert number(one.x2) == pytest.approx(reading.high[bar.place], abs=4 * step / span)
+                assert number(one.x2) == pytest.approx(reading.high[row.place], abs=4 * step / span)
 
 
 def test_an_endless_interval_leaves_the_bars_their_size():
     explanation = made_up(3, values=np.array([1.0, 0.5, -0.2]), std_error=np.array([0.1, 1e9, 0.1]), targets={})
-    drawn = chart(explanation.values, readings(explanation, 0.95), [0, 1, 2], 9)
-    assert drawn.bars[0].width > 80
-    assert drawn.bars[1].whiskers[0].is_cut_low
-    assert drawn.bars[1].whiskers[0].is_cut_high
-    assert not drawn.bars[0].whiskers[0].is_cut_high
+    bars = series(explanation, readings(explanation, 0.95))
+    first, second, _ = (row.bars[0] for row in chart([bars], range(3), explanation.feature_names, range(3)).rows)
+    assert first.width > 80
+    assert second.whiskers[0].is_cut_low
+    assert second.whiskers[0].is_cut_high
+    assert not first.whiskers[0].is_cut_high
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1e300, 1e12])
@@ -347,9 +323,9 @@ def test_whatever_a_file_says_of_its_origin_is_shown_as_text():
     assert "y" * 1000 not in text
 
 
-def test_anything_but_an_explanation_is_refused(importances):
-    for wrong in ("sage.json", importances, [made_up(2)]):
-        with pytest.raises(cs.InputError, match="explanation: got"):
+def test_what_has_no_page_is_refused():
+    for wrong in ("sage.json", None, [made_up(2)]):
+        with pytest.raises(cs.InputError, match="found: got"):
             html(wrong)
     with pytest.raises(cs.InputError, match="title: got 3"):
         html(made_up(2), title=3)
@@ -424,9 +400,12 @@ def test_a_report_that_cannot_be_written_is_one_line(folder, arguments, code, sa
     assert files(folder) == before
 
 
-def test_a_file_of_several_measures_is_refused_by_name(folder, importances):
+def test_a_file_of_several_measures_has_its_page(folder, importances):
     importances.save(folder / "several.json")
-    assert "which holds Importances; wanted an explanation" in run("report", "several.json", code=1).stderr
+    run("report", "several.json")
+    assert (folder / "several.html").read_text() == importances.report()
+    said = run("report", "several.json", "--about", "rows", code=1).stderr
+    assert "--about: got rows; wanted nothing for a file of Importances" in said
 
 
 def test_explain_writes_the_page_it_is_asked_for(folder):
@@ -456,3 +435,12 @@ def test_the_demo_writes_its_report(folder):
     run("demo", "--output", "shown")
     assert files(folder / "shown") == {"sage.json", "sage.png", "report.html"}
     assert (folder / "shown" / "report.html").read_text() == cs.load("shown/sage.json").report()
+
+
+def test_thousands_are_set_apart_in_cards_tables_and_charts():
+    explanation = made_up(3)
+    large = replace(explanation, values=np.array([41234.0, 9100.0, -1500.0]), targets={}, base=90000.0, total=48834.0)
+    page = Page(html(large))
+    assert {"90,000", "41,166", "48,834 (54 %)"} <= set(page.texts["dd"])
+    assert "41,234" in page.texts["td"]
+    assert "40,000" in page.texts["text"]

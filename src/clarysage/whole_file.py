@@ -9,13 +9,20 @@ from clarysage.errors import InputError
 
 
 def write_whole(text: str, path: str | Path) -> None:
-    """Write text to a draft beside the file, which then takes its place."""
+    """Write text to a draft beside the file, which then takes its place; links stay, and lead to the new file.
+
+    What is no file, such as a pipe or a device, is written to as it is.
+    """
     path = Path(path)
-    if not path.name or path.is_dir() or not path.parent.is_dir():
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_text(text, encoding="utf-8", newline="\n")  # a file in its place would be the end of /dev/null
+        return
+    file = path.resolve()
+    if not path.name or file.is_dir() or not file.parent.is_dir():
         raise InputError("path", got=f"{path}", wanted="a file in a folder that exists")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    draft = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(draft, path)
+        os.replace(draft, file)
     finally:
         draft.unlink(missing_ok=True)

@@ -1,5 +1,6 @@
 """Pages to send to a colleague: one HTML file each, with everything in it and aggregates alone."""
 
-from clarysage.report.page import html
+from clarysage.report.notebook import notebook
+from clarysage.report.page import PAGES, html
 
-__all__ = ["html"]
+__all__ = ["PAGES", "html", "notebook"]

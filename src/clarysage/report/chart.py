@@ -1,26 +1,63 @@
-"""Chart: where bars, intervals and ticks go, in units of the picture."""
+"""Chart: where bars, intervals, marks and ticks go, in units of the picture."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.report.readings import Reading
+from clarysage.names import columns
 
 WIDTH, MARGIN = 760.0, 18.0  # of the picture, and of what is free at its right
 LETTER, FEWEST_LETTERS = 7.2, 6  # width of a letter of a name, of which there is room for so many at least
-HEAD, ROW, FOOT = 30.0, 22.0, 10.0  # heights of the axis, of a bar with its room, and of what is below
+HEAD, FOOT, AROUND = 30.0, 10.0, 4.0  # heights of the axis, of what is below, and above and below the bars of a row
+THICK = {1: 14.0, 2: 10.0, 3: 9.0}  # of a bar, by how many there are in a row ...
+THIN = 7.0  # ... and of more
 OUTSIDE = 1.5  # ranges of the values that intervals may reach beyond them; the rest is cut off, with an arrow
+BESIDE = 9.0  # from the end of a bar to its star
 TICKS = 8
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Intervals of values in one view, or in all where it has no name.
+
+    Attributes
+    ----------
+    low, high : (p,)
+    is_open : (p,) which values cannot be told from zero; their bars are faint
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    is_open: np.ndarray
+    view: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Bars of one kind, one a feature.
+
+    Attributes
+    ----------
+    values : (p,)
+    ends : intervals, of which a view shows one
+    style : what the bars look like; by their sign where nothing is said
+    marks : (p,) what kind of star each has, nothing for none; None where there are none at all
+    """
+
+    values: np.ndarray
+    ends: tuple[Ends, ...] = ()
+    style: str = ""
+    marks: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Whisker:
     """The interval of a value, from x1 to x2, and whether its ends are beyond the picture."""
 
-    about: str
+    view: str
     x1: float
     x2: float
     is_cut_low: bool
@@ -29,40 +66,59 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Bar:
-    """A feature's row: its bar, from x to x + width, and an interval of each reading."""
+    """A bar from x to x + width, y below the top of its row, its looks, its intervals, and where which star is."""
+
+    x: float
+    y: float
+    width: float
+    style: str
+    whiskers: tuple[Whisker, ...]
+    star: float | None
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A feature: its place, its bars, and how far down it is; None where it is not shown at first."""
 
     place: int
-    x: float
-    width: float
-    is_above: bool
-    whiskers: tuple[Whisker, ...]
+    bars: tuple[Bar, ...]
+    y: float | None
 
 
 @dataclass(frozen=True)
 class Chart:
-    """All rows in the given order, the width that names take, and the ticks (x, number) of the axis."""
+    """Rows in the given order, the width that names take, the heights of parts, and ticks (x, number) of the axis."""
 
     names: float
-    bars: tuple[Bar, ...]
+    rows: tuple[Row, ...]
     ticks: tuple[tuple[float, float], ...]
     zero: float
+    thick: float
+    row: float
+    height: float
+    width: float = WIDTH
+    head: float = HEAD
+    foot: float = FOOT
 
-    @staticmethod
-    def height(rows: int) -> float:
-        """Of a picture with so many rows."""
-        return HEAD + ROW * rows + FOOT
 
+def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str], shown: Collection[int]) -> Chart:
+    """The chart of all series, beside the labels of the features, of which some are shown at first.
 
-def chart(values: np.ndarray, readings: Sequence[Reading], order: Sequence[int], letters: int) -> Chart:
-    """The chart of all values, beside names of so many letters.
-
-    Intervals of all readings share one axis, so that a switch moves no bar.
+    Intervals of all views share one axis, so that a switch moves no bar.
     """
-    drawn = [reading for reading in readings if reading.has_intervals]
-    low, high = _ends(values, drawn)
-    at = _Scale(low, high, round(LETTER * max(letters, FEWEST_LETTERS) + 16.0, 1))
-    bars = tuple(_bar(i, float(values[i]), drawn, at) for i in order)
-    return Chart(at.start, bars, tuple((at(tick), tick) for tick in ticks(low, high)), at(0.0))
+    low, high = axis_ends(series)
+    letters = max(FEWEST_LETTERS, *map(columns, labels))
+    at = _Scale(low, high, round(LETTER * letters + 16.0, 1))
+    thick = THICK.get(len(series), THIN)
+    height = 2 * AROUND + thick * len(series)
+    rows, y = [], HEAD
+    for i in order:
+        bars = tuple(_bar(one, i, AROUND + thick * k, at) for k, one in enumerate(series))
+        rows.append(Row(i, bars, y if i in shown else None))
+        y += height if i in shown else 0.0
+    places = tuple((at(tick), tick) for tick in ticks(low, high))
+    return Chart(at.start, tuple(rows), places, at(0.0), thick, height, y + FOOT)
 
 
 @dataclass(frozen=True)
@@ -78,38 +134,57 @@ class _Scale:
         return round(self.start + share * (WIDTH - self.start - MARGIN), 1)
 
 
-def _bar(place: int, value: float, drawn: Sequence[Reading], at: _Scale) -> Bar:
+def _bar(series: Series, place: int, y: float, at: _Scale) -> Bar:
+    value = float(series.values[place])
     zero, end = at(0.0), at(value)
-    whiskers = (
-        Whisker(one.about, at(a), at(b), a < at.low, b > at.high)
-        for one in drawn
+    whiskers = tuple(
+        Whisker(one.view, at(a), at(b), a < at.low, b > at.high)
+        for one in series.ends
         for a, b in [(float(one.low[place]), float(one.high[place]))]
     )
-    return Bar(place, min(zero, end), round(abs(end - zero), 1), value >= 0, tuple(whiskers))
+    star, mark = None, "" if series.marks is None else str(series.marks[place])
+    if mark:
+        star = _outer([end, *(x for one in whiskers for x in (one.x1, one.x2))], is_above=value >= 0)
+    return Bar(min(zero, end), y, round(abs(end - zero), 1), _style(series, place), whiskers, star, mark)
 
 
-def _ends(values: np.ndarray, drawn: Sequence[Reading]) -> tuple[float, float]:
+def _style(series: Series, place: int) -> str:
+    """Classes of a bar: its colour, and the views in which it is faint."""
+    colour = series.style or ("above" if series.values[place] >= 0 else "below")
+    faint = [f"faint-{one.view}" if one.view else "faint" for one in series.ends if one.is_open[place]]
+    return " ".join([colour, *faint])
+
+
+def _outer(ends: Sequence[float], *, is_above: bool) -> float:
+    """Beside the end of a bar and its intervals, on the side where it ends, and within the picture."""
+    return round(min(max(ends) + BESIDE, WIDTH - BESIDE) if is_above else min(ends) - BESIDE, 1)
+
+
+def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
     """Ends of the axis: zero, all values, and intervals as far as they do not make the values small."""
+    values = np.concatenate([one.values for one in series])
     least, most = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    lows, highs = ([float(end) for one in drawn for end in getattr(one, side)] for side in ("low", "high"))
+    lows, highs = ([float(end) for one in series for ends in one.ends for end in getattr(ends, side)]
+                   for side in ("low", "high"))  # fmt: skip
     room = OUTSIDE * (most - least) or np.inf
     low = max(min([least, *lows]), least - room)
     high = min(max([most, *highs]), most + room)
     if not np.isfinite(low) or not np.isfinite(high) or low == high:
         return -1.0, 1.0
-    margin = 0.02 * (high - low)  # so that the end of an interval does not touch the names
+    # so that the end of an interval, or a star beside it, does not touch the names
+    margin = (0.02 if all(one.marks is None for one in series) else 0.05) * (high - low)
     return low - margin if low < 0 else low, high + margin if high > 0 else high
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Round numbers from low to high, about eight.
+def ticks(low: float, high: float, most: int = TICKS) -> list[float]:
+    """Round numbers from low to high, about eight or as many as are wanted at most.
 
     Examples
     --------
     >>> ticks(-0.05, 0.23)
     [-0.05, 0.0, 0.05, 0.1, 0.15, 0.2]
     """
-    raw = (high - low) / TICKS
+    raw = (high - low) / most
     power = 10.0 ** np.floor(np.log10(raw))
     step = next(float(power * m) for m in (1, 2, 2.5, 5, 10) if power * m >= raw * (1 - 1e-9))
     first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))

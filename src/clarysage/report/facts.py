@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clarysage.explanation import Explanation
 from clarysage.explanation.text import loss_words, number_format
-from clarysage.report.names import shortened, visible
+from clarysage.names import shortened, visible
 from clarysage.report.readings import is_gain
 
 # what provenance says -> what it is called on the page; the rest goes by its own name
@@ -41,6 +41,15 @@ def facts(explanation: Explanation) -> list[tuple[str, str]]:
     return [(visible(term), shortened(words, LONGEST)) for term, words in found if words]
 
 
+def shared_facts(explanations: Iterable[Explanation]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
+    """Facts that are the same in all explanations; and the others, a term with what it is in each."""
+    told = [{**dict(facts(one)), "Run": sampling(one)} for one in explanations]
+    terms = list(dict.fromkeys(term for one in told for term in one))
+    each = {term: [one.get(term, "") for one in told] for term in terms}
+    shared = [(term, words[0]) for term, words in each.items() if len(set(words)) == 1]
+    return shared, [(term, words) for term, words in each.items() if len(set(words)) > 1]
+
+
 def figures(explanation: Explanation) -> list[tuple[str, str]]:
     """The loss with and without features, and what they save, where the measure is of a loss."""
     show, base, total = number_format(explanation), explanation.base, explanation.total
@@ -49,7 +58,7 @@ def figures(explanation: Explanation) -> list[tuple[str, str]]:
     if not is_gain(explanation):
         return [("Explained by all features", show(total))]
     loss = loss_words(explanation.loss)
-    share = f" ({total / base:.0%})" if base > 0 else ""
+    share = f" ({100 * total / base:.0f} %)" if base > 0 else ""
     return [
         (f"Mean {loss} without features", show(base)),
         (f"Mean {loss} with all features", show(base - total)),
@@ -63,7 +72,7 @@ def sampling(explanation: Explanation) -> str:
         return explanation.stopped.value
     error, values = float(explanation.std_error.max()), explanation.values
     span = max(float(values.max() - values.min()), float(abs(values).max()))
-    share = f", {error / span:.1%} of the range of the values" if span > 0 else ""
+    share = f", {100 * error / span:.1f} % of the range of the values" if span > 0 else ""
     return (
         f"{explanation.stopped.value} After {explanation.draws:,} draws the largest standard error of the sampling is "
         f"{number_format(explanation)(error)}{share}."

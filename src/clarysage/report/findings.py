@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from clarysage.explanation import Explanation
+from clarysage.explanation.text import number_format
 from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
-from clarysage.report.readings import LIKELY_HELPS, LIKELY_HURTS, Reading, is_gain
+from clarysage.report.readings import GAIN_WORDS, LIKELY_HELPS, LIKELY_HURTS, SIGN_WORDS, Reading, is_gain
 
 NAMED = 3  # features that a sentence names
 WHERE = {
@@ -32,43 +34,59 @@ SIGN_LEADS = {
     UNDECIDED: "{count} of {all} {have} a value that cannot be told from zero {where}:",
     NO_EFFECT: "{count} of {all} {have} a value of zero:",
 }
-VERBS = {"help": "helps", "hurt": "hurts", "have": "has"}
+VERBS = {"help": "helps", "hurt": "hurts", "have": "has", "contribute": "contributes", "are": "is", "share": "shares"}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence: how it begins, the places of features that it names, and how many more there are."""
+    """A sentence: how it begins, features that it names with a word on each, and how many more there are."""
 
     known: str
     lead: str
-    places: tuple[int, ...]
-    more: int
+    named: tuple[tuple[str, str], ...] = ()
+    more: int = 0
 
 
-def findings(explanation: Explanation, reading: Reading) -> list[Finding]:
-    """What is known of the features, those of most weight first."""
-    known = np.array(reading.known)
+@dataclass(frozen=True)
+class Words:
+    """What features are called, and the words for what is known of them: in a sentence, and in the table."""
+
+    leads: Mapping[str, str]
+    known: Mapping[str, str]
+    noun: str = "feature"
+
+
+def words_of(explanation: Explanation) -> Words:
+    """Those of measures of what a model gains, or of all others."""
+    return Words(LEADS, GAIN_WORDS) if is_gain(explanation) else Words(SIGN_LEADS, SIGN_WORDS)
+
+
+def findings(explanation: Explanation, reading: Reading, told: Sequence[str], words: Words) -> list[Finding]:
+    """What is known of the features, by the names they are told by, those of most weight first."""
+    known, show = np.array(reading.known), number_format(explanation)
     found = []
-    for word, lead in (LEADS if is_gain(explanation) else SIGN_LEADS).items():
+    for word, lead in words.leads.items():
         places = np.flatnonzero(known == word)
         if len(places) == 0:
             continue
         first = places[np.argsort(-np.abs(explanation.values[places]), kind="stable")][:NAMED]
-        sentence = _filled(lead, len(places), len(known), WHERE[reading.about])
-        found.append(Finding(word, sentence, tuple(map(int, first)), len(places) - len(first)))
+        sentence = filled(lead, len(places), len(known), words.noun, where=WHERE[reading.about])
+        named = tuple((told[i], show(explanation.values[i])) for i in first)
+        found.append(Finding(word, sentence, named, len(places) - len(first)))
     return found
 
 
-def _filled(lead: str, count: int, everything: int, where: str) -> str:
+def filled(lead: str, count: int, everything: int, noun: str = "feature", **words: str) -> str:
+    """The beginning of a sentence on so many of all features, with its verbs."""
     verbs = {verb: ending if count == 1 else verb for verb, ending in VERBS.items()}
-    every = f"{everything:,} feature{'' if everything == 1 else 's'}"
-    return lead.format(**verbs, count=f"{count:,}", all=every, where=where)
+    every = f"{everything:,} {noun}{'' if everything == 1 else 's'}"
+    return lead.format(**verbs, count=f"{count:,}", all=every, **words)
 
 
-def top_words(explanation: Explanation, k: int = NAMED) -> str:
+def top_words(explanation: Explanation, k: int = NAMED, noun: str = "feature") -> str:
     """Whether the largest values are known to be the largest on this data; empty where there is nothing to say."""
     if len(explanation.values) <= k or explanation.draws == 0:
         return ""
     if explanation.top(k).is_certain:
         return f"On this data the {k} largest values are known to be the largest."
-    return f"On this data other features may belong among the {k} largest: the run does not tell them apart."
+    return f"On this data other {noun}s may belong among the {k} largest: the run does not tell them apart."

@@ -14,6 +14,8 @@ CHOICES = {"data": "this data", "rows": "other rows", "population": "other rows 
 
 LIKELY_HELPS, LIKELY_HURTS = "likely helps", "likely hurts"  # by an interval on its own, not by all of them at once
 
+OPEN = (UNDECIDED, NO_EFFECT)
+
 # by what is known, in the words of measures of what a model gains, and of all others
 GAIN_WORDS = {
     HELPS: "helps", LIKELY_HELPS: "likely helps", HURTS: "hurts", LIKELY_HURTS: "likely hurts",
@@ -46,6 +48,11 @@ class Reading:
     std_error: np.ndarray
     known: tuple[str, ...]
     has_intervals: bool
+
+    @property
+    def switch(self) -> tuple[str, str]:
+        """The view that shows it, and what a switch calls it."""
+        return self.about, self.choice
 
 
 def readings(explanation: Explanation, level: float) -> list[Reading]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clarysage.estimate import StopReason
 from clarysage.explanation import Explanation
 from clarysage.explanation.notes import parted
 from clarysage.inference.decisions import UNDECIDED
+from clarysage.names import shortened
 from clarysage.report.findings import WHERE
-from clarysage.report.names import shortened
 from clarysage.report.readings import Reading
 
 MORE = "Intervals are as wide as this run leaves them. Run it again with {more} for narrower ones."
@@ -35,14 +36,36 @@ class Remark:
 
 
 def remarks(explanation: Explanation, shown: Reading) -> list[Remark]:
-    """Warnings, then notes; a note that gives advice is a warning."""
-    own = [*_unfinished(explanation), *_heuristic(explanation), *_undecided(shown)]
+    """Warnings, then notes."""
+    return warnings_first([*run_remarks(explanation), *_undecided(shown)])
+
+
+def run_remarks(explanation: Explanation) -> list[Remark]:
+    """What a run has to say of itself."""
     others = (note for note in explanation.notes if explanation.constant is not None or not note.startswith(MARK))
-    found = [*own, *map(_from_note, others)]
-    return [*(one for one in found if one.is_warning), *(one for one in found if not one.is_warning)]
+    return [*_unfinished(explanation), *_heuristic(explanation), *map(from_note, others)]
 
 
-def _from_note(note: str) -> Remark:
+def remarks_of_runs(explanations: Sequence[Explanation], names: Sequence[str]) -> list[Remark]:
+    """What each run has to say, with the names of those that say it unless all do."""
+    said: dict[Remark, list[str]] = {}
+    for one, name in zip(explanations, names, strict=True):
+        for remark in run_remarks(one):
+            said.setdefault(remark, []).append(name)
+    return [
+        remark if len(whose) == len(names) else Remark(f"{', '.join(whose)}: {remark.text}", remark.advice,
+                                                       remark.is_warning)
+        for remark, whose in said.items()
+    ]  # fmt: skip
+
+
+def warnings_first(found: Sequence[Remark]) -> list[Remark]:
+    """The same, warnings before others."""
+    return sorted(found, key=lambda one: not one.is_warning)
+
+
+def from_note(note: str) -> Remark:
+    """A note, with its advice set apart; one that gives advice is a warning."""
     text, advice = parted(shortened(note, LONGEST))
     return Remark(text, advice, is_warning=bool(advice))
 

@@ -39,7 +39,7 @@ def trace_chart(explanation: Explanation) -> TraceChart | None:
     return TraceChart(
         line,
         tuple((across(tick), f"{tick:,.0f}") for tick in across.ticks()),
-        tuple((down(tick), f"{100 * tick:.6g}%") for tick in down.ticks()),
+        tuple((down(tick), f"{100 * tick:.6g} %") for tick in down.ticks()),
         f"The largest standard error went from {first} to {last}.",
     )
 

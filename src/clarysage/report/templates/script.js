@@ -1,75 +1,122 @@
 
 "use strict";
-// What the reader may change: which features are shown, in what order, what intervals are about, and the colours.
+// What the reader may change: which features are shown, in what order, which view of them, and the colours.
 (() => {
   const root = document.documentElement;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const find = (id) => document.getElementById(id);
+  const collator = new Intl.Collator(undefined, { numeric: true });
   root.classList.add("scripted");
 
-  const theme = find("theme");
-  const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const theme = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : dark.matches;
   const nameTheme = () => { theme.textContent = isDark() ? "Light colours" : "Dark colours"; };
   theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; nameTheme(); });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", nameTheme);
+  dark.addEventListener("change", nameTheme);
   nameTheme();
 
-  const body = find("table").tBodies[0];
-  const rows = [...body.rows];
-  const chart = find("chart");
-  const bars = [...chart.querySelectorAll(".row")];
-  const headings = [...find("table").tHead.querySelectorAll("th")];
-  const collator = new Intl.Collator(undefined, { numeric: true });
-  const names = data.names.map((name) => name.toLowerCase());
-  const order = { key: "value", descending: true };
+  // A section with a table, and charts of the same features; several rows may be of one feature.
+  const listing = (section, data) => {
+    const body = section.querySelector("table").tBodies[0];
+    const rows = [...body.rows];
+    const charts = [...section.querySelectorAll("svg[data-row]")].map((svg) => [svg, [...svg.querySelectorAll(".row")]]);
+    const headings = [...section.querySelectorAll("th[data-key]")];
+    const [search, many, count, none] = ["[type=search]", "select", ".count", ".none"].map((one) => section.querySelector(one));
+    const first = section.querySelector("th[aria-sort]");
+    const order = { key: first.dataset.key, descending: first.getAttribute("aria-sort") === "descending" };
+    const feature = (row) => data.of ? data.of[row] : row;
+    const words = rows.map((_, row) => `${data.names[feature(row)]}\n${data.others ? data.others[data.columns.other[row]] : ""}`.toLowerCase());
 
-  const key = (place) => {
-    if (order.key === "name") return data.names[place];
-    return order.key === "value" ? data.values[place] : data.about[root.dataset.about][order.key][place];
-  };
-  const compare = (a, b) => {
-    const [one, other] = [key(a), key(b)];
-    const found = typeof one === "string" ? collator.compare(one, other) : one - other;
-    return (order.descending ? -found : found) || a - b;
+    const key = (row) => order.key === "name" ? data.names[feature(row)]
+      : (data.columns[order.key] ?? data.views[root.dataset.view][order.key])[row];
+    const compare = (a, b) => {
+      const [one, other] = [key(a), key(b)];
+      const found = typeof one === "string" ? collator.compare(one, other) : one - other;
+      return (order.descending ? -found : found) || a - b;
+    };
+
+    const selected = () => {
+      const wanted = search ? search.value.trim().toLowerCase() : "";
+      const found = rows.map((_, row) => row).filter((row) => words[row].includes(wanted));
+      const most = many ? Number(many.value) : 0;
+      if (!most) return found;
+      const largest = [...new Set(found.map(feature))].sort((a, b) => data.rank[a] - data.rank[b]).slice(0, most);
+      const kept = new Set(largest);
+      return found.filter((row) => kept.has(feature(row)));
+    };
+
+    const draw = ([svg, bars], features) => {
+      const [row, head, foot] = ["row", "head", "foot"].map((one) => Number(svg.dataset[one]));
+      bars.forEach((bar) => bar.setAttribute("display", "none"));
+      features.forEach((place, at) => {
+        bars[place].removeAttribute("display");
+        bars[place].setAttribute("transform", `translate(0 ${head + row * at})`);
+      });
+      svg.setAttribute("viewBox", `0 0 ${svg.viewBox.baseVal.width} ${head + row * features.length + foot}`);
+    };
+
+    const show = () => {
+      const shown = selected().sort(compare);
+      const features = [...new Set(shown.map(feature))];
+      body.replaceChildren(...shown.map((row) => rows[row]));
+      charts.forEach((chart) => draw(chart, features));
+      if (count) count.textContent = `${features.length} of ${data.names.length} ${section.dataset.noun ?? "feature"}s shown`;
+      if (none) none.hidden = shown.length > 0;
+    };
+
+    headings.forEach((heading) => heading.querySelector("button").addEventListener("click", () => {
+      const isSame = order.key === heading.dataset.key;
+      order.descending = isSame ? !order.descending : !("rises" in heading.dataset);
+      order.key = heading.dataset.key;
+      headings.forEach((one) => one.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
+      show();
+    }));
+    if (search) search.addEventListener("input", show);
+    if (many) many.addEventListener("change", show);
+    show();
+    return [show, rows];
   };
 
-  const selected = () => {
-    const wanted = find("search").value.trim().toLowerCase();
-    let places = rows.map((_, place) => place).filter((place) => names[place].includes(wanted));
-    const many = find("many") && Number(find("many").value);
-    if (many) places = places.sort((a, b) => Math.abs(data.values[b]) - Math.abs(data.values[a]) || a - b).slice(0, many);
-    return places.sort(compare);
-  };
+  // An image of the features of a list: the pixel that is pointed at, or moved to by the arrow keys, is told in words.
+  const image = (svg, places, rows) => {
+    const side = svg.viewBox.baseVal.width;
+    const byPlace = [];
+    places.forEach((place, row) => { byPlace[place] = rows[row]; });
+    const frame = svg.querySelector(".pointed");
+    const told = svg.parentElement.querySelector(".pointed-at");
+    let [x, y] = [0, 0];
 
-  const show = () => {
-    const places = selected();
-    const row = Number(chart.dataset.row);
-    const head = Number(chart.dataset.head);
-    body.replaceChildren(...places.map((place) => rows[place]));
-    bars.forEach((bar) => bar.setAttribute("display", "none"));
-    places.forEach((place, at) => {
-      bars[place].removeAttribute("display");
-      bars[place].setAttribute("transform", `translate(0 ${head + row * at})`);
+    const cell = (one) => (one.querySelector(`[data-of="${root.dataset.view}"]`) ?? one).textContent;
+    const point = (across, down) => {
+      [x, y] = [across, down].map((one) => Math.min(Math.max(Math.floor(one), 0), side - 1));
+      const [name, ...cells] = byPlace[y * side + x].cells;
+      const [value, ends, , known] = cells.map(cell);
+      frame.setAttribute("x", x);
+      frame.setAttribute("y", y);
+      frame.removeAttribute("display");
+      told.textContent = `Row ${y + 1}, column ${x + 1}: \u2068${name.querySelector("bdi").textContent}\u2069 ${value}, ${ends}, ${known}`;
+    };
+    const pointTo = (event) => {
+      const box = svg.getBoundingClientRect();
+      point((event.clientX - box.left) / box.width * side, (event.clientY - box.top) / box.height * side);
+    };
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    svg.addEventListener("pointermove", pointTo);
+    svg.addEventListener("pointerdown", pointTo);
+    svg.addEventListener("keydown", (event) => {
+      if (!steps[event.key]) return;
+      event.preventDefault();
+      point(x + steps[event.key][0], y + steps[event.key][1]);
     });
-    const box = chart.viewBox.baseVal;
-    chart.setAttribute("viewBox", `0 0 ${box.width} ${head + row * places.length + 10}`);
-    find("count").textContent = `${places.length} of ${rows.length} features shown`;
-    find("none").hidden = places.length > 0;
+    svg.setAttribute("tabindex", "0");
+    svg.setAttribute("role", "application");
   };
 
-  headings.forEach((heading) => heading.querySelector("button").addEventListener("click", () => {
-    const isSame = order.key === heading.dataset.key;
-    order.descending = isSame ? !order.descending : !["name", "known"].includes(heading.dataset.key);
-    order.key = heading.dataset.key;
-    headings.forEach((one) => one.removeAttribute("aria-sort"));
-    heading.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
-    show();
+  const lists = JSON.parse(document.getElementById("data").textContent);
+  const made = Object.fromEntries(Object.entries(lists).map(([id, data]) => [id, listing(document.getElementById(id), data)]));
+  document.querySelectorAll("svg[data-list]").forEach((svg) => image(svg, lists[svg.dataset.list].places, made[svg.dataset.list][1]));
+  document.querySelectorAll("input[name=view]").forEach((choice) => choice.addEventListener("change", () => {
+    root.dataset.view = choice.value;
+    Object.values(made).forEach(([show]) => show());
   }));
-  document.querySelectorAll("input[name=about]").forEach((choice) => choice.addEventListener("change", () => {
-    root.dataset.about = choice.value;
-    show();
-  }));
-  find("search").addEventListener("input", show);
-  if (find("many")) find("many").addEventListener("change", show);
-  show();
 })();

@@ -1,0 +1,121 @@
+"""Pages of measures side by side and of interactions: whole, safe, and with the numbers of what they tell of."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import clarysage as cs
+from clarysage.explanation.interactions_text import left_out
+from clarysage.explanation.text import number_format
+from clarysage.report import html
+from clarysage.report.grid import STRONGEST, grid
+from clarysage.report.importances_page import by_share, share_grid
+from clarysage.report.interactions_page import MOST, pair_grid
+from made_up import HOSTILE, MEASURES, pairs, several
+from parsed_page import Page
+
+
+def rows(text: str, table: int = 0) -> list[list[str]]:
+    body = re.findall(r"<tbody>(.*?)</tbody>", text, re.DOTALL)[table]
+    cells = (re.sub(r"<[^>]+>", "\t", row).split("\t") for row in body.split("</tr>")[:-1])
+    return [[cell.strip() for cell in row if cell.strip()] for row in cells]
+
+
+def test_values_and_ranks_of_all_measures_are_in_the_table():
+    found = several(7)
+    values, ranks, shown = found.to_frame(), found.ranks(), rows(html(found))
+    assert [row[0] for row in shown] == found.order
+    for row in shown:
+        for cell, measure in zip(row[1:], MEASURES, strict=True):
+            show = number_format(found[measure])
+            assert cell == f"{show(values.loc[row[0], measure])} ({ranks.loc[row[0], measure]})"
+
+
+def test_the_grid_has_shares_the_strongest_for_the_largest():
+    found = several(6)
+    features = by_share(found)
+    shown = share_grid(found, features, list(MEASURES))
+    shares = found.shares().loc[found.order].to_numpy()
+    assert [one.text for one in shown.squares] == [f"{share:.0%}".replace("-0%", "0%") for share in shares.ravel()]
+    np.testing.assert_allclose(
+        [one.strength for one in shown.squares], STRONGEST * np.abs(shares).ravel() / np.abs(shares).max(), atol=6e-4
+    )
+    assert [one.is_above for one in shown.squares] == (shares.ravel() >= 0).tolist()
+
+
+def test_squares_stay_within_the_picture():
+    for count, letters in ((3, 4), (13, 28), (20, 14)):
+        names = ["m" * letters] * count
+        cells = [[""] * count] * 2
+        found = grid(np.ones((2, count)), cells, cells, ["r" * 29] * 2, names, title="", words="")
+        assert all(one.x + found.square <= found.width for one in found.squares)
+        assert all(one.y + found.tall <= found.height for one in found.squares)
+        assert found.square > 10
+
+
+def test_agreement_with_sage_is_that_of_ranks():
+    found = several(9)
+    said = [" ".join(text.split()) for text in Page(html(found)).texts["li"]]
+    closest = found.correlation()["sage"].drop("sage").sort_values(ascending=False)
+    (told,) = (one for one in said if one.startswith("Closest to SAGE"))
+    assert f"{closest.index[0]} ({closest.iloc[0]:.2f})" in told
+    first = found.ranks().eq(1).sum(axis=1)
+    assert any(one.startswith("Measures that put a feature first:") and f"({first.max()} of 4)" in one for one in said)
+
+
+def test_what_was_left_out_and_what_are_heuristics_is_said():
+    text = html(several(3))
+    assert "Left out: network weights. It is &lt;no&gt; network." in text
+    assert "gini importance*" in text
+    assert "A agnostic: + yes" in text
+
+
+def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
+    found = pairs(5)
+    text = html(found)
+    assert left_out(found) in text
+    assert [row[0] for row in rows(text)] == [found.found.feature_names[i] for i in np.argsort(-found.values)]
+    assert "worth more together" in text
+    assert "share what they know" in text
+    assert "helps" not in Page(text).texts["table"][0]
+    assert 'data-noun="pair"' in text
+    assert html(found, about="data") == found.report(about="data") != text
+
+
+def test_the_grid_of_pairs_is_the_matrix_of_interactions():
+    found = pairs(4)
+    shown, show = pair_grid(found, 0.95, None), number_format(found.found)
+    matrix = found.matrix
+    assert [one.text for one in shown.squares] == [show(value) for value in matrix[~np.isnan(matrix)]]
+    assert len(pair_grid(pairs(MOST + 2), 0.95, None).rows) == MOST
+    assert pair_grid(pairs(2), 0.95, None) is None
+
+
+def test_pages_are_whole_small_and_hold_hostile_names_as_names():
+    for make in (several, pairs):
+        plain, named = Page(html(make(len(HOSTILE)))), Page(html(make(HOSTILE)))
+        assert plain.open == named.open == []
+        ids = [found["id"] for _, found in named.elements if "id" in found]
+        assert len(ids) == len(set(ids))
+        added = [tag for tag, _ in named.elements]
+        for tag in [tag for tag, _ in plain.elements]:
+            added.remove(tag)
+        assert set(added) <= {"details", "summary", "bdi"}
+    assert len(html(several(50)).encode()) < 300_000
+    assert len(html(pairs(11)).encode()) < 300_000
+
+
+def test_files_give_the_same_pages(tmp_path):
+    for found in (several(4), pairs(4)):
+        found.save(tmp_path / "found.json")
+        assert html(cs.load(tmp_path / "found.json")) == found.report()
+        assert found.report(tmp_path / "page.html", "T & U") is None
+        assert "<title>T &amp; U</title>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_importances_are_about_nothing_else():
+    with pytest.raises(cs.InputError, match="about: got 'rows'; wanted None for Importances"):
+        html(several(2), about="rows")

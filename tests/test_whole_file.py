@@ -1,0 +1,38 @@
+"""Files that are written whole: what stands at the place already keeps its kind."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from clarysage.whole_file import write_whole
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    write_whole("{}\n", pipe)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    reader.join(20)
+    assert read == ["{}\n"]
+
+
+def test_a_link_stays_and_leads_to_what_was_written(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    link, file = tmp_path / "latest.json", tmp_path / "files" / "may.json"
+    file.write_text("before")
+    try:
+        link.symlink_to(file)
+    except OSError:
+        pytest.skip("links may not be made here")
+    write_whole("after", link)
+    assert link.is_symlink()
+    assert file.read_text() == "after"
+    assert [path.name for path in file.parent.iterdir()] == ["may.json"]
