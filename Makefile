@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 
-.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures calibrate clean
+.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures bench-monitoring calibrate clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -36,6 +36,9 @@ bench-conditional: $(VENV)/.installed-bench
 
 bench-measures: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/measures.py
+
+bench-monitoring: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/monitoring.py
 
 calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write

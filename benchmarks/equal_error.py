@@ -1,7 +1,7 @@
 """Model rows and seconds to equal true error: our methods beside sage-importance's PermutationEstimator.
 
-    CLARYSAGE_DATA=... make bench
-    CLARYSAGE_DATA=... .venv/bin/python benchmarks/equal_error.py --game bike_xgboost --rounds 4
+    make bench
+    .venv/bin/python benchmarks/equal_error.py --game bike_xgboost --rounds 4
 
 Error is that of the worst feature: the root of its mean squared distance from the truth over runs with different
 seeds, each at the default tolerance. The truth is a long run of plain walks (``truth.py``). The reference's variance
@@ -14,8 +14,8 @@ quickest run on both sides. Uncertainty is that of the runs of both sides.
 Columns: "error" and "truth", the error of ours and the standard error of the truth, as shares of the range of the
 values; "claimed", the standard error that a run claims, as a multiple of the true error.
 
-Bike, credit and bank are read from the directory in the environment variable CLARYSAGE_DATA (``paper_tables.py``);
-without it their lines are skipped.
+Bike, credit and bank come from the directory in the environment variable CLARYSAGE_DATA, or are downloaded
+(``clarysage.datasets``); where neither is possible their lines are skipped.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import games
 import numpy as np
 import reference
 import runs
-from paper_tables import MissingTableError
 from threadpoolctl import threadpool_limits
 from truth import Truth, truth
 from worst import largest, largest_by_others
 
+from clarysage.errors import MissingDataError
 from clarysage.estimators import METHODS
 
 ROUNDS = 16  # of the reference; our runs are spread over them
@@ -104,7 +104,7 @@ def look(name: str, plan: Plan, asked: argparse.Namespace) -> None:
     """The lines of a game."""
     try:
         case = getattr(games, name)()
-    except MissingTableError as error:
+    except MissingDataError as error:
         print(f"{name:<30} skipped: {error}", flush=True)
         return
     known = truth(case, max(plan.passes, asked.passes))

@@ -94,7 +94,7 @@ def catboost(table: str, *, random_state: int, **options: Any) -> Case:
     from catboost import CatBoostClassifier
 
     frame, y = paper_tables.read(table)
-    coded = OfCodes.of(frame, paper_tables.CATEGORICAL[table])
+    coded = OfCodes.of(frame, paper_tables.categorical(table))
     X_train, y_train, X_val, y_val, X, y = paper_tables.split(coded.encode(frame), y, random_state=random_state)
     model = CatBoostClassifier(**options, random_seed=0, thread_count=1, verbose=False, allow_writing_files=False)
     model.fit(coded.decode(X_train), y_train, cat_features=list(coded.categories),

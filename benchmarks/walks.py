@@ -8,7 +8,8 @@ Both walk the same examples in the same orders with all 512 background rows; sco
 processor time a walk, the minimum of interleaved rounds. What is done once a run (reading the model, decisions on the
 examples, tables of leaves, compiling on a new machine) is listed apart, as "set-up". Then whole runs: the default call
 to a tolerance beside what sage-importance would take to the same, exact values, and the first call in a process. Tables
-of the paper are read from the directory that CLARYSAGE_DATA names; their cases are left out without it.
+of the paper come from the directory that CLARYSAGE_DATA names, or are downloaded (``clarysage.datasets``); where
+neither is possible their cases are left out.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from games import Case
 from threadpoolctl import threadpool_limits
 
 import clarysage as cs
+from clarysage.errors import MissingDataError
 
 ROUNDS = 4
 TOLERANCE, WALKS_TO_JUDGE_BY, WALKS_TIMED = 0.01, 8192, 64
@@ -54,7 +56,7 @@ def main() -> None:
         for name in wanted:
             try:
                 report(BARS[name]) if name in BARS else RUNS[name]()
-            except paper_tables.MissingTableError as error:
+            except MissingDataError as error:
                 print(f"{name}: {error}")
 
 

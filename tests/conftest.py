@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,3 +42,17 @@ def _is_present(library: str) -> bool:
 def seed(request: pytest.FixtureRequest) -> int:
     """The seed of a statistical test: 0, or whatever CLARYSAGE_TEST_SEED says; tests pass for any."""
     return int(os.environ.get("CLARYSAGE_TEST_SEED", "0"))
+
+
+@pytest.fixture
+def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """MLflow with a file store of the test's own; nothing is sent anywhere, and no run stays active."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # which later releases ask for
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
+    monkeypatch.delenv("MLFLOW_RUN_ID", raising=False)
+    import mlflow
+
+    yield mlflow
+    while mlflow.active_run():
+        mlflow.end_run()

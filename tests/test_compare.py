@@ -19,6 +19,7 @@ from clarysage.inference.differences import paired, unpaired
 from clarysage.inference.reach import Reach, Sampled, skewness, targets
 from clarysage.inference.significance import adjusted, p_values, two_sided
 from clarysage.inference.sums import Estimated
+from made_up import compared
 
 mpl.use("Agg")
 
@@ -478,6 +479,24 @@ def test_shapley_effects_of_two_models_on_the_same_rows_are_paired(seed):
     assert cs.compare(one, other).is_paired
 
 
+def test_without_responses_nothing_is_said_of_them(seed):
+    rng = np.random.default_rng(seed)
+    rows = background(rng)
+    one, other = (
+        cs.sage(linear(MODEL), rng.normal(size=(60, 4)), background=rows, method="exact", rng=0) for _ in range(2)
+    )
+    assert not any("Responses" in note for note in cs.compare(one, other).notes)
+
+
+@pytest.mark.parametrize("adjust", ["Holm", "Benjamini-Hochberg", "benjamini_hochberg"])
+def test_adjustments_have_one_name_however_they_are_written(two, adjust, tmp_path):
+    plain = "holm" if adjust == "Holm" else "benjamini hochberg"
+    found, expected = cs.compare(*two, adjust=adjust), cs.compare(*two, adjust=plain)
+    assert (found.adjust, str(found)) == (plain, str(expected))
+    found.save(tmp_path / "found.json")
+    assert cs.load(tmp_path / "found.json").adjust == plain
+
+
 def test_a_row_that_carries_most_of_a_difference_is_named(seed):
     rng = np.random.default_rng(seed)
     parts = rng.normal(size=(50, 2)) / 50
@@ -486,7 +505,12 @@ def test_a_row_that_carries_most_of_a_difference_is_named(seed):
     for other in ("rows", "others"):
         found = cs.compare(explained(parts), explained(heavy, X=other))
         assert "One row carries" in found.notes[-1]
-        assert "'x1'" in found.notes[-1]
+        assert "of 'x1' between a and b:" in found.notes[-1]
+    others = [explained(heavy + rng.normal(size=(50, 2)) / 5e4, X=f"rows {i}") for i in range(3)]
+    named = cs.compare([explained(parts), *others], names=("before", "may", "june", "july"))
+    assert [note.split(" between ")[1].split(":")[0] for note in named.notes] == [
+        f"before and {month}" for month in ("may", "june", "july")
+    ]
     assert not cs.compare(explained(parts), explained(parts + rng.normal(size=(50, 2)) / 50)).notes
 
 
@@ -685,3 +709,52 @@ def test_bad_plots_are_refused(two):
         cs.plots.comparison(two[0])
     with pytest.raises(InputError, match="at most"):
         cs.compare([two[0]] * 8).plot()
+
+
+def test_models_that_know_their_columns_in_another_order_are_compared_row_by_row(seed):
+    pd = pytest.importorskip("pandas")
+    from sklearn.linear_model import LinearRegression
+
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc")).assign(d=rng.choice(["u", "v"], 80))
+    y = X["a"] + 0.5 * X["b"] + rng.normal(size=80)
+    one, other = (LinearRegression().fit(X[names], y) for names in (["a", "b", "c"], ["c", "a", "b"]))
+    options = {"background": X[["a", "b", "c"]].iloc[:20], "rng": 0}
+    found = cs.compare(*(cs.sage(model, X[["b", "c", "a"]], y, **options) for model in (one, other)))
+    assert found.is_paired
+    assert not found.notes
+    swapped = X[["b", "c", "a"]].rename(columns={"a": "b", "b": "a"})
+    assert not cs.compare(cs.sage(one, X[["a", "b", "c"]], y, **options), cs.sage(one, swapped, y, **options)).is_paired
+
+
+def test_runs_with_several_losses_are_compared_row_by_row_with_those_of_one(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2))
+    options = {"y": X[:, 0], "background": X[:20], "rng": 0}
+    single = cs.sage(linear(np.array([1.0, 0.0])), X, loss="squared error", **options)
+    both = cs.sage(linear(np.array([1.0, 0.5])), X, loss=["squared error", "absolute error"], **options)
+    assert cs.compare(single, both[0]).is_paired
+
+
+def test_backgrounds_are_the_same_whatever_codes_their_categories_got(seed):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": np.resize(["u", "v", None, "w"], 60)})
+    options = {"background": X.iloc[:20], "loss": "squared error", "rng": 0}
+    ways = X.iloc[20:40], X.iloc[59:39:-1]  # in which the categories turn up in another order
+    one, other = (cs.sage(lambda X: X["a"] + (X["b"] == "u"), way, way["a"], **options) for way in ways)
+    assert cs.compare(one, other).differences[0].about == "rows"
+    changed = cs.sage(
+        lambda X: X["a"] + (X["b"] == "u"), ways[0], ways[0]["a"],
+        **{**options, "background": X.iloc[:20].assign(b=X["b"].map({"u": "v", "v": "u", "w": "w"}))},
+    )  # fmt: skip
+    assert cs.compare(one, changed).differences[0].about == "population"
+
+
+def test_p_values_are_the_callers_own():
+    found = compared(5, 3, {0: 0.9})
+    before = found.p_values()
+    found.p_values()[:] = 0.5
+    found.p_values(None)[:] = 0.5
+    np.testing.assert_array_equal(found.p_values(), before)
+    assert (found.p_values(None) <= before).all()

@@ -120,7 +120,8 @@ def made(source: str) -> Callable[..., Any]:
 
 @pytest.fixture
 def kernel() -> Callable[..., Any]:
-    """A kernel that was not called yet."""
+    """A kernel that was not called yet, in a process that has not told of compiling."""
+    compiled._tell.cache_clear()
     return compiled.compiled(made("def function(x):\n    return x.cumsum().sum() + (x * x).mean()\n"))
 
 
@@ -139,6 +140,34 @@ def test_user_is_told_of_compiling_once(kernel, caplog, monkeypatch):
     for _ in range(20):
         kernel(np.arange(1e5))
     assert not caplog.records
+
+
+def test_user_is_told_once_in_a_process_whatever_the_number_of_kernels(kernel, caplog, monkeypatch):
+    monkeypatch.setattr(compiled, "SLOW", 1e-3)
+    kernel(np.arange(3.0))
+    compiled.compiled(made("def function(x):\n    return (x + x).cumsum().sum()\n"))(np.arange(3.0))
+    assert [record.getMessage() for record in caplog.records] == [compiled.WORD]
+
+
+def test_user_is_not_told_of_code_that_is_loaded_nor_of_work_that_takes_long(caplog, monkeypatch, tmp_path):
+    room = compiled.numba.core.config
+    kept, room.CACHE_DIR = room.CACHE_DIR, str(tmp_path)
+    try:
+        first, again = (compiled.compiled(long) for _ in range(2))
+    finally:
+        room.CACHE_DIR = kept
+    first(1)
+    monkeypatch.setattr(compiled, "SLOW", 1e-6)
+    compiled._tell.cache_clear()
+    again(10**7)
+    assert not caplog.records
+
+
+def long(n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += np.sin(i)
+    return total
 
 
 def test_user_is_not_told_of_compiling_that_is_quick(kernel, caplog, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -14,11 +15,18 @@ from clarysage import measures
 from clarysage.measures.table import PROPERTIES
 
 ROOT = Path(__file__).parent.parent
+NEEDS = {"integrations.md": "mlflow"}  # an optional library, and the fixture of its name
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
-def test_the_examples_of_a_page_run(page):
+def marked(page):
+    return pytest.param(page, id=page.name, marks=[pytest.mark.needs(NEEDS[page.name])] if page.name in NEEDS else [])
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in sorted((ROOT / "docs").glob("*.md"))])
+def test_the_examples_of_a_page_run(page, request):
+    if page.name in NEEDS:
+        request.getfixturevalue(NEEDS[page.name])
     found = doctest.testfile(str(page), module_relative=False)
     assert found.attempted > 0
     assert found.failed == 0
@@ -34,6 +42,33 @@ def test_twelve_lines_of_the_readme_give_the_plot(tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines()[2].split()[0] in ("flavanoids", "proline", "alcohol")
     assert (tmp_path / "wine.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_fault_in_the_readme_is_found_and_told_as_it_says():
+    text = (ROOT / "README.md").read_text()
+    code = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[1]
+    shown = subprocess.run(
+        [sys.executable, "-c", f"import clarysage as cs\n{code}"], capture_output=True, text=True, check=False
+    )
+    assert shown.returncode == 0, shown.stderr
+    said = re.search(r"It says: \*(.*?)\.\*", text, flags=re.DOTALL).group(1)
+    assert said in shown.stdout
+
+
+@pytest.mark.needs("mlflow")
+def test_the_page_of_integrations_can_be_tried_in_a_folder(tmp_path):
+    """Its examples as written, one after the other, where nothing of MLflow is set."""
+    text = (ROOT / "docs" / "integrations.md").read_text()
+    setting, *_ = re.findall(r"```python\n(import os.*?)```", text, flags=re.DOTALL)
+    blocks = re.findall(r"```python\n(>>> .*?)```", text, flags=re.DOTALL)[:2]
+    lines = [line[4:] for line in "".join(blocks).splitlines() if line.startswith((">>> ", "... "))]
+    unset = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
+    done = subprocess.run(
+        [sys.executable, "-c", setting + "\n".join(lines).replace("\nclient", "\n\nclient")], cwd=tmp_path,
+        env={**unset, "MLFLOW_DISABLE_TELEMETRY": "true"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "runs").rglob("explanation.json"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

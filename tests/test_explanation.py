@@ -7,6 +7,7 @@ import os
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import clarysage as cs
@@ -250,3 +251,22 @@ def test_values_without_error_have_no_interval_of_no_width(explanation):
     assert "interval" not in str(sure).splitlines()[1]
     assert "[" not in str(sure).splitlines()[2]
     assert "interval" in str(explanation).splitlines()[1]
+
+
+def test_nothing_in_names_reaches_the_terminal_that_it_would_obey():
+    """Colours, titles of windows and turned text, as from the header of a file; tables cut what is long."""
+    names = ["\x1b[31mred\x1b]0;owned\x07", "turned\u202etxt.exe", "x" * 5000]
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    one = cs.sage(lambda X: X[:, 0], X, X[:, 0], feature_names=names, loss="squared error", rng=0)
+    said = [one.table(), cs.compare(one, one, names=["\x1b[2J", "b"]).table()]
+    found = cs.monitor(
+        lambda X: X["a\x1b[1m"],
+        *[pd.DataFrame(X[:, :2], columns=["a\x1b[1m", "b\u202e"])] * 2,
+        rng=0,
+        by=["\x1b[3m"] * 60,
+    )
+    for text in [*said, found.table()]:
+        assert not set(text) & {"\x1b", "\x07", "\u202e"}
+        assert "x" * 100 not in text
+    assert "\\u001b[31mred" in said[0]
+    assert one.feature_names == tuple(names)

@@ -9,7 +9,20 @@ import pytest
 
 import clarysage as cs
 
-HEAVY = ["sklearn", "pandas", "numba", "matplotlib", "torch", "scipy", "joblib", "polars", "pyarrow", "typer", "jinja2"]
+HEAVY = [
+    "sklearn",
+    "pandas",
+    "numba",
+    "matplotlib",
+    "torch",
+    "scipy",
+    "joblib",
+    "polars",
+    "pyarrow",
+    "typer",
+    "jinja2",
+    "mlflow",
+]
 
 
 def modules_after(code: str) -> set[str]:

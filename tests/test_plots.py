@@ -300,6 +300,15 @@ def test_long_names_are_whole_when_wrapped() -> None:
     assert ["".join(name.split()) for name in names_on(ax.yaxis)] == ["".join(name.split()) for name in LONG]
 
 
+def test_a_name_without_end_breaks_off() -> None:
+    ax = bars(explain([2, 1], names=["x" * 10_000, "age"]))
+    long, short = names_on(ax.yaxis)
+    assert len(long.split("\n")) == 5
+    assert set(long) == {"x", "\n", "…"}
+    assert short == "age"
+    assert ax.figure.get_size_inches()[1] < 5
+
+
 def test_names_shrink_on_a_small_axis() -> None:
     ax = bars(explain(np.arange(60) + 1.0), ax=new_axis())
     ax.figure.canvas.draw()

@@ -48,6 +48,8 @@ _ROOMS = {
     "Explanation": "explanation",
     "compare": "explanation",
     "Comparison": "explanation",
+    "monitor": "monitoring.monitor",
+    "Monitoring": "explanation",
     "Agreement": "explanation",
     "load": "explanation",
     "Predictor": "models",
@@ -87,12 +89,14 @@ _ROOMS = {
     "InputError": "errors",
     "ModelError": "errors",
     "ClarysageWarning": "errors",
+    "datasets": "datasets",
     "plots": "plots",
     "report": "report",
+    "integrations": "integrations",
 }
 
 if TYPE_CHECKING:
-    from clarysage import plots, report
+    from clarysage import datasets, integrations, plots, report
     from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
@@ -102,6 +106,7 @@ if TYPE_CHECKING:
         Explanation,
         Importances,
         Interactions,
+        Monitoring,
         RemovalQuality,
         compare,
         load,
@@ -135,6 +140,7 @@ if TYPE_CHECKING:
     from clarysage.measures.univariate_predictors import univariate_predictors
     from clarysage.measures.universal_power import universal_power
     from clarysage.models import Predictor, as_predictor
+    from clarysage.monitoring.monitor import monitor
     from clarysage.players import Players
     from clarysage.removal import (
         Baseline,
@@ -172,6 +178,7 @@ __all__ = [
     "Marginal",
     "Measure",
     "ModelError",
+    "Monitoring",
     "Neighbours",
     "OffManifold",
     "PairedWalks",
@@ -197,17 +204,20 @@ __all__ = [
     "coefficient_size",
     "compare",
     "conditional_permutation_test",
+    "datasets",
     "feature_ablation",
     "game",
     "gini_importance",
     "importance",
     "importances",
+    "integrations",
     "interactions",
     "load",
     "mean_absolute_shap",
     "mean_importance",
     "mean_loss_shap",
     "measures",
+    "monitor",
     "network_weights",
     "number_of_splits",
     "off_manifold",

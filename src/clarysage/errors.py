@@ -58,6 +58,10 @@ class MissingLibraryError(ClarysageError, ImportError):
         super().__init__(f"{purpose} needs {library}, which is not installed. Try pip install {package}.")
 
 
+class MissingDataError(ClarysageError, OSError):
+    """A dataset that is neither on this machine nor to be had from its public address, with what to do about it."""
+
+
 class ClarysageWarning(UserWarning):
     """A remark about a run, with what to do about it."""
 

@@ -14,7 +14,7 @@ from clarysage.estimate import Target
 from clarysage.explanation.comparison import PARTS_OF_TARGET, Comparison
 from clarysage.explanation.explanation import Explanation
 from clarysage.explanation.two import Two
-from clarysage.inference.significance import adjusted
+from clarysage.inference.significance import adjustment
 
 SHOWN = 5  # names in a message
 
@@ -78,7 +78,7 @@ def compare(
             for pair in _by_loss(list(a), list(b))
         ]
     explanations, called = _given(a, b, names)
-    _check_options(paired, adjust, level)
+    check_options(paired, adjust, level)
     for other, name in zip(explanations[1:], called[1:], strict=True):
         _check_alike(explanations[0], other, (called[0], name))
     first, *others = (arranged(one, explanations[0].feature_names) for one in explanations)
@@ -86,7 +86,8 @@ def compare(
         Two(first, other, (called[0], name)).difference(paired) for other, name in zip(others, called[1:], strict=True)
     ]
     notes = dict.fromkeys(note for _, said in found for note in said)  # each once
-    return Comparison((first, *others), called, tuple(one for one, _ in found), adjust, float(level), tuple(notes))
+    differences = tuple(one for one, _ in found)
+    return Comparison((first, *others), called, differences, adjustment(adjust), float(level), tuple(notes))
 
 
 def arranged(explanation: Explanation, names: Sequence[str]) -> Explanation:
@@ -128,10 +129,11 @@ def _check_alike(one: Explanation, other: Explanation, names: tuple[str, str]) -
         raise InputError("groups", got=f"other members in {names[0]} than in {names[1]}", wanted="the same groups")
 
 
-def _check_options(paired: object, adjust: str | None, level: object) -> None:
+def check_options(paired: object, adjust: str | None, level: object) -> None:
+    """Raise for options that cannot be understood."""
     if paired is not None and not isinstance(paired, (bool, np.bool_)):
         raise InputError("paired", got=f"{paired!r}", wanted="True, False, or None to see by the data")
-    adjusted(np.ones(1), adjust)  # raises for a name that is not known
+    adjustment(adjust)  # raises for a name that is not known
     if not isinstance(level, (int, float, np.floating)) or isinstance(level, bool) or not 0 < level < 1:
         raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
 

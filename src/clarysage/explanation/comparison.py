@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -99,9 +100,8 @@ class Comparison:
         ``adjust`` is "holm", "benjamini hochberg" or None for each on its own; default: ``self.adjust``. Those on their
         own are below 5 % where the 95 % interval excludes zero.
         """
-        found = self._flat()
-        p = two_sided(found.values, found.std_error, found.dof, skew=found.skew)
-        return self._unflat(adjusted(p, self.adjust if adjust == "as compared" else adjust))
+        p = self._adjusted if adjust == "as compared" else adjusted(self._alone, adjust)
+        return self._unflat(p).copy()
 
     @property
     def flags(self) -> np.ndarray:
@@ -172,15 +172,38 @@ class Comparison:
         """Bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""
         return import_module("clarysage.plots").comparison(self, **options)
 
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
+        """A page to send to a colleague: one HTML file with what changed, chart, table, warnings and how it was found.
+
+        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
+
+        Parameters
+        ----------
+        path : file to write; default: the page is returned as text
+        title : above the page; default: what is compared with what
+        """
+        from clarysage.explanation.page import page_of
+
+        return page_of(self, path, title=title)
+
     def __str__(self) -> str:
         return self.table()
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from clarysage.explanation.comparison_text import as_html
+        return str(import_module("clarysage.report").notebook(self))
 
-        return as_html(self)
+    @cached_property
+    def _alone(self) -> np.ndarray:
+        """(K p,) p-values, each on its own."""
+        found = self._flat()
+        return two_sided(found.values, found.std_error, found.dof, skew=found.skew)
+
+    @cached_property
+    def _adjusted(self) -> np.ndarray:
+        """(K p,) p-values as they are adjusted where nothing else is asked for."""
+        return adjusted(self._alone, self.adjust)
 
     def _flat(self) -> Target:
         """All differences in a row, (K p,)."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from clarysage.explanation.comparison import Comparison
 from clarysage.explanation.explanation import ABOUT, Explanation
-from clarysage.explanation.text import loss_words, number_format
+from clarysage.explanation.text import LONGEST, loss_words, number_format
+from clarysage.names import shortened, visible
 
 METHODS = {"holm": "Holm", "benjamini hochberg": "Benjamini-Hochberg"}
 Cells = tuple[str, ...]
@@ -23,7 +24,7 @@ def as_text(comparison: Comparison, level: float = 0.95) -> str:
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines.append(headline(comparison, place))
         lines += ["  " + _line(row, wide) for row in rows]
-    return "\n".join([*lines, *(f"  {line}" for line in sentences(comparison))])
+    return "\n".join([*lines, *(f"  {visible(line)}" for line in sentences(comparison))])
 
 
 def _line(row: Cells, wide: list[int]) -> str:
@@ -38,16 +39,16 @@ def as_html(comparison: Comparison, level: float = 0.95) -> str:
     """The same tables for notebooks; every name is escaped."""
     tables = []
     for place in range(len(comparison.differences)):
-        heads = "".join(f"<th>{escape(word)}</th>" for word in headings(comparison, place, level))
+        heads = "".join(f"<th>{escape(word)}</th>" for word in headings(comparison, place, level)[:-1])
         body = "".join(
-            f"<tr><th scope='row' style='text-align:left'>{escape(row[0])}</th>"
+            f"<tr><th scope='row' style='text-align:left;overflow-wrap:anywhere'>{escape(row[0])}</th>"
             + "".join(f"<td style='text-align:right'>{escape(cell)}</td>" for cell in row[1:-1])
-            + f"<td style='text-align:left;color:#d55e00'>{escape(row[-1])}</td></tr>"
+            + f"<td style='text-align:left;font-weight:bold'>{escape(row[-1])}</td></tr>"
             for row in cells(comparison, place, level)
         )
         tables.append(
             f"<table><caption style='text-align:left'>{escape(headline(comparison, place))}</caption>"
-            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+            f"<thead><tr>{heads}<td></td></tr></thead><tbody>{body}</tbody></table>"
         )
     footer = "".join(f"<li>{escape(line)}</li>" for line in sentences(comparison))
     return f"<div>{''.join(tables)}<ul>{footer}</ul></div>"
@@ -55,10 +56,15 @@ def as_html(comparison: Comparison, level: float = 0.95) -> str:
 
 def headline(comparison: Comparison, place: int) -> str:
     """What is compared with what."""
+    return f"{_plain(comparison.names[place + 1])} less {_plain(comparison.names[0])}: {measured(comparison)}"
+
+
+def measured(comparison: Comparison) -> str:
+    """What values are compared, and their unit."""
     reference = comparison.reference
     values = "SAGE values" if reference.measure == "sage" else f"values by the measure {reference.measure!r}"
     unit = f", in units of {loss_words(reference.loss)}" if reference.base is not None and reference.loss else ""
-    return f"{_plain(comparison.names[place + 1])} less {_plain(comparison.names[0])}: {values}{unit}"
+    return f"{values}{unit}"
 
 
 def headings(comparison: Comparison, place: int, level: float) -> Cells:
@@ -71,7 +77,7 @@ def headings(comparison: Comparison, place: int, level: float) -> Cells:
 def cells(comparison: Comparison, place: int, level: float) -> list[Cells]:
     """The cells of the table, row by row, the largest difference first."""
     found, other = comparison.differences[place].target, comparison.explanations[place + 1]
-    show = _number_format(comparison.reference, other)
+    show = shared_format(comparison.reference, other)
     low, high = (np.atleast_2d(end)[place] for end in comparison.interval(level))
     chances, flags = (np.atleast_2d(one)[place] for one in (comparison.p_values(), comparison.flags))
     order = np.argsort(-np.abs(found.values), kind="stable")
@@ -80,9 +86,9 @@ def cells(comparison: Comparison, place: int, level: float) -> list[Cells]:
             _plain(comparison.feature_names[i]),
             show(comparison.reference.values[i]),
             show(other.values[i]),
-            _signed(show(found.values[i])),
+            signed(show(found.values[i])),
             f"[{show(low[i])}, {show(high[i])}]",
-            f"{chances[i]:.3f}" if chances[i] >= 0.001 else "<0.001",
+            chance_words(chances[i]),
             ("rose" if found.values[i] > 0 else "fell") if flags[i] else "",
         )
         for i in order
@@ -93,8 +99,8 @@ def sentences(comparison: Comparison) -> list[str]:
     """What changed, what the tests and intervals mean, how the losses differ, and remarks."""
     return [
         *changes(comparison),
-        *_rows(comparison),
-        f"p: how likely a difference so large would be if there were none, {_adjustment(comparison)}.",
+        *rows_words(comparison),
+        f"p: how likely a difference so large would be if there were none, {adjustment_words(comparison)}.",
         *_losses(comparison),
         *(
             f"NOT CONVERGED: {_plain(name)}. {one.stopped.value}"
@@ -116,7 +122,7 @@ def changes(comparison: Comparison) -> list[str]:
     ]
 
 
-def _rows(comparison: Comparison) -> list[str]:
+def rows_words(comparison: Comparison) -> list[str]:
     """Whether rows are the same, and what intervals are about: a sentence for all explanations it is true of."""
     said: dict[str, list[str]] = {}
     for one, name in zip(comparison.differences, comparison.names[1:], strict=True):
@@ -127,7 +133,8 @@ def _rows(comparison: Comparison) -> list[str]:
     return [f"{', '.join(names)} and {_plain(comparison.names[0])}: {words}" for words, names in said.items()]
 
 
-def _adjustment(comparison: Comparison) -> str:
+def adjustment_words(comparison: Comparison) -> str:
+    """How p-values are adjusted, and how often a mark is false."""
     chance = f"{100 * (1 - comparison.level):.3g} %"
     if comparison.adjust == "holm":
         return f"so adjusted (Holm) that the chance of any false mark in the table is at most {chance}"
@@ -145,22 +152,28 @@ def _losses(comparison: Comparison) -> list[str]:
     ]
     if len(known) < len(comparison.names) or comparison.reference.measure == "shapley effects":
         return []
-    show = _number_format(*comparison.explanations)
+    show = shared_format(*comparison.explanations)
     said = ", ".join(f"{show(loss)} in {name}" for name, loss in known)
     return [f"The mean {loss_words(comparison.reference.loss)} with all features is {said}."]
 
 
-def _number_format(*explanations: Explanation) -> Callable[[float], str]:
+def shared_format(*explanations: Explanation) -> Callable[[float], str]:
     """As of the explanation with the smaller values, so that no column is all zeros."""
     sizes = [float(np.abs(one.values).max()) for one in explanations]
     chosen = min(range(len(sizes)), key=lambda i: sizes[i] or np.inf)
     return number_format(explanations[chosen])
 
 
-def _signed(number: str) -> str:
+def chance_words(p: float) -> str:
+    """A p-value as it is printed."""
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def signed(number: str) -> str:
+    """A number as it is printed, with its sign."""
     is_zero = not any(digit in number for digit in "123456789")
     return number if is_zero or number.startswith("-") else f"+{number}"
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.split())
+    return shortened(name, LONGEST)

@@ -341,13 +341,9 @@ class Explanation:
         title : above the page; default: the measure and the model
         about : what intervals are about when the page is opened, as in :meth:`interval`; a switch shows the others
         """
-        page: str = import_module("clarysage.report").html(self, title=title, about=about)
-        if path is None:
-            return page
-        from clarysage.whole_file import write_whole
+        from clarysage.explanation.page import page_of
 
-        write_whole(page, path)
-        return None
+        return page_of(self, path, title=title, about=about)
 
     def __str__(self) -> str:
         from clarysage.explanation.text import as_text
@@ -357,9 +353,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from clarysage.explanation.text import as_html
-
-        return as_html(self)
+        return str(import_module("clarysage.report").notebook(self))
 
     def _places(self, features: Iterable[str | int]) -> list[int]:
         if isinstance(features, str):

@@ -153,6 +153,18 @@ class Importances(Mapping[str, Explanation]):
         """Ranked bars, one panel a measure; see :func:`clarysage.plots.side_by_side` for the options."""
         return import_module("clarysage.plots").side_by_side(self, **options)
 
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
+        """A page to send to a colleague: one HTML file with values, shares and ranks by all measures.
+
+        Parameters
+        ----------
+        path : file to write; default: the page is returned as text
+        title : above the page; default: the number of measures, and the model
+        """
+        from clarysage.explanation.page import page_of
+
+        return page_of(self, path, title=title)
+
     def __str__(self) -> str:
         return self.table()
 

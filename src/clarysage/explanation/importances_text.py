@@ -12,7 +12,8 @@ import numpy as np
 from clarysage.explanation.explanation import Explanation
 from clarysage.explanation.importances import Importances
 from clarysage.explanation.notes import parted
-from clarysage.explanation.text import loss_words, number_format
+from clarysage.explanation.text import LONGEST, loss_words, number_format
+from clarysage.names import shortened, visible
 
 WIDTH = 110
 GAP = "   "  # between measures
@@ -37,16 +38,16 @@ class Column:
 
 def as_text(found: Importances) -> str:
     """Values, shares and ranks of all measures, in blocks no wider than a page; then a table of the measures."""
-    names = [" ".join(name.split()) for name in found.order]
+    names = [shortened(name, LONGEST) for name in found.order]
     wide = max(map(len, [*names, "feature"]))
     lines = [headline(found), f"  {LEGEND}"]
     for block in _blocks(columns(found), WIDTH - 2 - wide):
         lines += ["", *_block(block, names, wide)]
-    rows = [(*HEADINGS[:4], _letters(found), HEADINGS[4]), *standings(found)]
+    rows = [standing_heads(found), *standings(found)]
     said = [
         line
         for sentence in sentences(found)
-        for line in textwrap.wrap(sentence, WIDTH, initial_indent="  ", subsequent_indent="    ")
+        for line in textwrap.wrap(visible(sentence), WIDTH, initial_indent="  ", subsequent_indent="    ")
     ]
     return "\n".join([*lines, "", *(f"  {line}" for line in aligned(rows)), "", *said])
 
@@ -66,14 +67,14 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def as_html(found: Importances) -> str:
     """The same tables for notebooks; every name is escaped."""
     shown = columns(found)
-    heads = "".join(f"<th>{escape(_title(found, name))}</th>" for name in found)
+    heads = "".join(f"<th>{escape(measure_title(found, name))}</th>" for name in found)
     body = "".join(
         f"<tr><th scope='row' style='text-align:left'>{escape(name)}</th>"
         + "".join(f"<td style='text-align:right;white-space:pre'>{escape(column.cells[i])}</td>" for column in shown)
         + "</tr>"
         for i, name in enumerate(found.order)
     )
-    words = "".join(f"<th>{escape(word)}</th>" for word in (*HEADINGS[:4], _letters(found), HEADINGS[4]))
+    words = "".join(f"<th>{escape(word)}</th>" for word in standing_heads(found))
     kinds = "".join(
         "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>"
         for row in standings(found)
@@ -111,16 +112,21 @@ def columns(found: Importances) -> list[Column]:
         cells = tuple(
             "  ".join(f"{one:>{w}}" for one, w in zip(row, wide, strict=True)) for row in zip(*parts, strict=True)
         )
-        title = textwrap.wrap(_title(found, name), max(len(cells[0]), 12)) or [""]
+        title = textwrap.wrap(measure_title(found, name), max(len(cells[0]), 12)) or [""]
         shown.append(Column(tuple(title), cells))
     return shown
+
+
+def standing_heads(found: Importances) -> tuple[str, ...]:
+    """The words above the columns of what each measure is."""
+    return (*HEADINGS[:4], _letters(found), HEADINGS[4])
 
 
 def standings(found: Importances) -> list[tuple[str, ...]]:
     """What each measure is, its constant and its cost: a row each."""
     return [
         (
-            _title(found, name),
+            measure_title(found, name),
             found.traits[name].approximates or "-",
             found.traits[name].subdomain or "-",
             "-" if one.constant is None else number_format(one)(one.constant) if one.constant else "0",
@@ -145,11 +151,7 @@ def cost(explanation: Explanation) -> str:
 
 def sentences(found: Importances) -> list[str]:
     """What the signs mean, what did not converge, what measures warn of, and what was left out."""
-    said = []
-    properties = _properties(found)
-    if properties:
-        letters = ", ".join(f"{word[:1].upper()} {word}" for word in properties)
-        said.append(f"{letters}: + yes, ~ partly, - no (Table 1).")
+    said = property_words(found)
     if any(traits.is_heuristic for traits in found.traits.values()):
         said.append("*: a heuristic outside the framework, whose values add up to nothing that a model gains or loses.")
     for name in found.unfinished:
@@ -158,6 +160,12 @@ def sentences(found: Importances) -> list[str]:
     said += [f"Mind, of {', '.join(names)}: {note}" for note, names in warnings.items()]
     left_out = _by_text(found.left_out.items())
     return [*said, *(f"Left out: {', '.join(names)}. {why}" for why, names in left_out.items())]
+
+
+def property_words(found: Importances) -> list[str]:
+    """What the letters and signs of the table of measures mean."""
+    letters = ", ".join(f"{word[:1].upper()} {word}" for word in _properties(found))
+    return [f"{letters}: + yes, ~ partly, - no (Table 1)."] if letters else []
 
 
 def _by_text(told: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -177,8 +185,9 @@ def _counts(number: float) -> str:
     return f"{number:.0f}"
 
 
-def _title(found: Importances, name: str) -> str:
-    return " ".join(name.split()) + (STAR if found.traits[name].is_heuristic else "")
+def measure_title(found: Importances, name: str) -> str:
+    """The name of a measure, with a star behind that of a heuristic."""
+    return visible(name) + (STAR if found.traits[name].is_heuristic else "")
 
 
 def _properties(found: Importances) -> list[str]:

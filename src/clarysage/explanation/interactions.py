@@ -153,6 +153,14 @@ class Interactions:
         """A heat map, or bars for pairs that were chosen; see :func:`clarysage.plots.interactions` for the options."""
         return import_module("clarysage.plots").interactions(self, **options)
 
+    def report(
+        self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
+    ) -> str | None:
+        """A page to send to a colleague: one HTML file with chart and table of the pairs; see `Explanation.report`."""
+        from clarysage.explanation.page import page_of
+
+        return page_of(self, path, title=title, about=about)
+
     def __str__(self) -> str:
         from clarysage.explanation.interactions_text import as_text
 

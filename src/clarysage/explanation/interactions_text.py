@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from clarysage.explanation.interactions import Interactions
-from clarysage.explanation.text import about_words, number_format
+from clarysage.explanation.text import LONGEST, about_words, number_format
+from clarysage.names import shortened, visible
 
 LITTLE = 0.05  # of the variance of v, which nobody need mind
 
@@ -15,7 +16,7 @@ def as_text(interactions: Interactions, level: float = 0.95) -> str:
     rows = [_headings(level), *cells(interactions, level)]
     name, value, ends, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = [f"  {a:<{name}}  {b:>{value}}  {c:<{ends}}  {d}".rstrip() for a, b, c, d in rows]
-    return "\n".join([interactions.found.headline, *lines, *(f"  {line}" for line in sentences(interactions))])
+    return "\n".join([interactions.found.headline, *lines, *(f"  {visible(line)}" for line in sentences(interactions))])
 
 
 def as_html(interactions: Interactions, level: float = 0.95) -> str:
@@ -36,7 +37,7 @@ def as_html(interactions: Interactions, level: float = 0.95) -> str:
 def cells(interactions: Interactions, level: float) -> list[tuple[str, str, str, str]]:
     """The cells of the table, row by row, the strongest pair first."""
     show = number_format(interactions.found)
-    names = [" ".join(name.split()) for name in interactions.found.feature_names]
+    names = [shortened(name, LONGEST) for name in interactions.found.feature_names]
     low, high = interactions.interval(level)
     meanings = interactions.meanings(level)
     return [(names[i], show(interactions.values[i]), f"[{show(low[i])}, {show(high[i])}]", meanings[i])

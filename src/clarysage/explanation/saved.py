@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clarysage.explanation import comparison_file, importances_file, interactions_file, json_file
+from clarysage.explanation import comparison_file, importances_file, interactions_file, json_file, monitoring_file
 
 Decode = Callable[[Any, str], Any]
 FORMATS: dict[str, Decode] = {
@@ -14,15 +14,16 @@ FORMATS: dict[str, Decode] = {
     comparison_file.FORMAT: comparison_file.decode,
     importances_file.FORMAT: importances_file.decode,
     interactions_file.FORMAT: interactions_file.decode,
+    monitoring_file.FORMAT: monitoring_file.decode,
 }
 
 
 def load(path: str | Path) -> Any:
-    """Read what ``save`` wrote of an explanation, a comparison, importances or interactions; every field is checked.
+    """Read what ``save`` wrote of any result; every field is checked.
 
     Returns
     -------
-    Explanation, Comparison, Importances or Interactions
+    Explanation, Comparison, Monitoring, Importances or Interactions
     """
     data, name = json_file.read(path), Path(path).name
     found = data.get("format") if isinstance(data, dict) else None

@@ -1,4 +1,4 @@
-"""An explanation to read: a table as text, and as HTML in notebooks."""
+"""An explanation to read: a table as text, and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from html import escape
 import numpy as np
 
 from clarysage.explanation.explanation import Explanation
+from clarysage.names import shortened, visible
 
 BAR = 24
+LONGEST = 60  # columns of a name in a table; frames and files have it whole
 LOSS_WORDS = {"zero one": "zero-one loss", "brier": "Brier score"}
 
 
@@ -17,7 +19,7 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
     """A table of the values, largest first, with intervals, small bars and what the run has to say."""
     about = explanation.shown if about is None else about
     show = number_format(explanation)
-    names = [" ".join(name.split()) for name in explanation.feature_names]
+    names = [shortened(name, LONGEST) for name in explanation.feature_names]
     values = [show(value) for value in explanation.values]
     is_sure = explanation.draws == 0 and about == "data"  # an interval of no width would tell nothing
     ends = [
@@ -28,7 +30,10 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
     wide, right, far = (max(map(len, cells)) for cells in ([*names, "feature"], [*values, "value"], [*ends, header]))
     chances = _chances(explanation, about) if tests else {}
     between = "".join(f"  {word:<8}" for word in chances)
-    lines = [_headline(explanation), f"  {'feature':<{wide}}  {'value':>{right}}  {header:<{far}}{between}".rstrip()]
+    lines = [
+        visible(_headline(explanation)),
+        f"  {'feature':<{wide}}  {'value':>{right}}  {header:<{far}}{between}".rstrip(),
+    ]
     for i in np.argsort(-explanation.values, kind="stable"):
         bar = ("▇" if explanation.values[i] >= 0 else "▒") * round(BAR * _share(explanation, i))
         between = "".join(f"  {cells[i]:<8}" for cells in chances.values())
@@ -38,7 +43,7 @@ def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None 
         if tests
         else []
     )
-    return "\n".join([*lines, *(f"  {line}" for line in [*_footer(explanation, about), *said])])
+    return "\n".join([*lines, *(f"  {visible(line)}" for line in [*_footer(explanation, about), *said])])
 
 
 def as_html(explanation: Explanation, level: float = 0.95) -> str:
@@ -46,20 +51,17 @@ def as_html(explanation: Explanation, level: float = 0.95) -> str:
     show = number_format(explanation)
     about = explanation.shown
     low, high = explanation.interval(level, about=about)
-    rows = []
-    for i in np.argsort(-explanation.values, kind="stable"):
-        colour = "#0072b2" if explanation.values[i] >= 0 else "#d55e00"
-        bar = f'<div style="background:{colour};height:0.8em;width:{100 * _share(explanation, i):.1f}%"></div>'
-        rows.append(
-            f"<tr><th scope='row' style='text-align:left'>{escape(explanation.feature_names[i])}</th>"
-            f"<td style='text-align:right'>{show(explanation.values[i])}</td><td>[{show(low[i])}, {show(high[i])}]</td>"
-            f"<td style='min-width:12em'>{bar}</td></tr>"
-        )
+    names, values = explanation.feature_names, explanation.values
+    rows = "".join(
+        f"<tr><th scope='row' style='text-align:left;overflow-wrap:anywhere'>{escape(names[i])}</th>"
+        f"<td style='text-align:right'>{show(values[i])}</td><td>[{show(low[i])}, {show(high[i])}]</td></tr>"
+        for i in np.argsort(-values, kind="stable")
+    )
     footer = "".join(f"<li>{escape(line)}</li>" for line in _footer(explanation, about))
     return (
         f"<div><table><caption style='text-align:left'>{escape(_headline(explanation))}</caption>"
-        f"<thead><tr><th>feature</th><th>value</th><th>{100 * level:g}% interval, {about}</th><th></th></tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table><ul>{footer}</ul></div>"
+        f"<thead><tr><th>feature</th><th>value</th><th>{100 * level:g}% interval, {about}</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table><ul>{footer}</ul></div>"
     )
 
 
@@ -143,4 +145,4 @@ def number_format(explanation: Explanation) -> Callable[[float], str]:
     if largest and not 1e-6 <= largest < 1e9:
         return lambda number: f"{number:.3e}"
     digits = 4 if largest == 0 else int(np.clip(3 - np.floor(np.log10(largest)), 0, 12))
-    return lambda number: f"{0.0 if abs(number) < 0.5 * 10.0**-digits else number:.{digits}f}"
+    return lambda number: f"{0.0 if abs(number) < 0.5 * 10.0**-digits else number:,.{digits}f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,8 @@ class Two:
         same["y"] = same["y"] or self.one.measure in WITHOUT_RESPONSE
         known = _fingerprint(self.one, "X") is not None
         if asked is None and not (known and all(same.values())):
-            if known and same["y"] and same["weights"]:
+            has_responses = _fingerprint(self.one, "y") is not None and self.one.measure not in WITHOUT_RESPONSE
+            if known and has_responses and same["y"] and same["weights"]:
                 notes.append(
                     "Responses are the same in both, but X is not: if the rows are the same too, in the same order, "
                     "paired=True compares them one by one."
@@ -112,7 +113,21 @@ class Two:
                     share = np.divide(own, found.std_error**2, out=np.zeros_like(own), where=found.std_error > 0)
                     if share.max() > shares.max():
                         shares, rows = share, max(1, len(each.parts) // 100)
-        return _heavy(shares, rows, self.one.feature_names)
+        return self._heavy(shares, rows)
+
+    def _heavy(self, shares: np.ndarray, rows: int) -> list[str]:
+        heavy = np.flatnonzero(shares > HEAVY)
+        if len(heavy) == 0:
+            return []
+        worst = heavy[np.argmax(shares[heavy])]
+        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows} in number, carry"
+        more = len(heavy) - 1
+        others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
+        return [
+            f"{which} {shares[worst]:.0%} of the variance of the difference of {self.one.feature_names[worst]!r} "
+            f"between {self.names[0]} and {self.names[1]}{others}: with tails so heavy, intervals may hold less often "
+            "than they say. More rows help."
+        ]
 
     def _differences(self) -> tuple[np.ndarray, np.ndarray]:
         """What rows contribute to the differences, (N, p), and their weights (N,)."""
@@ -142,20 +157,6 @@ def _target(explanation: Explanation, about: str, name: str) -> Target:
 
 def _has_parts(explanation: Explanation) -> bool:
     return explanation.parts is not None or explanation.stopped is StopReason.NO_EFFECT
-
-
-def _heavy(shares: np.ndarray, rows: int, names: Sequence[str]) -> list[str]:
-    heavy = np.flatnonzero(shares > HEAVY)
-    if len(heavy) == 0:
-        return []
-    worst = heavy[np.argmax(shares[heavy])]
-    which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows} in number, carry"
-    more = len(heavy) - 1
-    others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
-    return [
-        f"{which} {shares[worst]:.0%} of the variance of the difference of {names[worst]!r}{others}: with tails so "
-        "heavy, intervals may hold less often than they say. More rows help."
-    ]
 
 
 def _fingerprint(explanation: Explanation, part: str) -> Any:

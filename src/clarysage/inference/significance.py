@@ -78,11 +78,9 @@ def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
     >>> adjusted(np.array([0.01, 0.04, 0.03]), "benjamini hochberg").tolist()
     [0.03, 0.04, 0.04]
     """
-    if adjust is None:
+    name = adjustment(adjust)
+    if name is None:
         return p
-    name = str(adjust).lower().replace("_", " ").replace("-", " ").strip()
-    if name not in ADJUSTMENTS:
-        raise InputError("adjust", got=f"{adjust!r}", wanted=f"None, {' or '.join(map(repr, ADJUSTMENTS))}")
     if name == "benjamini hochberg":
         return np.asarray(false_discovery_control(p, method="bh"))
     order = np.argsort(p, kind="stable")
@@ -90,3 +88,19 @@ def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
     found = np.empty_like(p)
     found[order] = np.minimum(stepwise, 1.0)
     return found
+
+
+def adjustment(adjust: object) -> str | None:
+    """An adjustment by its one name, however it is written; an error where there is no such.
+
+    Examples
+    --------
+    >>> adjustment("Benjamini-Hochberg"), adjustment(None)
+    ('benjamini hochberg', None)
+    """
+    if adjust is None:
+        return None
+    name = str(adjust).lower().replace("_", " ").replace("-", " ").strip()
+    if name not in ADJUSTMENTS:
+        raise InputError("adjust", got=f"{adjust!r}", wanted=f"None, {' or '.join(map(repr, ADJUSTMENTS))}")
+    return name

@@ -12,8 +12,9 @@ from clarysage.errors import InputError
 from clarysage.estimate import StopReason
 from clarysage.explanation import Explanation
 from clarysage.inference.moments import FULL_COVARIANCE
+from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.lineup import Lineup, column_names
-from clarysage.measures.setting import fingerprint, versions
+from clarysage.measures.setting import versions
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.opened import Inside, Opened, opened
@@ -170,13 +171,16 @@ class Read:
 
     def _provenance(self) -> dict[str, Any]:
         X = self.X
-        codes = schema_of(X).encode(X, "X")
+        schema = schema_of(X)
         return {
             **versions(),
             "model": self.reading.f.name,
             "examples": int(X.shape[0]),
             "columns": int(X.shape[1]),
-            "fingerprints": {"X": fingerprint(codes), "weights": fingerprint(self.mass)},
+            "fingerprints": {
+                "X": fingerprint_of_rows(schema.encode(X, "X"), schema),
+                "weights": fingerprint(self.mass),
+            },
         }
 
 

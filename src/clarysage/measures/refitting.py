@@ -17,9 +17,10 @@ from clarysage.inference.stopping import Budget, Deadline
 from clarysage.losses.choice import is_auto
 from clarysage.measures.ahead import Ahead
 from clarysage.measures.best_constant import with_constant
+from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.lineup import Lineup
 from clarysage.measures.rules import observer_of
-from clarysage.measures.setting import explained, fingerprint, versions
+from clarysage.measures.setting import explained, versions
 from clarysage.protocols import Estimator, Executor
 
 
@@ -138,7 +139,7 @@ def _provenance(v: UniversalPower, entropy: int) -> dict[str, Any]:
         "examples": len(v.mass),
         "columns": refits.schema.width,
         "fingerprints": {
-            "X": fingerprint(refits.schema.encode(refits.table, "X")),
+            "X": fingerprint_of_rows(refits.schema.encode(refits.table, "X"), refits.schema),
             "y": fingerprint(refits.y),
             "weights": fingerprint(v.mass),
         },

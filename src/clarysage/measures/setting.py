@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
+from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.removal_choice import choose_removal
 from clarysage.measures.table import MEASURES
@@ -272,19 +272,14 @@ def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
         "columns": int(v.X.shape[1]),
         "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
         "fingerprints": {
-            "X": fingerprint(v.X),
-            "y": fingerprint(*v.targets),
+            "X": fingerprint_of_rows(v.X, v.restricted.schema),
+            "y": fingerprint(v.targets[0]),
             "weights": fingerprint(v.weights),
-            "background": fingerprint(getattr(v.restricted, "background", np.empty(0))),
+            "background": _of_background(v.restricted),
         },
     }
 
 
-def fingerprint(*arrays: np.ndarray) -> str:
-    """Arrays in short, so that it can be seen whether two runs had the same."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        kind = array.astype(str) if array.dtype.kind in "OUS" else np.ascontiguousarray(array)
-        digest.update(f"{kind.dtype}{kind.shape}".encode())
-        digest.update(np.ascontiguousarray(kind).view(np.uint8).data if kind.size else b"")
-    return digest.hexdigest()[:32]
+def _of_background(restricted: Any) -> str:
+    rows = getattr(restricted, "background", None)
+    return fingerprint(np.empty(0)) if rows is None else fingerprint_of_rows(rows, restricted.schema)

@@ -12,10 +12,11 @@ from clarysage.errors import InputError
 from clarysage.estimate import StopReason, Target
 from clarysage.explanation import Explanation
 from clarysage.inference.reach import about_rows
+from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.linear_design import linear_design, numbers_of, scaled
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.response import as_columns
-from clarysage.measures.setting import fingerprint, versions
+from clarysage.measures.setting import versions
 from clarysage.measures.table import MEASURES
 from clarysage.tables import as_table, read_target, read_weights, schema_of
 
@@ -84,7 +85,8 @@ def squared_correlation(
     target, mass = read_target(y, X, len(X)), read_weights(sample_weight, X, len(X))
     lineup = Lineup.of(column_names(X, feature_names), X, groups=groups)
     schema = schema_of(X)
-    codes, is_number = numbers_of(schema, schema.encode(X, "X"))
+    rows = schema.encode(X, "X")
+    codes, is_number = numbers_of(schema, rows)
     there = mass > 0
     responses = _centred(as_columns(target, model)[there], mass[there])
     shares = [
@@ -100,7 +102,9 @@ def squared_correlation(
         notes=tuple(note for name, one in zip(names, shares, strict=True) for note in one.notes(name)),
         provenance={
             **versions(), "examples": len(X), "columns": schema.width,
-            "fingerprints": {"X": fingerprint(codes), "y": fingerprint(target), "weights": fingerprint(mass)},
+            "fingerprints": {
+                "X": fingerprint_of_rows(rows, schema), "y": fingerprint(target), "weights": fingerprint(mass),
+            },
         },
     )  # fmt: skip
 

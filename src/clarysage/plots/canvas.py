@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 INK = "#333333"
 NOTE = 0.83  # size of notes, in units of the font size
+LINES = 1.25  # from one line of them to the next, in units of their size
 LETTER = 0.6  # width of an average letter, in units of the font size
 
 
@@ -107,13 +108,18 @@ def note(ax: Any, sentences: Sequence[str], width: float) -> None:
     )  # fmt: skip
 
 
+def note_inches(sentences: Sequence[str], width: float) -> float:
+    """Height of such a note."""
+    return (_wrapped(sentences, width).count("\n") + 1) * LINES * NOTE * font_points() / 72
+
+
 def note_of_figure(figure: Any, sentences: Sequence[str]) -> None:
     """Write small sentences under all axes of a figure."""
     figure.supxlabel(_wrapped(sentences, 0.95 * figure.get_size_inches()[0]), **_note_style())
 
 
 def _note_style() -> dict[str, Any]:
-    return {"fontsize": NOTE * font_points(), "color": INK, "linespacing": 1.25, "gid": "note"}
+    return {"fontsize": NOTE * font_points(), "color": INK, "linespacing": LINES, "gid": "note"}
 
 
 def _wrapped(sentences: Sequence[str], width: float) -> str:

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Comparison, Explanation
-from clarysage.plots.canvas import BLUE, GREY, INK, VERMILLION, check_axis, is_count, literal, note
+from clarysage.explanation import Comparison
+from clarysage.plots.canvas import check_axis, is_count, note
 from clarysage.plots.feature_axis import feature_axis, value_axis
+from clarysage.plots.grouped_bars import COLOURS, grouped_bars, interval_words, legend_of_bars, mark_bars
 from clarysage.plots.words import value_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey
 MOST = len(COLOURS)
-WIDTH = 0.8  # of all bars of a feature
-BESIDE = 0.03  # from the end of a bar to its star, as a share of the span of the bars
 ADJUSTED = {"holm": " (Holm)", "benjamini hochberg": " (Benjamini-Hochberg)", None: ""}
 
 
@@ -68,11 +66,10 @@ def comparison(
     places = _chosen(comparison, top)
     names = [comparison.feature_names[i] for i in places]
     ax, width = feature_axis(ax, names, bars=len(comparison.names))
-    span = _draw(ax, comparison, places, level)
+    span = grouped_bars(ax, comparison, places, level)
     _mark(ax, comparison, places, level, span)
     value_axis(ax, value_label(comparison.reference))
-    handles = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda pair: hasattr(pair[0], "get_marker"))
-    ax.legend(*zip(*handles, strict=True), loc="best", fontsize="small")  # bars first, then the star
+    legend_of_bars(ax)
     note(ax, _sentences(comparison, len(places), level), width)
     if title is not None:
         ax.set_title(title)
@@ -89,47 +86,12 @@ def _chosen(comparison: Comparison, top: int | None) -> np.ndarray:
     return np.asarray(order[(kept | np.atleast_2d(comparison.flags).any(axis=0))[order]])
 
 
-def _draw(ax: Any, comparison: Comparison, places: np.ndarray, level: float) -> float:
-    """Bars and intervals of each explanation; returns the span of them."""
-    thick, ends = WIDTH / len(comparison.names), [0.0]
-    for k, (name, explanation) in enumerate(zip(comparison.names, comparison.explanations, strict=True)):
-        at = _at(comparison, k, len(places))
-        low, high = (end[places] for end in _ends(comparison, k, level))
-        ax.barh(at, explanation.values[places], 0.92 * thick, color=COLOURS[k], label=literal(name), gid=f"bars {k}")
-        ax.errorbar(
-            (low + high) / 2, at, xerr=(high - low) / 2, fmt="none", ecolor=INK, elinewidth=1.0, capsize=1.5,
-            gid="intervals",
-        )  # fmt: skip
-        ends += [*low, *high, *explanation.values[places]]
-    return float(max(ends) - min(ends)) or 1.0
-
-
 def _mark(ax: Any, comparison: Comparison, places: np.ndarray, level: float, span: float) -> None:
     """A star beside each bar whose value is flagged."""
     flags, label = np.atleast_2d(comparison.flags)[:, places], f"changed{ADJUSTED[comparison.adjust]}"
     for k, flagged in enumerate(flags, start=1):
-        if not flagged.any():
-            continue
-        low, high = (end[places] for end in _ends(comparison, k, level))
-        values = comparison.explanations[k].values[places]
-        outer = np.where(values < 0, np.minimum(low, values) - BESIDE * span, np.maximum(high, values) + BESIDE * span)
-        ax.plot(
-            outer[flagged], _at(comparison, k, len(places))[flagged], linestyle="none", marker="*", markersize=8,
-            color=VERMILLION, label=label, gid="changed",
-        )  # fmt: skip
-        label = "_nolegend_"  # once
-
-
-def _at(comparison: Comparison, k: int, count: int) -> np.ndarray:
-    """Where the bars of explanation k are, the reference uppermost."""
-    return np.arange(count) + WIDTH * ((k + 0.5) / len(comparison.names) - 0.5)
-
-
-def _ends(comparison: Comparison, k: int, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals of the values of explanation k, about what the comparison is about."""
-    about = comparison.differences[max(0, k - 1)].about
-    explanation: Explanation = comparison.explanations[k]
-    return explanation.interval(level, about=about if about in explanation.targets else "data")
+        mark_bars(ax, comparison, k, places, flagged, level, span, label=label, gid="changed")
+        label = "_nolegend_" if flagged.any() else label  # once
 
 
 def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
@@ -138,9 +100,7 @@ def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
         for name, one in zip(comparison.names, comparison.explanations, strict=True)
         if not one.stopped.is_wanted
     ]
-    about = {one.about for one in comparison.differences}
-    meanings = " or ".join(comparison.reference.meaning(one) for one in sorted(about))
-    found.append(f"{100 * level:.6g}% intervals, each on its own, about {meanings}.")
+    found.append(interval_words(comparison, level))
     how = "of the same rows, one by one" if comparison.is_paired else "between rows"
     chance = f"{100 * (1 - comparison.level):.3g} %"
     if comparison.changed:

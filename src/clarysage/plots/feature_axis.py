@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LONGEST_LINE = 40  # letters of a name before it goes on in the next line
+MOST_LINES = 5  # of a name, before it breaks off
 SPACING = 1.25  # of lines, in units of the font size
 BREADTH, HEIGHT = 5.0, 3.5  # inches for the values, across and upright
 THINNEST = 0.13  # inches of one of several bars at a place
@@ -34,7 +35,8 @@ class Labels:
 
     @classmethod
     def of(cls, names: Sequence[str]) -> Labels:
-        return cls(tuple(literal("\n".join(_Wrapper(LONGEST_LINE).wrap(name))) for name in names))
+        wrapper = _Wrapper(LONGEST_LINE, max_lines=MOST_LINES, placeholder="…")
+        return cls(tuple(literal("\n".join(wrapper.wrap(name))) for name in names))
 
     @property
     def lines(self) -> int:
@@ -54,9 +56,7 @@ def feature_axis(
     ``spare`` inches after the last place stay free; there is room for so many ``bars`` beside one another at each.
     """
     labels = Labels.of(names)
-    inch = font_points("ytick.labelsize") / 72
-    along = len(names) * max(0.27, THINNEST * (bars + 1), inch * (SPACING * labels.lines + 0.5))
-    along = min(max(along, SHORTEST if is_horizontal else BREADTH), LONGEST) + spare
+    along = min(max(inches_along(labels, bars), SHORTEST if is_horizontal else BREADTH), LONGEST) + spare
     inside = (BREADTH, along) if is_horizontal else (along, HEIGHT)
     if ax is None:
         ax = _new_axis(inside, labels.length, is_horizontal)
@@ -65,6 +65,12 @@ def feature_axis(
         inside = (0.85 * inside[0], inside[1])  # names, too, will take some of its width
     _write_names(ax, labels, inside[1] if is_horizontal else inside[0], is_horizontal, spare)
     return ax, inside[0]
+
+
+def inches_along(labels: Labels, bars: int = 1) -> float:
+    """Room that the places of so many bars take, and their names, one below the other."""
+    inch = font_points("ytick.labelsize") / 72
+    return len(labels.texts) * max(0.27, THINNEST * (bars + 1), inch * (SPACING * labels.lines + 0.5))
 
 
 def _new_axis(inside: tuple[float, float], reach: float, is_horizontal: bool) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Explanation, Importances
+from clarysage.explanation import Explanation, Importances, Monitoring
 from clarysage.inference.intervals import interval
 from clarysage.plots.canvas import is_count
 
@@ -48,6 +48,22 @@ def largest_of_all(importances: Importances, top: int | None) -> list[str]:
     shares = importances.shares().abs().mean(axis=1)
     kept = set(shares.sort_values(ascending=False, kind="stable").index[:top])
     return [name for name in importances.order if name in kept]
+
+
+def notable(monitoring: Monitoring, top: int | None, most: int, least: int) -> list[str]:
+    """Names of ``top`` features: first the flagged, then those of which anything is known, then the largest.
+
+    Without a top, those of which anything is known, at most ``most`` and, with the largest of the others, at least
+    ``least`` of them, where there are such.
+    """
+    _check_top(top)
+    found = [one for where in monitoring.names for one in monitoring.findings(where)]
+    flagged = {one.feature for one in found if one.is_flagged}
+    known = {one.feature for one in found if one.is_changed or one.is_shifted}
+    sizes = np.max([np.abs(one.values) for one in monitoring.comparison.explanations], axis=0)
+    size = dict(zip(monitoring.feature_names, sizes, strict=True))
+    order = sorted(size, key=lambda name: (name not in flagged, name not in known, -size[name]))
+    return order[: min(max(len(known), least), most) if top is None else top]
 
 
 def _check_top(top: int | None) -> None:

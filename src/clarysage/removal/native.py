@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.errors import ClarysageError
 from clarysage.models import BoundPredictor
 from clarysage.removal.row_marks import bits, marks
 from clarysage.removal.singles import put_in
@@ -165,11 +166,19 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
         return Found()
     try:
         structure = read()
-        inner = inner_rows(structure, predictor.schema, background)
+        return _proven(structure, predictor, background, mass, X)
     except UnknownStructureError as error:
         return Found(remarks=(f"{name} was asked row by row: {error}.",))
-    except Exception as error:  # a library whose insides have changed, which can still be asked
+    except ClarysageError:  # of the model itself, which cannot be asked either
+        raise
+    except Exception as error:  # a library whose insides have changed, or rows that a transformer refuses
         return Found(remarks=(f"{name} was asked row by row: its insides were not understood ({error!r}).",))
+
+
+def _proven(
+    structure: Structure, predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray
+) -> Found:
+    name, inner = predictor.predictor.name, inner_rows(structure, predictor.schema, background)
     d = X.shape[1]
     if inner.shape[1] != len(structure.form.is_used):
         return Found()

@@ -1,5 +1,6 @@
 """Problems whose answer is known, and how often intervals hold it: does the library keep its word?"""
 
+from clarysage.testing.bank import CORRUPTIONS, Corruption, bank, bank_model
 from clarysage.testing.bars import AT_A_STOP, Bars, failures
 from clarysage.testing.calibration import Calibration
 from clarysage.testing.cells import calibrate, losses_of, tolerance_for_twice, trial_of
@@ -15,11 +16,13 @@ from clarysage.testing.tabulated import exact_values, tabulated
 
 __all__ = [
     "AT_A_STOP",
+    "CORRUPTIONS",
     "FAULTS",
     "POPULATIONS",
     "PROBLEMS",
     "Bars",
     "Calibration",
+    "Corruption",
     "DecisionRuns",
     "Hasty",
     "MeasureProblem",
@@ -27,6 +30,8 @@ __all__ = [
     "PopulationRuns",
     "Problem",
     "Runs",
+    "bank",
+    "bank_model",
     "calibrate",
     "check_measure",
     "decision_runs",

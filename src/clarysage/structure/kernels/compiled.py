@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from pickle import UnpicklingError
 from typing import Any
 
 import numba
-from numba.core import types
+from numba.core import event, types
 from numba.extending import intrinsic
 
 SLOW = 2.0  # seconds of compiling after which the user is told
@@ -37,23 +37,55 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal fast
         if fast.signatures:
             return fast(*arguments)
-        word = threading.Timer(SLOW, _log.warning, [WORD])
-        word.daemon = True
-        word.start()
-        try:
-            return fast(*arguments)
-        except (OSError, EOFError, UnpicklingError):  # of the place, before anything was computed
-            fast = part(function)
-            return fast(*arguments)
-        finally:
-            word.cancel()
+        with event.install_listener("numba:compile", _Patience()):
+            try:
+                return fast(*arguments)
+            except (OSError, EOFError, UnpicklingError):  # of the place, before anything was computed
+                fast = part(function)
+                return fast(*arguments)
 
     return kernel
+
+
+class _Patience(event.Listener):  # type: ignore[misc]
+    """Tells the user of compiling that takes long; not of code that is loaded, nor of work that takes long itself."""
+
+    def __init__(self) -> None:
+        self.waiting: list[threading.Timer] = []
+
+    def on_start(self, event: Any) -> None:
+        word = threading.Timer(SLOW, _tell)
+        word.daemon = True
+        word.start()
+        self.waiting.append(word)
+
+    def on_end(self, event: Any) -> None:
+        if self.waiting:  # none where another thread began before us
+            self.waiting.pop().cancel()
+
+
+@cache
+def _tell() -> None:
+    """Once a process is enough."""
+    _log.warning(WORD)
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that kernels of the same file call, or that is kept nowhere."""
     return numba.njit(function, **OPTIONS)  # type: ignore[no-any-return]
+
+
+def kept_in() -> str | None:
+    """The folder where compiled code is kept, which can be written; None where there is none."""
+    try:
+        found = numba.njit(_nothing, cache=True)
+    except RuntimeError:
+        return None
+    return found.stats.cache_path if hasattr(found, "stats") else None  # a plain function where numba is switched off
+
+
+def _nothing() -> None:
+    """Looked for in the place of kernels."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]

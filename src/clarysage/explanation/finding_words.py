@@ -1,0 +1,130 @@
+"""A finding in plain words: what became of a contribution, what that does to the loss, and what it rests on."""
+
+from __future__ import annotations
+
+from math import floor, log10
+
+from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding
+from clarysage.names import shortened
+
+Losses = tuple[float, float]
+NAMED = 3  # features that a sentence names
+LONGEST = 60  # letters of a name in a sentence
+
+
+def said_of(finding: Finding, causes: list[str], losses: Losses | None) -> str:
+    """What became of a feature, what that does to the loss, and whether it rests on its contribution, inputs or both.
+
+    ``causes`` are features that the finding may follow: with both inputs and contribution changed, or else with
+    inputs that shifted; ``losses`` are the mean losses of the reference and here, None where values are shares of the
+    variance of outputs.
+    """
+    name, noun = called(finding.feature), "contribution" if losses else "effect"
+    if finding.verdict == INPUTS:
+        alone = f"This rests on its inputs alone: its {noun} is not known to have changed."
+        return f"{name} has other inputs: {hint(finding)}. {alone}"
+    if finding.verdict == FOLLOWS:
+        inputs = "shifted far less surely" if finding.is_shifted else "are not known to have shifted"
+        return (
+            f"{name} changed along with {listed(causes)}, and is not flagged for that: its {noun} {moved(finding)}, "
+            f"while its inputs {inputs}."
+        )
+    state = _state(finding) if losses else f"moves the output {'more' if finding.difference > 0 else 'less'}"
+    head, loss = f"{name} {state}: its {noun} {moved(finding)}", _in_the_loss(finding, losses)
+    if finding.verdict == BOTH:
+        return f"{head}; {hint(finding)}.{loss} This rests on both, its {noun} and its inputs."
+    assert finding.verdict == ALONE
+    return f"{head}.{loss} This rests on its {noun} alone: {_else_known(causes, noun)}"
+
+
+def _else_known(causes: list[str], noun: str) -> str:
+    """What may be behind a contribution that changed while its inputs did not."""
+    if causes:
+        return f"its inputs are not known to have shifted. Those of {listed(causes)} did, and may be the cause."
+    if noun == "effect":
+        return "no inputs are known to have shifted; how they go together may have changed."
+    return "no inputs are known to have shifted; the response, or how it depends on the features, may have changed."
+
+
+def _state(finding: Finding) -> str:
+    """What the feature does now, in comparison.
+
+    Examples
+    --------
+    >>> _state(Finding("x", "current", ALONE, 0.09, -0.31, -0.4, -0.5, -0.3, 0.0, 1.0, None, None))
+    'now hurts'
+    """
+    if finding.after < 0:
+        return "hurts less" if finding.difference > 0 else "now hurts" if finding.before >= 0 else "hurts more"
+    if finding.difference > 0:
+        return "no longer hurts" if finding.after == 0 else "now helps" if finding.before <= 0 else "helps more"
+    return "helps less" if finding.after > 0 else "no longer helps"
+
+
+def moved(finding: Finding) -> str:
+    """From where to where the contribution went."""
+    before, after = two_numbers(finding.before, finding.after)
+    return f"{'rose' if finding.difference > 0 else 'fell'} from {before} to {after}"
+
+
+def two_numbers(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with few digits, but enough to tell them apart, and to tell the smaller from zero.
+
+    Examples
+    --------
+    >>> two_numbers(0.0352441, -0.2220512), two_numbers(0.963, -726.4), two_numbers(0.24179, 0.24185)
+    (('0.0352', '-0.222'), ('0.96', '-726'), ('0.24179', '0.24185'))
+    """
+    size, gap = max(abs(one), abs(other)), abs(one - other)
+    if size and not 1e-6 <= size < 1e7:
+        digits = 3 if not gap else min(max(3, 1 + floor(log10(size)) - floor(log10(gap))), 15)
+        return f"{one:.{digits}g}", f"{other:.{digits}g}"
+    least = max([0, *(digits - floor(log10(each)) for digits, each in ((2, size), (0, gap)) if each > 0)])
+    first, last = (_with_decimals(each, least) for each in (one, other))
+    return first, last
+
+
+def _with_decimals(number: float, least: int) -> str:
+    """A number with so many decimals, or up to two more where it has few digits with these."""
+    own = 2 - floor(log10(abs(number))) if number else 0
+    text = f"{number:,.{min(max(least, min(own, least + 2)), 12)}f}"
+    return text if any(digit in text for digit in "123456789") else "0"
+
+
+def hint(finding: Finding) -> str:
+    """The strongest of what is known of the shift; of a group, with the column it is of."""
+    said = finding.shift.hints[0] if finding.shift.hints else "values are distributed otherwise than the reference's"
+    return said if finding.shift.column == finding.feature else f"in {called(finding.shift.column)} {said}"
+
+
+def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
+    """What the change makes of the change in the mean loss."""
+    if losses is None or finding.share is None:
+        return ""
+    before, after = two_numbers(*losses)
+    if finding.share <= 0:
+        way = "fell" if losses[1] < losses[0] else "rose"
+        return f" The mean loss {way} all the same, from {before} to {after}."
+    way = "rise" if losses[1] > losses[0] else "fall"
+    part = "less than 1 %" if finding.share < 0.01 else f"{100 * finding.share:.0f} %"
+    makes = f"makes up {part} of" if finding.share <= 1 else "outweighs"
+    return f" That {makes} the {way} of the mean loss from {before} to {after}."
+
+
+def listed(names: list[str]) -> str:
+    """Names in a sentence, not too many of them."""
+    shown = [called(name) for name in names[:NAMED]]
+    if len(names) > NAMED:
+        return f"{', '.join(shown)} and {len(names) - NAMED} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def called(name: str, letters: int = LONGEST) -> str:
+    """A name on one line, cut where it is long.
+
+    Examples
+    --------
+    >>> called("duration of the last\\ncall", 20)
+    'duration of the las…'
+    """
+    return shortened(name, letters)

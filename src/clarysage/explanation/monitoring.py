@@ -1,0 +1,223 @@
+"""Monitoring: which features no longer contribute what they did, and whether their columns shifted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+from clarysage.explanation.comparison import Comparison
+from clarysage.explanation.shift import Shift
+from clarysage.inference.significance import adjusted
+
+BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
+ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause
+FOLLOWS = "along with others"  # its contribution changed, its inputs did not, and those of another feature did both
+INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
+UNCHANGED = "unchanged"
+FLAGGED = (BOTH, ALONE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of a feature in one of the explanations that are compared with the reference.
+
+    Attributes
+    ----------
+    feature, where : the feature, and what the explanation is called
+    verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
+    before, after, difference, low, high : its contribution in the reference, here, the difference and its interval
+    p_value, inputs_p_value : of the difference, and of the shift of its inputs; both adjusted
+    share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not known
+    shift : of its column; of the column that shifted most, where it is a group of them
+    is_shifted : whether its inputs are known to have shifted
+    """
+
+    feature: str
+    where: str
+    verdict: str
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    inputs_p_value: float
+    share: float | None
+    shift: Shift
+    is_shifted: bool = False
+
+    @property
+    def is_flagged(self) -> bool:
+        return self.verdict in FLAGGED
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its contribution is known to have changed."""
+        return self.verdict in (*FLAGGED, FOLLOWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Monitoring:
+    """A model on current rows against the same model on reference rows: contributions, and inputs beside them.
+
+    A feature is flagged where both its contribution and its inputs are known to have changed; or its contribution
+    alone, where no feature is of the first kind. Beside one of the first kind, contributions that change while their
+    inputs stay, or shift far less surely, most likely follow it. Where nothing has changed, the chance of any flag is
+    at most 1 - level.
+
+    Attributes
+    ----------
+    comparison : explanations of the reference and of what is compared with it, and their differences
+    shifts : how columns differ from the reference, for each explanation after the first, column by column
+    notes : remarks
+    left_out : slices that could not be explained, or not any more after an interrupt, and why
+    """
+
+    comparison: Comparison
+    shifts: tuple[tuple[Shift, ...], ...]
+    notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is compared with the reference: "current", or the slices in their order."""
+        return self.comparison.names[1:]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self.comparison.feature_names
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether any feature is flagged."""
+        return bool(self.flagged)
+
+    @property
+    def flagged(self) -> list[str]:
+        """Features that are flagged anywhere, the largest change first."""
+        found = {one.feature: abs(one.difference) for one in sorted(self._all, key=lambda one: abs(one.difference))
+                 if one.is_flagged}  # fmt: skip
+        return sorted(found, key=lambda feature: -found[feature])
+
+    @property
+    def shifted(self) -> list[str]:
+        """Columns whose inputs are known to have shifted anywhere, the largest distance first."""
+        found: dict[str, float] = {}
+        for columns, chances in zip(self.shifts, self.shift_p_values, strict=True):
+            for one, p in zip(columns, chances, strict=True):
+                if p < 1 - self.comparison.level:
+                    found[one.column] = max(one.distance, found.get(one.column, 0.0))
+        return sorted(found, key=lambda column: -found[column])
+
+    @cached_property
+    def losses(self) -> np.ndarray | None:
+        """Mean losses with all features, of the reference and of what is compared with it; None where unknown."""
+        found = [
+            one.base - one.total
+            for one in self.comparison.explanations
+            if one.base is not None and one.total is not None and one.measure != "shapley effects"
+        ]
+        return np.array(found) if len(found) == len(self.comparison.names) else None
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """How many rows each explanation is of."""
+        return tuple(int(one.provenance.get("examples", 0)) for one in self.comparison.explanations)
+
+    @cached_property
+    def shift_p_values(self) -> np.ndarray:
+        """p-values of the shifts, adjusted as those of contributions are: (K, columns)."""
+        alone = np.array([[one.p_value for one in columns] for columns in self.shifts])
+        return np.asarray(adjusted(alone.ravel(), self.comparison.adjust).reshape(alone.shape))
+
+    def findings(self, where: str | None = None) -> list[Finding]:
+        """What is known of each feature, in the order of the features; ``where``: the slice, if there are several."""
+        if where is None and len(self.names) > 1:
+            raise InputError("where", got="None", wanted=f"one of {', '.join(map(repr, self.names))}")
+        if where is not None and where not in self._places:
+            raise InputError("where", got=f"{where!r}", wanted=f"one of {', '.join(map(repr, self.names))}")
+        place = 0 if where is None else self._places[where]
+        p = len(self.feature_names)
+        return list(self._all[place * p : (place + 1) * p])
+
+    def columns_of(self, feature: str) -> tuple[str, ...]:
+        """The columns that a feature is made of."""
+        return tuple((self.comparison.reference.groups or {}).get(feature, [feature]))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def _all(self) -> tuple[Finding, ...]:
+        from clarysage.explanation.verdicts import judged
+
+        return judged(self)
+
+    def sentences(self) -> list[str]:
+        """What was found, a sentence each: flagged features first, then what else is known to have changed."""
+        from clarysage.explanation.monitoring_text import sentences
+
+        return sentences(self)
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """A pandas DataFrame with a row for each feature, and for each slice, where there are several."""
+        from clarysage.explanation.monitoring_text import as_frame
+
+        return as_frame(self, level)
+
+    def table(self, level: float = 0.95) -> str:
+        """The printed findings and table."""
+        from clarysage.explanation.monitoring_text import as_text
+
+        return as_text(self, level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, as in the JSON file."""
+        from clarysage.explanation.monitoring_file import encode
+
+        return encode(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as JSON; :func:`clarysage.load` reads it back."""
+        from clarysage.explanation.json_file import write
+
+        write(self.to_dict(), path)
+
+    def plot(self, **options: Any) -> Any:
+        """Losses and contributions, or a series over the slices; see :func:`clarysage.plots.monitoring`."""
+        return import_module("clarysage.plots").monitoring(self, **options)
+
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
+        """A page to send to a colleague: one HTML file with what is flagged, charts, tables and what they mean.
+
+        It needs no other file and no network, and holds aggregates alone: of features and columns, never of single
+        examples.
+
+        Parameters
+        ----------
+        path : file to write; default: the page is returned as text
+        title : above the page; default: which model is watched, on what
+        """
+        page: str = import_module("clarysage.report").html(self, title=title)
+        if path is None:
+            return page
+        from clarysage.whole_file import write_whole
+
+        write_whole(page, path)
+        return None
+
+    def __str__(self) -> str:
+        return self.table()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return str(import_module("clarysage.report").notebook(self))

@@ -1,0 +1,968 @@
+"""monitor: tables as people have them, slices, verdicts, sentences and files; contributions against closed forms."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import clarysage as cs
+from clarysage.errors import FormatError, InputError, ModelError
+from clarysage.estimate import StopReason
+from clarysage.explanation.finding_words import said_of, two_numbers
+from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding
+from clarysage.explanation.shift import Shift
+from clarysage.explanation.verdicts import verdicts_of
+from clarysage.inference.significance import adjusted
+from clarysage.monitoring.slices import sliced
+
+NAMES = ["a", "b", "c", "d"]
+BETA = np.array([2.0, 1.0, 0.5, 0.0])  # of the response
+MODEL = np.array([1.8, 1.0, 0.6, 0.2])  # of the model
+QUICK = {"loss": "squared error", "method": "exact", "rng": 0}
+ROWS = 120
+
+
+def values(X, y, weights=None):
+    """SAGE values of the linear model by squared error, background means of zero (Eq. 6): of r_i (2 y - sum of r)."""
+    r = np.asarray(X) * MODEL
+    return np.average(r * (2 * np.asarray(y)[:, None] - r.sum(axis=1, keepdims=True)), axis=0, weights=weights)
+
+
+def around_zero(rng, m=16):
+    """Background rows whose means are zero."""
+    half = rng.normal(size=(m // 2, 4))
+    return pd.DataFrame(np.concatenate([half, -half]), columns=NAMES)
+
+
+def table(rng, n=ROWS, scale=1.0):
+    """Rows of which the model sees columns times a scale."""
+    X = rng.normal(size=(n, 4))
+    y = X @ BETA + rng.normal(size=n)
+    return pd.DataFrame(X * scale, columns=NAMES).assign(y=y)
+
+
+def linear(X):
+    return np.asarray(X, dtype=float) @ MODEL
+
+
+def knowing(X):
+    return linear(X[NAMES])
+
+
+@pytest.fixture
+def tables(seed):
+    rng = np.random.default_rng(seed)
+    return table(rng), table(rng, scale=[1, 30, 1, 1])
+
+
+@pytest.fixture
+def rows(seed):
+    return around_zero(np.random.default_rng([seed, 1]))
+
+
+@pytest.fixture
+def fixed():
+    """A column in another unit; the same for any seed of the tests."""
+    rng = np.random.default_rng(0)
+    return cs.monitor(
+        linear, table(rng), table(rng, scale=[1, 30, 1, 1]), target="y", background=around_zero(rng), **QUICK
+    )
+
+
+# the numbers
+
+
+def test_contributions_are_the_closed_form(tables, rows):
+    reference, current = tables
+    found = cs.monitor(linear, reference, current, target="y", background=rows, **QUICK)
+    for explanation, side in zip(found.comparison.explanations, tables, strict=True):
+        np.testing.assert_allclose(explanation.values, values(side[NAMES], side["y"]), rtol=1e-9)
+    losses = [np.mean((side["y"] - linear(side[NAMES])) ** 2) for side in tables]
+    np.testing.assert_allclose(found.losses, losses)
+    assert found.rows == (ROWS, ROWS)
+    assert found.names == ("current",)
+    assert found.flagged[0] == "b"
+    assert found.is_flagged
+
+
+def test_shares_and_that_of_the_loss_without_features_add_up_to_one(tables, rows):
+    found = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    bases = [one.base for one in found.comparison.explanations]
+    gained = found.losses[1] - found.losses[0]
+    shares = [one.share for one in found.findings()]
+    assert sum(shares) + (bases[1] - bases[0]) / gained == pytest.approx(1)
+    difference = values(tables[1][NAMES], tables[1]["y"]) - values(tables[0][NAMES], tables[0]["y"])
+    np.testing.assert_allclose(shares, -difference / gained, rtol=1e-9)
+
+
+def test_findings_are_the_numbers_of_the_comparison_and_of_the_shifts(tables, rows):
+    found = cs.monitor(linear, *tables, target="y", background=rows, level=0.9, **QUICK)
+    low, high = found.comparison.interval(0.9)
+    chances, inputs = found.comparison.p_values(), adjusted(np.array([one.p_value for one in found.shifts[0]]), "holm")
+    np.testing.assert_allclose(found.shift_p_values[0], inputs)
+    for i, one in enumerate(found.findings("current")):
+        assert (one.feature, one.where, one.shift.column) == (NAMES[i], "current", NAMES[i])
+        np.testing.assert_allclose((one.low, one.high, one.p_value), (low[i], high[i], chances[i]))
+        assert one.difference == pytest.approx(one.after - one.before)
+        assert one.inputs_p_value == pytest.approx(inputs[i])
+
+
+def test_identical_tables_differ_by_nothing(tables, rows):
+    found = cs.monitor(linear, tables[0], tables[0].copy(), target="y", background=rows, **QUICK)
+    assert found.comparison.is_paired
+    assert (found.comparison.p_values() == 1).all()
+    assert (found.shift_p_values == 1).all()
+    assert found.flagged == found.shifted == []
+    assert not found.is_flagged
+    assert {one.verdict for one in found.findings()} == {UNCHANGED}
+    assert {one.share for one in found.findings()} == {None}  # of nothing
+    assert found.sentences() == [
+        "Nothing is flagged: no contribution is known to have changed. Nor is any column known to have shifted."
+    ]
+
+
+def test_the_very_rows_with_a_fault_are_paired_where_that_is_said(tables, rows):
+    reference = tables[0]
+    faulty = reference.assign(b=1.5 * reference["b"])
+    apart, together = (
+        cs.monitor(linear, reference, faulty, target="y", background=rows, paired=paired, **QUICK)
+        for paired in (None, True)
+    )
+    assert not apart.comparison.is_paired
+    assert together.comparison.is_paired
+    assert (together.comparison.std_error < apart.comparison.std_error).all()
+    np.testing.assert_allclose(together.comparison.values, apart.comparison.values, atol=1e-12)
+
+
+@pytest.mark.parametrize("adjust", ["holm", "benjamini hochberg", None])
+def test_p_values_are_adjusted_over_slices_for_contributions_and_inputs_apart(tables, rows, adjust):
+    found = cs.monitor(linear, *tables, target="y", background=rows, every=40, adjust=adjust, **QUICK)
+    assert len(found.names) == 3
+    alone = np.array([[one.p_value for one in columns] for columns in found.shifts])
+    np.testing.assert_allclose(found.shift_p_values, adjusted(alone.ravel(), adjust).reshape(3, 4))
+    raw = found.comparison.p_values(None)
+    np.testing.assert_allclose(found.comparison.p_values(), adjusted(raw.ravel(), adjust).reshape(3, 4))
+    assert ("not adjusted" in str(found)) == (adjust is None)
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
+    rng = np.random.default_rng(5)
+    sides = [table(rng, 60).sample(60, random_state=0) for _ in range(2)]
+    options = {
+        "target": "y",
+        "loss": "squared error",
+        "method": "paired walks",
+        "budget": 40_000,
+        "background_rows": 30,
+    }
+    one = cs.monitor(linear, *sides, rng=3, every=30, **options)
+    other = cs.monitor(linear, *sides, rng=3, every=30, n_jobs=2, **options)
+    np.testing.assert_array_equal(one.comparison.values, other.comparison.values)
+    np.testing.assert_array_equal(one.comparison.p_values(), other.comparison.p_values())
+    assert one.sentences() == other.sentences()
+
+
+# tables as people have them
+
+
+def as_polars(frame):
+    return pytest.importorskip("polars").from_pandas(frame)
+
+
+def as_arrow(frame):
+    return pytest.importorskip("pyarrow").Table.from_pandas(frame)
+
+
+def apart(frame):
+    return frame[NAMES].to_numpy(), frame["y"].to_numpy()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        as_polars,
+        as_arrow,
+        apart,
+        lambda frame: (frame[NAMES], frame["y"]),
+        lambda frame: (frame[NAMES], list(frame["y"])),
+    ],
+    ids=["polars", "pyarrow", "arrays", "frame and series", "frame and list"],
+)
+def test_any_kind_of_table_gives_the_same_numbers(tables, rows, kind):
+    plain = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    given = [kind(side) for side in tables]
+    target = None if isinstance(given[0], tuple) else "y"
+    background = rows.to_numpy() if kind is apart else rows
+    found = cs.monitor(linear, *given, target=target, background=background, every=60, **QUICK)
+    assert len(found.names) == 2
+    whole = cs.monitor(linear, *given, target=target, background=background, **QUICK)
+    np.testing.assert_allclose(whole.comparison.values, plain.comparison.values, rtol=1e-9)
+    np.testing.assert_allclose(whole.shift_p_values, plain.shift_p_values)
+    assert [one.verdict for one in whole.findings()] == [one.verdict for one in plain.findings()]
+
+
+def test_columns_beside_those_of_a_model_that_knows_them_are_left_out(tables, rows):
+    reference, current = (
+        side.assign(id=np.arange(ROWS), day=pd.date_range("2024-01-01", periods=ROWS)) for side in tables
+    )
+    plain = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    model, background = cs.as_predictor(linear, feature_names=NAMES), rows.assign(y=0.0, id=3)
+    turned = current[["day", "d", "y", "b", "c", "id", "a"]]
+    found = cs.monitor(model, reference, turned, target="y", background=background, **QUICK)
+    assert found.feature_names == tuple(NAMES)
+    np.testing.assert_allclose(found.comparison.values, plain.comparison.values, rtol=1e-9)
+
+
+def test_columns_of_current_in_another_order_are_found_by_their_names(tables, rows):
+    reference, current = tables
+    turned = current[["y", "d", "c", "b", "a"]]
+    plain, found = (
+        cs.monitor(knowing, reference, side, target="y", background=rows, **QUICK) for side in (current, turned)
+    )
+    np.testing.assert_allclose(found.comparison.values, plain.comparison.values, rtol=1e-12)
+    np.testing.assert_array_equal(found.shift_p_values, plain.shift_p_values)
+    assert found.comparison.notes == ()
+    assert [one.column for one in found.shifts[0]] == NAMES
+
+
+def test_labels_that_are_numbers_can_be_the_target(rows):
+    rng = np.random.default_rng(0)
+    sides = [pd.DataFrame(table(rng).to_numpy()) for _ in range(2)]
+    found = cs.monitor(linear, *sides, target=4, background=rows.to_numpy(), **QUICK)
+    assert found.feature_names == ("0", "1", "2", "3")
+
+
+@pytest.mark.parametrize("is_pair", [False, True])
+def test_weights_count_in_contributions(tables, rows, seed, is_pair):
+    weights = [np.random.default_rng([seed, k]).uniform(0.5, 2, size=ROWS) for k in range(2)]
+    if is_pair:
+        sides = [(side[NAMES], side["y"], weight) for side, weight in zip(tables, weights, strict=True)]
+        found = cs.monitor(linear, *sides, background=rows, every=60, **QUICK)
+    else:
+        sides = [side.assign(w=weight) for side, weight in zip(tables, weights, strict=True)]
+        found = cs.monitor(linear, *sides, target="y", sample_weight="w", background=rows, every=60, **QUICK)
+    assert found.feature_names == tuple(NAMES)
+    first, second, third = found.comparison.explanations
+    np.testing.assert_allclose(first.values, values(tables[0][NAMES], tables[0]["y"], weights[0]), rtol=1e-9)
+    for part, one in ((slice(0, 60), second), (slice(60, None), third)):
+        side = tables[1].iloc[part]
+        np.testing.assert_allclose(one.values, values(side[NAMES], side["y"], weights[1][part]), rtol=1e-9)
+
+
+def test_a_group_shifts_as_its_strongest_column(tables, rows):
+    found = cs.monitor(linear, *tables, target="y", background=rows, groups={"last": ["b", "c", "d"]}, **QUICK)
+    assert found.feature_names == ("a", "last")
+    last = found.findings()[1]
+    assert last.shift.column == "b"
+    assert last.inputs_p_value == found.shift_p_values[0, 1]
+    assert found.columns_of("last") == ("b", "c", "d")
+    assert found.flagged[0] == "last"
+    assert f"; in b {last.shift.hints[0]}." in found.sentences()[1]
+
+
+def test_without_responses_effects_on_the_output_are_compared(tables, rows):
+    features = [side[NAMES] for side in tables]
+    found = cs.monitor(linear, *features, background=rows, method="exact", rng=0)
+    for explanation, side in zip(found.comparison.explanations, features, strict=True):
+        r = np.asarray(side) * MODEL
+        np.testing.assert_allclose(explanation.values, (r * r.sum(axis=1, keepdims=True)).mean(axis=0), rtol=1e-9)
+    assert found.losses is None
+    assert {one.share for one in found.findings()} == {None}
+    assert found.flagged[0] == "b"
+    assert found.sentences()[1].startswith("b moves the output more: its effect rose from ")
+    assert "This rests on both, its effect and its inputs." in found.sentences()[1]
+    assert "loss" not in str(found)
+    pair = cs.monitor(linear, *((side, None) for side in features), background=rows, method="exact", rng=0)
+    np.testing.assert_array_equal(pair.comparison.values, found.comparison.values)
+
+
+def test_backgrounds_are_the_same_for_all_and_as_large_as_asked(tables, rows):
+    options = {"loss": "squared error", "method": "exact", "rng": 0, "target": "y"}
+
+    def background_rows(found):
+        prints = {one.provenance["fingerprints"]["background"] for one in found.comparison.explanations}
+        assert len(prints) == 1
+        assert {each.about for each in found.comparison.differences} == {"rows"}
+        return {one.provenance["background_rows"] for one in found.comparison.explanations}
+
+    assert background_rows(cs.monitor(linear, *tables, every=40, **options)) == {ROWS}
+    assert background_rows(cs.monitor(linear, *tables, background_rows=25, every=40, **options)) == {25}
+    assert background_rows(cs.monitor(linear, *tables, background=rows, **options)) == {16}
+    assert background_rows(cs.monitor(linear, *tables, background=rows, background_rows=4, **options)) == {4}
+
+
+@pytest.mark.parametrize("removal", ["baseline", "gaussian", "auto conditional", "object"])
+def test_removals_are_the_same_for_all(tables, rows, removal):
+    given = cs.Baseline(np.zeros(4)) if removal == "object" else removal
+    found = cs.monitor(linear, *tables, target="y", removal=given, loss="squared error", every=60, budget=2e5, rng=0)
+    used = {one.removal for one in found.comparison.explanations}
+    assert len(used) == 1
+    assert used != {"auto conditional"}
+    assert not any("Removals differ" in note for note in found.comparison.notes)
+
+
+def test_the_reference_decides_on_the_loss_and_on_the_classes(seed):
+    rng = np.random.default_rng(seed)
+
+    def chances(X):
+        p = 1 / (1 + np.exp(-2 * np.asarray(X)[:, 0]))
+        return np.column_stack([1 - p, p])
+
+    X, Z = rng.normal(size=(200, 2)), rng.normal(size=(60, 2))
+    labels = 1 + (rng.random(200) < chances(X)[:, 1])  # 1 and 2
+    found = cs.monitor(chances, (X, labels), (Z, np.full(60, 1)), rng=0)
+    assert {one.loss for one in found.comparison.explanations} == {"cross entropy"}
+    np.testing.assert_allclose(found.losses[1], -np.log(chances(Z)[:, 0]).mean())  # the first class, not the second
+    text = cs.monitor(chances, (X, np.array(["no", "yes"])[labels - 1]), (Z, np.full(60, "no")), rng=0)
+    np.testing.assert_allclose(text.losses, found.losses)
+
+
+# slices
+
+
+def by_date(dates, **options):
+    """Names and sizes of slices by dates."""
+    found = sliced(dates, options.get("every"), len(dates))
+    return dict(zip(found.names, map(len, found.places), strict=True))
+
+
+DAYS = pd.date_range("2023-12-28", periods=200, freq="12h")  # to 6 April 2024
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        DAYS,
+        DAYS.tz_localize("America/New_York"),
+        DAYS.strftime("%Y-%m-%d"),
+        DAYS.strftime("%Y-%m-%dT%H:%M:%S"),
+        [f"{day:%Y-%m-%dT%H:%M}+0{1 + (day.month > 2)}:00" for day in DAYS + pd.Timedelta("6h")],
+        DAYS.to_period("D"),
+        DAYS.date,
+        DAYS.to_numpy(),
+        pd.Series(DAYS.strftime("%Y-%m-%d"), dtype="category"),
+        pd.Series(DAYS, dtype="category"),
+        list(DAYS),
+    ],
+    ids=["times", "zone", "text", "times as text", "offsets", "periods", "dates", "numpy", "categories of text",
+         "categories of times", "list"],
+)  # fmt: skip
+def test_dates_of_any_kind_are_cut_into_months(dates):
+    expected = pd.Series(DAYS.strftime("%Y-%m")).value_counts().sort_index()
+    few = expected[expected < 20].index  # December and April
+    found = by_date(dates, every="month")
+    assert found == expected.drop(few).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("every", "names"),
+    [
+        ("hour", ["2024-01-01 00:00", "2024-01-01 01:00"]),
+        ("day", ["2024-01-01", "2024-01-02"]),
+        ("week", ["2024-01-01", "2024-01-08"]),
+        ("month", ["2024-01", "2024-02"]),
+        ("quarter", ["2024Q1", "2024Q2"]),
+        ("year", ["2024", "2025"]),
+    ],
+)
+def test_slices_of_every_period_are_called_by_their_beginning(every, names):
+    start = pd.Timestamp("2024-01-01")
+    length = {"hour": "1h", "day": "1D", "week": "7D", "month": "31D", "quarter": "91D", "year": "366D"}[every]
+    dates = pd.Series([start, start + pd.Timedelta(length)]).repeat(30).sample(60, random_state=0)
+    assert by_date(dates, every=every) == dict.fromkeys(names, 30)
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        (pd.date_range("2024-01-01", periods=300, freq="8h").repeat(5), "2024-01-01"),  # 100 days: 15 weeks
+        (pd.date_range("2024-01-01", periods=10).repeat(150), "2024-01-01"),  # days, not their midnights
+        (pd.date_range("2024-01-01", periods=12, freq="MS").repeat(100), "2024-01"),
+        (pd.date_range("2024-01-01", periods=5, freq="h").repeat(100), "2024-01-01 00:00"),
+        (pd.date_range("2024-01-01", periods=30).repeat(1), "2024"),  # too few rows for anything shorter
+        (["2021"] * 100 + ["2022"] * 100, "2021"),
+    ],
+    ids=["weeks", "days", "months", "hours", "a year", "years"],
+)
+def test_without_a_word_periods_are_the_finest_that_make_few_slices_with_enough_rows(dates, expected):
+    assert next(iter(by_date(dates))) == expected
+
+
+def test_batches_are_in_the_order_of_their_categories_of_numbers_or_of_text():
+    kinds = pd.Categorical(["late", "early", "late", "mid"] * 30, categories=["early", "never", "mid", "late"])
+    assert by_date(kinds) == {"early": 30, "mid": 30, "late": 60}
+    assert list(by_date([10, 2, 1] * 20)) == ["1", "2", "10"]
+    assert list(by_date([10, 2, None] * 20)) == ["2", "10"]
+    assert list(by_date(["run 10", "run 2", "a"] * 20)) == ["a", "run 2", "run 10"]
+    assert list(by_date([True, False] * 20)) == ["False", "True"]
+    assert list(by_date(["a", 1, 10, 2] * 20)) == ["1", "2", "10", "a"]
+
+
+def test_slices_hold_the_rows_of_their_entries():
+    entries = np.random.default_rng(0).choice(["x", "y", "z"], size=150)
+    found = sliced(entries, None, 150)
+    for name, places in zip(found.names, found.places, strict=True):
+        np.testing.assert_array_equal(places, np.flatnonzero(entries == name))
+
+
+def test_counts_cut_rows_in_the_order_of_by_and_the_rest_goes_to_the_last():
+    found = sliced(None, 40, 130)
+    assert found.names == ("rows 1 to 40", "rows 41 to 80", "rows 81 to 130")
+    np.testing.assert_array_equal(np.concatenate(found.places), np.arange(130))
+    order = np.random.default_rng(0).permutation(90)
+    dates = pd.Series(pd.date_range("2024-01-01", periods=90)).iloc[order]
+    found = sliced(dates, 45, 90)
+    assert found.names == ("2024-01-01 to 2024-02-14", "2024-02-15 to 2024-03-30")
+    np.testing.assert_array_equal(order[found.places[0]], np.arange(45))
+    kinds = pd.Categorical(["late", "early"] * 30, categories=["early", "late"])
+    np.testing.assert_array_equal(sliced(kinds, 30, 60).places[0], np.arange(1, 60, 2))
+
+
+def test_rows_without_a_slice_and_slices_of_few_rows_are_left_out_with_a_word():
+    entries = ["north"] * 50 + [None] * 7 + ["south"] * 30 + ["east"] * 3
+    found = sliced(entries, None, 90)
+    assert found.names == ("north", "south")
+    assert found.notes == (
+        "7 rows of current have no slice and are left out.",
+        "Slices of fewer than 20 rows are left out: 'east'.",
+    )
+    dates = pd.Series(DAYS).where(np.arange(200) % 50 > 0)
+    assert sliced(dates, "month", 200).notes[0].startswith("4 rows")
+
+
+def test_a_slice_may_be_called_reference_or_nothing():
+    found = sliced(["reference", "  ", "reference (slice)"] * 30, None, 90)
+    assert len(set(found.names)) == 3
+    assert "reference" not in found.names
+    assert "(blank)" in found.names
+
+
+def test_slices_by_a_column_are_explained_one_by_one(tables, rows):
+    reference, current = tables
+    current = current.assign(batch=np.repeat(["one", "two", "three"], 40))
+    found = cs.monitor(linear, reference, current, target="y", by="batch", background=rows, **QUICK)
+    assert found.names == ("one", "three", "two")
+    assert found.feature_names == tuple(NAMES)
+    for name, explanation in zip(found.names, found.comparison.explanations[1:], strict=True):
+        side = current[current["batch"] == name]
+        np.testing.assert_allclose(explanation.values, values(side[NAMES], side["y"]), rtol=1e-9)
+    entries = cs.monitor(linear, reference, current[[*NAMES, "y"]], target="y", by=current["batch"].to_numpy(),
+                         background=rows, **QUICK)  # fmt: skip
+    np.testing.assert_array_equal(entries.comparison.values, found.comparison.values)
+    both = cs.monitor(linear, reference.assign(batch="old"), current, target="y", by="batch", background=rows, **QUICK)
+    np.testing.assert_array_equal(both.comparison.values, found.comparison.values)
+
+
+def test_a_fault_that_begins_is_seen_from_there_on(rows):
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 300), table(rng, 360)
+    days = pd.date_range("2024-01-01", periods=360, freq="8h")
+    current["b"] = current["b"].where(days < "2024-03-01", 30 * current["b"])
+    found = cs.monitor(
+        linear, reference, current.assign(day=days), target="y", by="day", every="month", background=rows, **QUICK
+    )
+    assert found.names == ("2024-01", "2024-02", "2024-03", "2024-04")
+    assert [[one.feature for one in found.findings(name) if one.is_flagged] for name in found.names] == [
+        [],
+        [],
+        ["b"],
+        ["b"],
+    ]
+    assert found.flagged == ["b"]
+    assert "Seen from 2024-03 on, in 2 of 4 slices; the numbers are of 2024-0" in found.sentences()[1]
+    lines = str(found).splitlines()
+    heads = next(i for i, line in enumerate(lines) if line.split()[:2] == ["slice", "rows"])
+    assert [line.split()[:2] for line in lines[heads + 1 : heads + 6]] == [
+        ["reference", "300"], ["2024-01", "93"], ["2024-02", "87"], ["2024-03", "93"], ["2024-04", "87"],
+    ]  # fmt: skip
+    assert [line.split()[3:4] for line in lines[heads + 4 : heads + 6]] == [["b"], ["b"]]
+
+
+# what goes wrong
+
+
+def test_wrong_tables_say_what_is_wanted(tables):
+    reference, current = tables
+
+    def told(*arguments, **options):
+        with pytest.raises(InputError) as caught:
+            cs.monitor(linear, *arguments, **options)
+        return str(caught.value)
+
+    plain = {"target": "y"}
+    assert told(reference, current, target="Y").startswith("target: got 'Y', which is no column of reference")
+    assert told(reference, current.drop(columns="y"), **plain).startswith(
+        "target: got 'y', which is no column of current"
+    )
+    assert told(reference, current, sample_weight="w", **plain).startswith("sample_weight: got 'w'")
+    assert told(reference, current, by="day", **plain).startswith("by: got 'day', which is no column of current")
+    assert told(reference, current.drop(columns="c"), **plain).startswith("current: got no 'c', which reference has")
+    assert told(reference, current.assign(e=1), **plain).startswith("reference: got no 'e', which current has")
+    assert told(reference.to_numpy(), current, **plain).startswith("target: got 'y', while reference is an array")
+    assert told((reference[NAMES], reference["y"]), current, **plain).startswith(
+        "target: got 'y' beside reference=(X, y)"
+    )
+    assert told((reference[NAMES],), current).startswith("reference: got a tuple of 1")
+    pair = (reference[NAMES], reference["y"])
+    assert told(pair, (current[NAMES], None)).startswith("current: got no responses, which reference has")
+    assert told(pair, (current[NAMES], current["y"][:50])).startswith("current: got 120 rows and 50 responses")
+    assert told(pair, (*pair, [1.0])).startswith("current: got 120 rows and 1 weights")
+    assert told(pair, (current[NAMES], 3.0)).startswith("current: got 120 rows and float")
+    assert told(pair, pair, by="day").startswith("by: got 'day' beside current=(X, y)")
+    arrays = [side.to_numpy() for side in pair]
+    assert told(arrays and tuple(arrays), (arrays[0][:, :3], arrays[1])).startswith("current: got 3 columns; wanted 4")
+    assert told(reference, current[:5], **plain).startswith("current: got 5 rows; wanted 20")
+    assert told(reference[["y"]], current, **plain).startswith(
+        "reference: got a table with no column that is a feature"
+    )
+    assert told(reference, current, loss=["squared error", "brier"], **plain).startswith("loss: got a list of 2")
+    assert told(reference, current, adjust="bonferroni", **plain).startswith("adjust")
+    assert told(reference, current, level=95, **plain).startswith("level")
+    assert told(reference, current, paired="yes", **plain).startswith("paired")
+    fewer = told(reference, current[:-1], paired=True, **plain)
+    assert fewer.startswith(f"paired: got True, with {len(reference)} rows of reference and {len(current) - 1} of")
+    assert "'rows 1 to 30'" in told(reference, current, paired=True, every=30, **plain)
+    assert told(reference, current, background_rows=0, **plain).startswith("background_rows: got 0")
+
+
+@pytest.mark.parametrize(
+    ("column", "every", "message"),
+    [
+        (None, "month", "by: got None, with every='month'"),
+        (["a"] * 50, "month", "every: got 'month' for a column that holds no dates"),
+        (["a"] * 50, "decade", "every: got 'decade'"),
+        (["a"] * 50, [3], r"every: got \[3\]"),
+        (["a"] * 50, True, "every: got True"),
+        (["a"] * 50, 5, "every: got 5 rows; wanted 20"),
+        ([None] * 50, None, "by: got missing cells alone"),
+        (["a"] * 49, None, "by: got 49 entries; wanted 50"),
+        (range(50), None, "by: got slices of fewer than 20 rows"),
+        (3, None, "by: got 1 entries"),
+    ],
+)
+def test_wrong_slices_say_what_is_wanted(column, every, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        sliced(column, every, 50)
+
+
+def test_too_many_slices_are_refused():
+    with pytest.raises(InputError, match=r"^by: got 61 distinct entries; wanted at most 60 slices"):
+        sliced(np.arange(61).repeat(20), None, 61 * 20)
+    with pytest.raises(InputError, match=r"^every: got 61 slices of a day"):
+        sliced(pd.date_range("2024-01-01", periods=61).repeat(20), "day", 61 * 20)
+    with pytest.raises(InputError, match=r"^every: got 20 rows, which makes 61 slices"):
+        sliced(None, 20, 61 * 20)
+
+
+def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
+    rng = np.random.default_rng(seed)
+    reference = pd.DataFrame({"size": rng.normal(size=80), "colour": rng.choice(["red", "blue"], size=80)})
+    current = reference.assign(colour=rng.choice(["red", "green"], size=80))
+    code = {"red": 1.0, "blue": 2.0}
+
+    def model(X):
+        return X["size"].to_numpy() + np.array([code[colour] for colour in X["colour"]])
+
+    message = (
+        r"KeyError from .*green.*\(in current rows; 'colour' has values that the reference has not, such as 'green'"
+    )
+    with pytest.raises(ModelError, match=message) as caught:
+        cs.monitor(model, (reference, reference["size"]), (current, reference["size"]), rng=0)
+    assert isinstance(caught.value.__cause__, ModelError)
+    batches = np.repeat(["first", "second"], 40)
+    mixed = pd.concat([reference[:40], current[40:]])
+    with pytest.warns(cs.ClarysageWarning, match=r"\(in second rows; 'colour' has values"):
+        found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), by=batches, rng=0)
+    assert found.names == ("first",)
+
+
+def test_cells_that_became_text_are_told_with_the_column(tables):
+    reference, current = tables
+    with pytest.raises(InputError, match=r"in current rows; in 'b' .*text"):
+        cs.monitor(linear, reference, current.assign(b=current["b"].map("{:.2f} s".format)), target="y", rng=0)
+
+
+def test_missing_responses_say_of_which_rows(tables):
+    reference, current = tables
+    for sides, where in (
+        ((reference, current.assign(y=np.nan)), "current"),
+        ((reference.assign(y=np.nan), current), "reference"),
+    ):
+        with pytest.raises(InputError, match=rf"y: got 120 missing .*\(in {where} rows\)"):
+            cs.monitor(linear, *sides, target="y", **QUICK)
+
+
+class Interrupting:
+    """The linear model, which is interrupted at its n-th call."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, X):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return linear(X)
+
+
+def test_an_interrupt_keeps_the_slices_that_are_done(tables, rows):
+    reference, current = tables
+    options = {"target": "y", "background": rows, "every": 30, **QUICK}
+    whole, counting = cs.monitor(linear, reference, current, **options), Interrupting(10**9)
+    cs.monitor(counting, reference, current, **options)
+    calls = 10**9 - counting.left
+    seen = set()
+    for after in np.unique(np.linspace(1, calls - 1, 24).astype(int)):
+        try:
+            found = cs.monitor(Interrupting(int(after)), reference, current, **options)
+        except KeyboardInterrupt:  # nothing was there to compare
+            seen.add(0)
+            continue
+        done = len(found.names)
+        seen.add(done)
+        if found.comparison.explanations[-1].stopped is not StopReason.INTERRUPTED:
+            np.testing.assert_array_equal(found.comparison.values, np.squeeze(whole.comparison.values[:done]))
+        assert found.notes[-1].startswith("Interrupted: ") == (done < 4)
+        assert len(found.shifts) == done
+        assert set(found.left_out) == set(whole.names[done:])
+    assert {0, 1, 2, 3} <= seen
+
+
+def test_a_slice_that_fails_is_left_out_with_the_reason_and_the_others_are_kept(tables, rows, tmp_path):
+    reference, current = tables
+    options = {"target": "y", "background": rows, "every": 30, **QUICK}
+    whole, broken = cs.monitor(linear, reference, current, **options), current.copy()
+    broken.loc[broken.index[35], "y"] = np.nan  # of the second of four slices
+    with pytest.warns(cs.errors.ClarysageWarning, match="'rows 31 to 60' is left out"):
+        found = cs.monitor(linear, reference, broken, **options)
+    assert found.names == (whole.names[0], *whole.names[2:])
+    np.testing.assert_array_equal(found.comparison.values, whole.comparison.values[[0, 2, 3]])
+    assert found.shifts == (whole.shifts[0], *whole.shifts[2:])
+    assert list(found.left_out) == ["rows 31 to 60"]
+    assert "1 missing or infinite response" in found.left_out["rows 31 to 60"]
+    assert found.sentences()[0].endswith(" Not explained: rows 31 to 60.")
+    assert found.notes[-1].startswith("Left out: 'rows 31 to 60', which cannot be explained. y: got 1 missing")
+    found.save(tmp_path / "found.json")
+    assert cs.load(tmp_path / "found.json").left_out == found.left_out
+
+
+def test_where_every_slice_fails_that_is_an_error(tables, rows):
+    reference, current = tables
+    with pytest.raises(InputError, match="in rows 1 to 30 rows"):
+        cs.monitor(linear, reference, current.assign(y=np.nan), target="y", background=rows, every=30, **QUICK)
+
+
+# verdicts and sentences
+
+
+@pytest.mark.parametrize(
+    ("changed", "shifted", "expected"),
+    [
+        ([1, 1, 0, 0], [1, 0, 1, 0], [BOTH, FOLLOWS, INPUTS, UNCHANGED]),
+        ([0, 1, 0, 0], [1, 0, 1, 0], [INPUTS, ALONE, INPUTS, UNCHANGED]),
+        ([1, 1, 0, 0], [1, 1, 0, 0], [BOTH, BOTH, UNCHANGED, UNCHANGED]),
+        ([0, 0, 0, 0], [0, 0, 0, 0], [UNCHANGED] * 4),
+    ],
+)
+def test_verdicts_count_both_tests(changed, shifted, expected):
+    surely = np.zeros(len(changed), dtype=bool)
+    found = verdicts_of(np.array(changed, dtype=bool), np.array(shifted, dtype=bool), surely)
+    assert found == expected
+
+
+def finding(
+    verdict, before=0.09, after=-0.31, share=0.5, hints=("values are about 60 times the reference's",), **changes
+):
+    fields = {
+        "feature": "duration", "where": "current", "verdict": verdict, "before": before, "after": after,
+        "difference": after - before, "low": -1.0, "high": 1.0, "p_value": 0.01, "inputs_p_value": 0.01, "share": share,
+        "shift": Shift("duration", "numbers", 0.9, 1e-9, hints, {}),
+    }  # fmt: skip
+    return Finding(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("one", "causes", "expected"),
+    [
+        (
+            finding(BOTH),
+            [],
+            "duration now hurts: its contribution fell from 0.0900 to -0.310; values are about 60 times the "
+            "reference's. That makes up 50 % of the rise of the mean loss from 0.200 to 1.00. This rests on both, its "
+            "contribution and its inputs.",
+        ),
+        (
+            finding(ALONE),
+            ["month"],
+            "duration now hurts: its contribution fell from 0.0900 to -0.310. That makes up 50 % of the rise of the "
+            "mean loss from 0.200 to 1.00. This rests on its contribution alone: its inputs are not known to have "
+            "shifted. Those of month did, and may be the cause.",
+        ),
+        (
+            finding(ALONE, share=None),
+            [],
+            "duration now hurts: its contribution fell from 0.0900 to -0.310. This rests on its contribution alone: no "
+            "inputs are known to have shifted; the response, or how it depends on the features, may have changed.",
+        ),
+        (
+            finding(FOLLOWS),
+            ["month", "age"],
+            "duration changed along with month and age, and is not flagged for that: its contribution fell from 0.0900 "
+            "to -0.310, while its inputs are not known to have shifted.",
+        ),
+        (
+            finding(INPUTS),
+            [],
+            "duration has other inputs: values are about 60 times the reference's. This rests on its inputs alone: its "
+            "contribution is not known to have changed.",
+        ),
+    ],
+    ids=["both", "alone with a cause", "alone", "follows", "inputs"],
+)
+def test_sentences_of_the_verdicts(one, causes, expected):
+    assert said_of(one, causes, (0.2, 1.0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "losses", "expected"),
+    [
+        (1.4, (0.2, 0.5), " That outweighs the rise of the mean loss from 0.200 to 0.500."),
+        (0.004, (0.2, 0.5), " That makes up less than 1 % of the rise of the mean loss from 0.200 to 0.500."),
+        (0.25, (0.5, 0.2), " That makes up 25 % of the fall of the mean loss from 0.500 to 0.200."),
+        (-0.5, (0.5, 0.2), " The mean loss fell all the same, from 0.500 to 0.200."),
+        (-0.5, (0.24179, 0.24185), " The mean loss rose all the same, from 0.24179 to 0.24185."),
+    ],
+)
+def test_sentences_say_the_share_in_the_loss(share, losses, expected):
+    assert expected in said_of(finding(BOTH, share=share), [], losses)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (0.1, -0.1, "now hurts"),
+        (-0.1, -0.3, "hurts more"),
+        (-0.3, -0.1, "hurts less"),
+        (-0.1, 0.1, "now helps"),
+        (0.0, 0.1, "now helps"),
+        (0.1, 0.3, "helps more"),
+        (0.3, 0.1, "helps less"),
+        (0.3, 0.0, "no longer helps"),
+        (-0.3, 0.0, "no longer hurts"),
+    ],
+)
+def test_sentences_say_the_direction(before, after, words):
+    said = said_of(finding(BOTH, before, after), [], (0.2, 0.3))
+    assert said.startswith(f"duration {words}: its contribution {'rose' if after > before else 'fell'} from ")
+
+
+def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():
+    shifted, surely = np.array([True, True, True, False]), np.array([False, True, True, False])
+    found = verdicts_of(np.array([True, True, False, True]), shifted, surely)
+    assert found == [FOLLOWS, BOTH, INPUTS, FOLLOWS]
+    said = said_of(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
+    assert said.endswith("while its inputs shifted far less surely.")
+
+
+def test_effects_on_the_output_are_not_called_help():
+    for verdict in (BOTH, ALONE, FOLLOWS, INPUTS):
+        said = said_of(finding(verdict, share=None), ["month"], None)
+        assert "its effect" in said
+        assert not re.search("hurt|help|loss|contribution", said)
+
+
+def test_numbers_in_sentences_can_be_told_apart():
+    assert two_numbers(0.0352441, -0.2220512) == ("0.0352", "-0.222")
+    assert two_numbers(-1e-9, 0.5) == ("0", "0.500")
+    assert two_numbers(0.012, 0.5) == ("0.0120", "0.500")
+    assert two_numbers(0.0, 0.0) == ("0", "0")
+    assert two_numbers(123456.7, 123.4) == ("123,457", "123")
+    assert two_numbers(1.5e12, 2e12) == ("1.5e+12", "2e+12")
+    assert two_numbers(1.2341e9, 1.2349e9) == ("1.2341e+09", "1.2349e+09")
+    assert two_numbers(1.2341e-9, 1.2349e-9) == ("1.2341e-09", "1.2349e-09")
+    assert two_numbers(0.0, 1e-9) == ("0", "1e-09")
+    assert two_numbers(3e9, 3e9) == ("3e+09", "3e+09")
+
+
+def test_a_column_in_another_unit_is_told_in_one_sentence(fixed):
+    alarm, first, *_ = fixed.sentences()
+    assert alarm == "FLAGGED: b."
+    hint = re.escape(fixed.shifts[0][1].hints[0])
+    assert re.match(r"values are about (2|3)\d times", fixed.shifts[0][1].hints[0])
+    numbers = r"\d+\.\d+ to -\d+"
+    told = (
+        rf"b now hurts: its contribution fell from {numbers}; {hint}\. That makes up \d+ % of the rise of the mean loss"
+    )
+    assert re.match(told, first)
+    assert first.endswith("This rests on both, its contribution and its inputs.")
+
+
+def test_inputs_that_shift_without_effect_are_named_and_not_flagged(rows):
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 200), table(rng, 200)
+
+    def deaf(X):
+        return np.asarray(X)[:, :3] @ BETA[:3]
+
+    found = cs.monitor(deaf, reference, current.assign(d=60 * current["d"]), target="y", background=rows, **QUICK)
+    assert found.flagged == []
+    assert found.shifted == ["d"]
+    assert found.findings()[3].verdict == INPUTS
+    assert found.sentences()[0] == "Nothing is flagged: no contribution is known to have changed. Inputs shifted: d."
+    assert re.match(r"d has other inputs: values are about 6\d times the reference's", found.sentences()[1])
+
+
+def test_responses_that_changed_are_flagged_by_contributions_alone(rows):
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 300), table(rng, 300)
+    turned = current.assign(y=current["y"] - 2 * BETA[0] * current["a"])  # what a is worth is turned around
+    found = cs.monitor(linear, reference, turned, target="y", background=rows, **QUICK)
+    assert "a" in found.flagged
+    assert found.findings()[0].verdict == ALONE
+    assert "the response, or how it depends on the features, may have changed" in found.sentences()[1]
+
+
+def test_findings_of_a_slice_need_its_name(fixed, tables, rows):
+    assert fixed.findings() == fixed.findings("current")
+    with pytest.raises(InputError, match="where: got 'may'; wanted one of 'current'"):
+        fixed.findings("may")
+    several = cs.monitor(linear, *tables, target="y", background=rows, every=60, **QUICK)
+    with pytest.raises(InputError, match="where: got None"):
+        several.findings()
+
+
+# to read and to keep
+
+
+def test_table_has_a_line_for_each_feature_and_says_what_it_means(fixed):
+    text = str(fixed)
+    assert text == fixed.table() == repr(fixed)
+    assert text.splitlines()[0].endswith("current (120 rows) against reference (120 rows), in units of squared error")
+    line = next(line for line in text.splitlines() if line.startswith("  b ") and "[" in line)
+    assert line.endswith("inputs and contribution")
+    for words in ("(Holm)", "rows taken as drawn apart", "A column can break without"):
+        assert words in text
+    assert "90% interval" in fixed.table(0.9)
+
+
+def test_runs_that_did_not_converge_are_named(fixed):
+    explanations = fixed.comparison.explanations
+    cut = replace(explanations[1], stopped=StopReason.BUDGET)
+    found = replace(fixed, comparison=replace(fixed.comparison, explanations=(explanations[0], cut)))
+    assert "NOT CONVERGED: current." in str(found)
+
+
+def test_frame_has_a_row_for_each_feature_of_each_slice(fixed, tables, rows):
+    frame = fixed.to_frame(0.8)
+    assert frame["feature"].tolist() == NAMES
+    np.testing.assert_allclose(frame["difference"], frame["current"] - frame["reference"], atol=1e-12)
+    low, high = fixed.comparison.interval(0.8)
+    np.testing.assert_allclose(frame[["low", "high"]], np.column_stack([low, high]))
+    assert frame.set_index("feature")["flagged"].to_dict() == {name: name == "b" for name in NAMES}
+    assert frame["inputs"][1] == fixed.shifts[0][1].hints[0]
+    several = cs.monitor(linear, *tables, target="y", background=rows, every=60, **QUICK)
+    long = several.to_frame()
+    assert long["where"].tolist() == [name for name in several.names for _ in NAMES]
+    np.testing.assert_allclose(long["difference"], several.comparison.values.ravel())
+
+
+@pytest.mark.parametrize("slices", [None, 40])
+@pytest.mark.parametrize("target", ["y", None])
+def test_monitoring_reads_back_from_its_file(tables, rows, tmp_path, slices, target):
+    sides = tables if target else [side[NAMES] for side in tables]
+    options = {
+        "method": "exact",
+        "rng": 0,
+        "background": rows,
+        "every": slices,
+        **({"loss": "squared error"} if target else {}),
+    }
+    found = cs.monitor(linear, *sides, target=target, groups={"some": ["b", "c"]}, **options)
+    found.save(tmp_path / "it.json")
+    again = cs.load(tmp_path / "it.json")
+    assert isinstance(again, cs.Monitoring)
+    assert str(again) == str(found)
+    assert again.to_dict() == found.to_dict()
+    assert again.sentences() == found.sentences()
+    assert json.loads((tmp_path / "it.json").read_text())["sentences"] == found.sentences()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("version", 7),
+        ("comparison", None),
+        ("comparison", {}),
+        ("shifts", None),
+        ("shifts", []),
+        ("shifts", [[]]),
+        ("shifts", [3]),
+        ("flagged", ["a"]),
+        ("flagged", None),
+        ("notes", [1]),
+        ("notes", None),
+    ],
+)
+def test_a_damaged_file_is_refused(fixed, tmp_path, field, value):
+    (tmp_path / "it.json").write_text(json.dumps({**fixed.to_dict(), field: value}))
+    with pytest.raises(FormatError):
+        cs.load(tmp_path / "it.json")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("column", "other"),
+        ("column", 3),
+        ("kind", "colours"),
+        ("distance", 1.5),
+        ("distance", None),
+        ("distance", True),
+        ("p_value", -0.1),
+        ("p_value", "0.5"),
+        ("hints", [3]),
+        ("hints", "all"),
+        ("facts", {"median": [1.0]}),
+        ("facts", {"median": [1.0, "2"]}),
+        ("facts", []),
+    ],
+)
+def test_a_damaged_shift_is_refused(fixed, tmp_path, field, value):
+    data = fixed.to_dict()
+    data["shifts"][0][0][field] = value
+    (tmp_path / "it.json").write_text(json.dumps(data))
+    with pytest.raises(FormatError, match="shifts"):
+        cs.load(tmp_path / "it.json")
+
+
+NASTY = "<script>alert('x')</script>"
+
+
+def test_html_escapes_names_of_columns_slices_and_cells():
+    rng = np.random.default_rng(0)
+    sides = [
+        pd.DataFrame({NASTY: rng.choice(labels, 60), "n": rng.normal(size=60)}) for labels in (["a"], ["a", NASTY])
+    ]
+    found = cs.monitor(lambda X: X["n"].to_numpy(), *((side, side["n"]) for side in sides), rng=0,
+                       by=np.repeat(["<b>old</b>", "<i>new</i>"], 30))  # fmt: skip
+    shown = found._repr_html_()
+    assert "<script>" not in shown
+    assert "<b>old" not in shown
+    assert "<i>" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "&lt;b&gt;old" in shown
+
+
+def test_names_without_end_are_cut_in_sentences_and_tables():
+    long = "x" * 10_000
+    rng = np.random.default_rng(0)
+    sides = [table(rng).rename(columns={"b": long}) for _ in range(2)]
+    found = cs.monitor(linear, sides[0], sides[1].assign(**{long: 30 * sides[1][long]}), target="y", **QUICK)
+    assert found.flagged == [long]
+    assert max(map(len, found.sentences())) < 500
+    assert max(map(len, str(found).splitlines())) < 500
