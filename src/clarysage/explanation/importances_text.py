@@ -182,7 +182,7 @@ def _are_counts(explanation: Explanation) -> bool:
 
 
 def _counts(number: float) -> str:
-    return f"{number:.0f}"
+    return f"{number:,.0f}"
 
 
 def measure_title(found: Importances, name: str) -> str:
