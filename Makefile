@@ -17,8 +17,8 @@ test-slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 lint: $(VENV)/.installed-lint
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/ruff format --check src tests benchmarks experiments
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

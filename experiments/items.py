@@ -1,0 +1,37 @@
+"""The table of items: what the paper shows, and the folder that redoes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+
+from experiments.outcome import Outcome, drawn, versions
+from experiments.scale import Scale
+
+ITEMS = {
+    "figure3": "Figure 3: identifying corrupted features",
+    "figures4to6": "Figures 4 to 6: explanations of bank, bike and credit by all methods",
+    "figure7": "Figure 7: convergence of SAGE and of averaged SHAP values",
+    "table2": "Table 2: correlation between total importance and the loss of retrained models",
+    "figure1": "Figure 1: explanations of MNIST and BRCA",
+    "figure2": "Figure 2: feature selection with MNIST",
+}
+
+
+def run(item: str, scale: Scale) -> Outcome:
+    """Runs an item, or the rest of it, and writes its results, figures and page.
+
+    The folder of an item has a module ``run``, whose function ``outcome(scale)`` gives the outcome and its figures.
+    """
+    begun = time.monotonic()
+    outcome: Callable = import_module(f"experiments.{item}.run").outcome
+    found, figures = outcome(scale)
+    folder = scale.folder(item)
+    found = replace(
+        found, item=item, title=ITEMS[item], scale=scale.name, settings=scale.settings(item),
+        figures=drawn(figures, folder), seconds=round(time.monotonic() - begun, 1), versions=versions(),
+    )  # fmt: skip
+    found.write(folder)
+    return found

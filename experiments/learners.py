@@ -1,0 +1,130 @@
+"""What is fitted to the parts of a task: the paper's models, with their hyperparameters (its supplement D.1).
+
+A learner takes parts with whatever columns are left and gives a fitted model that clarysage understands.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from experiments.parts import Part, Parts
+
+STRENGTHS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))  # values of C
+
+
+@dataclass(frozen=True)
+class CatBoost:
+    """Boosted oblivious trees, as many as do best on the validation part."""
+
+    iterations: int
+    depth: int
+    learning_rate: float = 0.3
+
+    def fit(self, parts: Parts) -> Any:
+        from catboost import CatBoostClassifier
+
+        model = CatBoostClassifier(
+            iterations=self.iterations, depth=self.depth, learning_rate=self.learning_rate, random_seed=0,
+            thread_count=1, verbose=False, allow_writing_files=False,
+            cat_features=list(parts.train.X.select_dtypes("category")),
+        )  # fmt: skip
+        validation = (parts.validation.X, parts.validation.y)
+        if parts.train.X.nunique().max() == 1:  # CatBoost refuses columns that never vary
+            return Constant.of(parts.train.y)
+        return model.fit(parts.train.X, parts.train.y, eval_set=validation)
+
+
+@dataclass(frozen=True)
+class XGBoost:
+    """Boosted trees, grown by the exact method, which was the library's choice for tables of this size in 2020."""
+
+    rounds: int = 50
+    depth: int = 10
+
+    def fit(self, parts: Parts) -> Any:
+        from xgboost import XGBRegressor
+
+        model = XGBRegressor(
+            n_estimators=self.rounds, max_depth=self.depth, objective="reg:squarederror", tree_method="exact", n_jobs=1
+        )
+        return model.fit(parts.train.X, parts.train.y)
+
+
+@dataclass(frozen=True)
+class SparseLogistic:
+    """Multinomial logistic regression with an l1 penalty, fitted to train and validation parts.
+
+    Attributes
+    ----------
+    C : inverse strength of the penalty; chosen by the validation part where it is not given
+    """
+
+    C: float | None = None
+
+    def fit(self, parts: Parts) -> Any:
+        both = parts.train.beside(parts.validation)
+        return self._fitted(both, self.strength(parts))
+
+    def strength(self, parts: Parts) -> float:
+        """The value of C, of 0.1 to 0.9, whose model has the least cross entropy on the validation part."""
+        if self.C is not None:
+            return self.C
+        losses = [self._judged(parts, C) for C in STRENGTHS]
+        return STRENGTHS[int(np.argmin(losses))]
+
+    def _judged(self, parts: Parts, C: float) -> float:
+        model = self._fitted(parts.train, C)
+        return float(log_loss(parts.validation.y, model.predict_proba(parts.validation.X), labels=model.classes_))
+
+    @staticmethod
+    def _fitted(part: Part, C: float) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # no convergence, no result
+            model = LogisticRegression(l1_ratio=1.0, solver="saga", C=C, max_iter=20_000, random_state=0)
+            return model.fit(part.X, part.y)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A perceptron with two hidden layers, stopped by the validation part (:mod:`experiments.network`).
+
+    Attributes
+    ----------
+    rows : of the training part to fit to; all where it is not given
+    """
+
+    width: int = 256
+    rows: int | None = None
+    epochs: int = 100
+    seed: int = 0
+
+    def fit(self, parts: Parts) -> Any:
+        from experiments.network import trained
+
+        return trained(parts, width=self.width, rows=self.rows, epochs=self.epochs, seed=self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """Shares of classes, whatever the row."""
+
+    classes_: np.ndarray
+    shares: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray) -> Constant:
+        classes, counts = np.unique(y, return_counts=True)
+        return cls(classes, counts / len(y))
+
+    def predict_proba(self, X: Sequence) -> np.ndarray:
+        return np.tile(self.shares, (len(X), 1))
+
+
+Learner = CatBoost | XGBoost | SparseLogistic | Network

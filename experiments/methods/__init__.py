@@ -1,0 +1,90 @@
+"""The methods that the paper compares, each as importances of the features of a task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import clarysage as cs
+from experiments.kept import Kept
+from experiments.methods.importance import Importance
+from experiments.methods.refits import refitted
+from experiments.parts import Part
+from experiments.scale import Scale
+from experiments.tasks import Task, task_of
+
+
+def importances(name: str, scale: Scale, methods: Sequence[str] | None = None) -> dict[str, Importance]:
+    """Importances of a task's features by method; those that were made before at the same scale are found again."""
+    kept = Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=scale.settings("methods"))
+    asked = list(METHODS if methods is None else methods)
+    found = kept.all(asked, partial(_made, name, scale), title=f"{task_of(name).title} importances")
+    return {method: Importance(**one) for method, one in zip(asked, found, strict=True)}
+
+
+def _made(name: str, scale: Scale, method: str) -> dict[str, Any]:
+    return METHODS[method](name, scale).kept()
+
+
+def sage(name: str, scale: Scale) -> Importance:
+    task, X, y = asked_about(name, scale)
+    return explained("sage", task, X, y, scale, function=cs.sage, background=task.background, **precision(name, scale))
+
+
+def conditional_sage(name: str, scale: Scale) -> Importance:
+    """Withheld features are not drawn: a surrogate, fitted to masked training rows, stands in for the model."""
+    task, X, y = asked_about(name, scale)
+    known = task.parts.train.rows(np.arange(min(4096, len(task.parts.train)))).X
+    return explained(
+        "conditional sage", task, X, y, scale, function=cs.sage, removal=cs.Surrogate(known), **precision(name, scale)
+    )
+
+
+def permutation_test(name: str, scale: Scale) -> Importance:
+    task, X, y = asked_about(name, scale)
+    repeats = scale.settings("methods")["mnist_repeats" if name == "mnist" else "repeats"]
+    return explained("permutation test", task, X, y, scale, function=cs.permutation_test, repeats=repeats)
+
+
+def mean_importance(name: str, scale: Scale) -> Importance:
+    """Categories are set to the commonest one, where the paper leaves the method out."""
+    task, X, y = asked_about(name, scale)
+    return explained("mean importance", task, X, y, scale, function=cs.mean_importance, background=task.parts.train.X)
+
+
+def explained(
+    method: str, task: Task, X: Any, y: Any, scale: Scale, *, function: Callable[..., cs.Explanation], **options: Any
+) -> Importance:
+    begun = time.monotonic()
+    found = function(task.explained, X, y, loss=task.loss, feature_names=task.features, rng=0, **options)
+    return Importance.of(method, found, time.monotonic() - begun)
+
+
+def asked_about(name: str, scale: Scale) -> tuple[Task, Any, Any]:
+    """A task and the rows of its test part that are asked about: of MNIST the first few."""
+    task = task_of(name)
+    part: Part = task.test
+    if name == "mnist":
+        part = part.rows(np.arange(scale.settings("methods")["mnist_examples"]))
+    return task, part.X, part.y
+
+
+def precision(name: str, scale: Scale) -> dict[str, Any]:
+    settings = scale.settings("methods")
+    if name == "mnist":
+        return {"tolerance": settings["mnist_tolerance"], "budget": settings["mnist_budget"]}
+    return {"tolerance": settings["tolerance"]}
+
+
+METHODS: dict[str, Callable[[str, Scale], Importance]] = {
+    "permutation test": permutation_test,
+    "mean importance": mean_importance,
+    "feature ablation": partial(refitted, "feature ablation"),
+    "univariate predictors": partial(refitted, "univariate predictors"),
+    "sage": sage,
+    "conditional sage": conditional_sage,
+}

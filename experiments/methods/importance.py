@@ -1,0 +1,59 @@
+"""Importances of the features of a task by one method, small enough to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+import clarysage as cs
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Values of a method with their standard errors, about the population the test part is drawn from where known.
+
+    Attributes
+    ----------
+    std_errors : about ``about``; none where the method has none
+    about : "data", "rows" or "population" (docs/guide.md)
+    """
+
+    method: str
+    values: Sequence[float]
+    std_errors: Sequence[float] | None
+    about: str
+    model_rows: float
+    seconds: float
+    notes: Sequence[str] = ()
+
+    @property
+    def scores(self) -> np.ndarray:
+        return np.array(self.values)
+
+    def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray] | None:
+        """Ends of intervals around the values."""
+        if self.std_errors is None:
+            return None
+        reach = norm.ppf(0.5 + level / 2) * np.array(self.std_errors)
+        return self.scores - reach, self.scores + reach
+
+    def kept(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, method: str, explanation: cs.Explanation, seconds: float) -> Importance:
+        about = explanation.shown
+        low, high = explanation.interval(0.95, about=about)
+        errors = (np.asarray(high) - np.asarray(low)) / (2 * norm.ppf(0.975))
+        return cls(
+            method, _short(explanation.values), _short(errors), about, float(explanation.model_rows), round(seconds, 1),
+            list(explanation.notes),
+        )  # fmt: skip
+
+
+def _short(numbers: Any) -> list[float]:
+    return [float(f"{number:.6g}") for number in numbers]
