@@ -48,14 +48,13 @@ def row(name: str, found: Watched) -> Number:
     said = f"{found.before[i]:.4f} on validation, {found.after[i]:.4f} here; flagged: {listed(found.flagged)}"
     if found.followed:
         said += f"; changed along with it: {listed(found.followed)}"
-    return Number(
-        f"{name}: change of the SAGE value of {feature}", None, found.after[i] - found.before[i],
-        found.difference[0][i], found.difference[1][i], said,
-    )  # fmt: skip
+    change, (low, high) = found.after[i] - found.before[i], found.difference
+    claim = paper("figure3")["values"][name]
+    return Number(f"{name}: change of the SAGE value of {feature}", claim, change, low[i], high[i], said)
 
 
 def loss_row(name: str, worse: Mean) -> Number:
-    return Number(f"{name}: added to the loss of the test rows", None, worse.value, worse.low, worse.high)
+    return Number(f"{name}: added to the loss of the test rows", "more than 0", worse.value, worse.low, worse.high)
 
 
 def worse_on_all(worse: Mapping[str, Mean]) -> Finding:
