@@ -6,7 +6,6 @@ A learner takes parts with whatever columns are left and gives a fitted model th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +35,6 @@ class CatBoost:
             cat_features=list(parts.train.X.select_dtypes("category")),
         )  # fmt: skip
         validation = (parts.validation.X, parts.validation.y)
-        if parts.train.X.nunique().max() == 1:  # CatBoost refuses columns that never vary
-            return Constant.of(parts.train.y)
         return model.fit(parts.train.X, parts.train.y, eval_set=validation)
 
 
@@ -109,22 +106,6 @@ class Network:
         from experiments.network import trained
 
         return trained(parts, width=self.width, rows=self.rows, epochs=self.epochs, seed=self.seed)
-
-
-@dataclass(frozen=True, eq=False)
-class Constant:
-    """Shares of classes, whatever the row."""
-
-    classes_: np.ndarray
-    shares: np.ndarray
-
-    @classmethod
-    def of(cls, y: np.ndarray) -> Constant:
-        classes, counts = np.unique(y, return_counts=True)
-        return cls(classes, counts / len(y))
-
-    def predict_proba(self, X: Sequence) -> np.ndarray:
-        return np.tile(self.shares, (len(X), 1))
 
 
 Learner = CatBoost | XGBoost | SparseLogistic | Network

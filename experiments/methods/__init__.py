@@ -40,7 +40,14 @@ def conditional_sage(name: str, scale: Scale) -> Importance:
     task, X, y = asked_about(name, scale)
     known = task.parts.train.rows(np.arange(min(4096, len(task.parts.train)))).X
     return explained(
-        "conditional sage", task, X, y, scale, function=cs.sage, removal=cs.Surrogate(known), **precision(name, scale)
+        "conditional sage",
+        task,
+        X,
+        y,
+        scale,
+        function=cs.sage,
+        removal=cs.Surrogate(known),
+        **precision(name, scale, "conditional_tolerance"),
     )
 
 
@@ -73,11 +80,11 @@ def asked_about(name: str, scale: Scale) -> tuple[Task, Any, Any]:
     return task, part.X, part.y
 
 
-def precision(name: str, scale: Scale) -> dict[str, Any]:
+def precision(name: str, scale: Scale, tolerance: str = "tolerance") -> dict[str, Any]:
     settings = scale.settings("methods")
     if name == "mnist":
         return {"tolerance": settings["mnist_tolerance"], "budget": settings["mnist_budget"]}
-    return {"tolerance": settings["tolerance"]}
+    return {"tolerance": settings[tolerance]}
 
 
 METHODS: dict[str, Callable[[str, Scale], Importance]] = {
