@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import clarysage as cs
 from experiments.kept import Kept
 from experiments.methods.importance import Importance
@@ -38,7 +36,7 @@ def sage(name: str, scale: Scale) -> Importance:
 def conditional_sage(name: str, scale: Scale) -> Importance:
     """Withheld features are not drawn: a surrogate, fitted to masked training rows, stands in for the model."""
     task, X, y = asked_about(name, scale)
-    known = task.parts.train.rows(np.arange(min(4096, len(task.parts.train)))).X
+    known = task.parts.train.first(4096).X
     return explained(
         "conditional sage",
         task,
@@ -76,7 +74,7 @@ def asked_about(name: str, scale: Scale) -> tuple[Task, Any, Any]:
     task = task_of(name)
     part: Part = task.test
     if name == "mnist":
-        part = part.rows(np.arange(scale.settings("methods")["mnist_examples"]))
+        part = part.first(scale.settings("methods")["mnist_examples"])
     return task, part.X, part.y
 
 
