@@ -61,8 +61,8 @@ class SparseLogistic:
     Attributes
     ----------
     C : inverse strength of the penalty; chosen by the validation part where it is not given
-    tolerance : at which the solver stops; with scikit-learn's 1e-4 it goes on for thousands of steps on some subsets, to
-        and fro, while losses stay the same to three digits
+    tolerance : at which the solver stops; with scikit-learn's 1e-4 it goes on for thousands of steps on some subsets,
+        to and fro, while losses stay the same to three digits
     """
 
     C: float | None = None

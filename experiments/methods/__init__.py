@@ -18,10 +18,16 @@ from experiments.tasks import Task, task_of
 
 def importances(name: str, scale: Scale, methods: Sequence[str] | None = None) -> dict[str, Importance]:
     """Importances of a task's features by method; those that were made before at the same scale are found again."""
-    kept = Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=scale.settings("methods"))
+    kept = Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=settings(name, scale))
     asked = list(METHODS if methods is None else methods)
     found = kept.all(asked, partial(_made, name, scale), title=f"{task_of(name).title} importances")
     return {method: Importance(**one) for method, one in zip(asked, found, strict=True)}
+
+
+def settings(name: str, scale: Scale) -> dict[str, Any]:
+    """What the configuration says of a task: MNIST has settings of its own."""
+    whole = scale.settings("methods")
+    return {key: value for key, value in whole.items() if key.startswith("mnist_") == (name == "mnist")}
 
 
 def _made(name: str, scale: Scale, method: str) -> dict[str, Any]:
@@ -51,7 +57,7 @@ def conditional_sage(name: str, scale: Scale) -> Importance:
 
 def permutation_test(name: str, scale: Scale) -> Importance:
     task, X, y = asked_about(name, scale)
-    repeats = scale.settings("methods")["mnist_repeats" if name == "mnist" else "repeats"]
+    repeats = settings(name, scale)["mnist_repeats" if name == "mnist" else "repeats"]
     return explained("permutation test", task, X, y, scale, function=cs.permutation_test, repeats=repeats)
 
 
@@ -74,15 +80,15 @@ def asked_about(name: str, scale: Scale) -> tuple[Task, Any, Any]:
     task = task_of(name)
     part: Part = task.test
     if name == "mnist":
-        part = part.first(scale.settings("methods")["mnist_examples"])
+        part = part.first(settings(name, scale)["mnist_examples"])
     return task, part.X, part.y
 
 
 def precision(name: str, scale: Scale, tolerance: str = "tolerance") -> dict[str, Any]:
-    settings = scale.settings("methods")
+    given = settings(name, scale)
     if name == "mnist":
-        return {"tolerance": settings["mnist_tolerance"], "budget": settings["mnist_budget"]}
-    return {"tolerance": settings[tolerance]}
+        return {"tolerance": given["mnist_tolerance"], "budget": given["mnist_budget"]}
+    return {"tolerance": given[tolerance]}
 
 
 METHODS: dict[str, Callable[[str, Scale], Importance]] = {
