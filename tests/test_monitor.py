@@ -680,7 +680,8 @@ def finding(
 ):
     fields = {
         "feature": "duration", "where": "current", "verdict": verdict, "before": before, "after": after,
-        "difference": after - before, "low": -1.0, "high": 1.0, "p_value": 0.01, "inputs_p_value": 0.01, "share": share,
+        "difference": after - before, "low": -1.0, "high": 1.0, "after_low": after - 0.01, "after_high": after + 0.01,
+        "p_value": 0.01, "inputs_p_value": 0.01, "share": share,
         "shift": Shift("duration", "numbers", 0.9, 1e-9, hints, {}),
     }  # fmt: skip
     return Finding(**{**fields, **changes})
@@ -759,6 +760,43 @@ def test_sentences_say_the_share_in_the_loss(share, losses, expected):
 def test_sentences_say_the_direction(before, after, words):
     said = said_of(finding(BOTH, before, after), [], (0.2, 0.3))
     assert said.startswith(f"duration {words}: its contribution {'rose' if after > before else 'fell'} from ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (0.3, -0.1, "no longer helps"),
+        (-0.3, 0.1, "no longer hurts"),
+        (-0.05, -0.3, "contributes less"),
+        (0.0, -0.3, "contributes less"),
+        (0.05, 0.3, "contributes more"),
+        (0.3, 0.1, "helps less"),
+        (-0.3, -0.1, "hurts less"),
+    ],
+)
+def test_nothing_is_said_to_hurt_or_help_now_where_its_interval_includes_zero(before, after, words):
+    one = finding(BOTH, before, after, after_low=after - 1, after_high=after + 1)
+    assert said_of(one, [], (0.2, 0.3)).startswith(f"duration {words}: its contribution ")
+
+
+def test_a_column_that_went_missing_no_longer_helps_and_one_in_another_unit_hurts(rows):
+    rng = np.random.default_rng(3)
+    reference, current = table(rng, 400), table(rng, 400)
+
+    def filling(X):
+        return linear(np.nan_to_num(np.asarray(X, dtype=float), nan=-0.05))
+
+    lost, scaled = (
+        cs.monitor(filling, reference, current.assign(a=a), target="y", background=rows, **QUICK)
+        for a in (np.nan, 30 * current["a"])
+    )
+    for found, words, is_below in ((lost, "no longer helps", False), (scaled, "now hurts", True)):
+        one = found.findings()[0]
+        low, high = found.comparison.explanations[1].interval(0.95, about="rows")
+        assert (one.after_low, one.after_high) == (low[0], high[0])
+        assert one.after < 0 < one.before
+        assert (high[0] < 0) == is_below
+        assert found.sentences()[1].startswith(f"a {words}: its contribution fell from ")
 
 
 def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():

@@ -47,18 +47,32 @@ def _else_known(causes: list[str], noun: str) -> str:
 
 
 def _state(finding: Finding) -> str:
-    """What the feature does now, in comparison.
+    """What the feature does now, in comparison; that it helps or hurts now only where its interval excludes zero.
 
     Examples
     --------
-    >>> _state(Finding("x", "current", ALONE, 0.09, -0.31, -0.4, -0.5, -0.3, 0.0, 1.0, None, None))
-    'now hurts'
+    >>> from dataclasses import replace
+    >>> duration = Finding("x", "current", ALONE, 0.09, -0.31, -0.4, -0.5, -0.3, -0.41, -0.21, 0.0, 1.0, None, None)
+    >>> _state(duration), _state(replace(duration, after_high=0.02))
+    ('now hurts', 'no longer helps')
     """
-    if finding.after < 0:
-        return "hurts less" if finding.difference > 0 else "now hurts" if finding.before >= 0 else "hurts more"
-    if finding.difference > 0:
-        return "no longer hurts" if finding.after == 0 else "now helps" if finding.before <= 0 else "helps more"
-    return "helps less" if finding.after > 0 else "no longer helps"
+    before, after, is_more = finding.before, finding.after, finding.difference > 0
+    if is_more and after <= 0:
+        return "no longer hurts" if after == 0 else "hurts less"
+    if not is_more and after >= 0:
+        return "no longer helps" if after == 0 else "helps less"
+    if finding.after_low <= 0 <= finding.after_high:
+        return _undecided(before, is_more)
+    if is_more:
+        return "now helps" if before <= 0 else "helps more"
+    return "now hurts" if before >= 0 else "hurts more"
+
+
+def _undecided(before: float, is_more: bool) -> str:
+    """Of a contribution that moved away from zero, or past it, and may yet be zero."""
+    if is_more:
+        return "no longer hurts" if before < 0 else "contributes more"
+    return "no longer helps" if before > 0 else "contributes less"
 
 
 def moved(finding: Finding) -> str:

@@ -33,6 +33,7 @@ class Finding:
     feature, where : the feature, and what the explanation is called
     verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
     before, after, difference, low, high : its contribution in the reference, here, the difference and its interval
+    after_low, after_high : the interval of its contribution here
     p_value, inputs_p_value : of the difference, and of the shift of its inputs; both adjusted
     share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not known
     shift : of its column; of the column that shifted most, where it is a group of them
@@ -47,6 +48,8 @@ class Finding:
     difference: float
     low: float
     high: float
+    after_low: float
+    after_high: float
     p_value: float
     inputs_p_value: float
     share: float | None

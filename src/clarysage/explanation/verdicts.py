@@ -22,12 +22,14 @@ def judged(monitoring: Monitoring) -> tuple[Finding, ...]:
         verdicts = verdicts_of(flags[place], shifted, surely)
         shares = _shares(monitoring, place)
         difference, values = comparison.differences[place].target.values, comparison.explanations[place + 1].values
+        after_low, after_high = _interval_here(monitoring, place)
         found += [
             Finding(
                 feature, name, verdicts[i], float(comparison.reference.values[i]), float(values[i]),
-                float(difference[i]), float(low[place, i]), float(high[place, i]), float(chances[place, i]),
-                strongest[i][1], None if shares is None else float(shares[i]),
-                monitoring.shifts[place][strongest[i][0]], bool(shifted[i]),
+                float(difference[i]), float(low[place, i]), float(high[place, i]), float(after_low[i]),
+                float(after_high[i]), float(chances[place, i]), strongest[i][1],
+                None if shares is None else float(shares[i]), monitoring.shifts[place][strongest[i][0]],
+                bool(shifted[i]),
             )
             for i, feature in enumerate(monitoring.feature_names)
         ]  # fmt: skip
@@ -54,6 +56,13 @@ def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray) ->
     causes = sure if sure.any() else likely
     words = np.where(changed, FOLLOWS if causes.any() else ALONE, np.where(shifted, INPUTS, UNCHANGED))
     return [str(word) for word in np.where(causes, BOTH, words)]
+
+
+def _interval_here(monitoring: Monitoring, place: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of intervals of the contributions here, about what the differences are about."""
+    comparison = monitoring.comparison
+    here, about = comparison.explanations[place + 1], comparison.differences[place].about
+    return here.interval(comparison.level, about=about if about in here.targets else "data")
 
 
 def _strongest(monitoring: Monitoring, place: int) -> list[tuple[int, float]]:
