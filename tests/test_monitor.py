@@ -9,6 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, ModelError
@@ -579,6 +584,22 @@ def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
     with pytest.warns(cs.ClarysageWarning, match=r"\(in second rows; 'colour' has values"):
         found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), by=batches, rng=0)
     assert found.names == ("first",)
+
+
+@pytest.mark.parametrize("learner", [LinearRegression(), DecisionTreeRegressor(max_depth=3)])
+def test_a_category_that_an_encoder_refuses_is_told_with_the_column(seed, learner):
+    rng = np.random.default_rng(seed)
+    reference = pd.DataFrame({"size": rng.normal(size=80), "colour": rng.choice(["red", "blue"], size=80)})
+    reference["y"] = reference["size"] + (reference["colour"] == "red")
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="error"), ["colour"]), remainder="passthrough")
+    model = make_pipeline(encoder, learner).fit(reference[["size", "colour"]], reference["y"])
+    current = reference.assign(colour=["green", *reference["colour"][1:]])
+    message = (
+        r"^model: got ValueError from Pipeline: .*'green'.* \(in current rows; 'colour' has values that the reference "
+        r"has not, such as 'green'\)"
+    )
+    with pytest.raises(ModelError, match=message):
+        cs.monitor(model, reference, current, target="y", rng=0)
 
 
 def test_cells_that_became_text_are_told_with_the_column(tables):
