@@ -395,6 +395,13 @@ def test_other_backgrounds_are_counted_where_they_can_be(seed):
     errors = [each.targets["population"].std_error for each in (one, other)]
     np.testing.assert_allclose(found.std_error, np.hypot(*errors))
     assert "both backgrounds" in str(found)
+    freed = [each.targets["population"].values for each in (one, other)]
+    np.testing.assert_allclose(found.values, freed[1] - freed[0])
+    assert not np.allclose(found.values, other.values - one.values)
+    said = "values freed of the bias that a finite background brings, and so are not one shown column less the other."
+    assert said in found.notes[0]
+    alike = cs.compare(*(run(MODEL, X, y, X[:30], method="paired walks") for _ in range(2)))
+    assert not any("freed" in note for note in alike.notes)
     told = cs.compare(one, other, paired=True)
     assert told.is_paired
     assert "intervals do not count it" in str(told)

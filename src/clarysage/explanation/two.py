@@ -15,6 +15,10 @@ from clarysage.explanation.explanation import Explanation, rounded
 from clarysage.inference.differences import heaviest, paired, unpaired
 
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
+FREED = (
+    "They are of values freed of the bias that a finite background brings, and so are not one shown column less the "
+    "other."
+)
 WITHOUT_RESPONSE = ("shapley effects",)  # measures that rows alone make, whatever the responses
 
 
@@ -48,8 +52,8 @@ class Two:
         both = f"Backgrounds of {self.names[0]} and {self.names[1]} differ, if only in the order of columns"
         same = "The same background=, in both, leaves the rows alone to differ."
         if asked is not True and all("population" in each.targets for each in self._both):
-            said = f"{both}: differences are about the populations of rows and of both backgrounds. {same}"
-            return "population", [*notes, said]
+            said = f"{both}: differences are about the populations of rows and of both backgrounds."
+            return "population", [*notes, f"{said} {FREED} {same}"]
         said = f"{both}: part of a difference may come from there, and intervals do not count it. {same}"
         return "rows", [*notes, said]
 
