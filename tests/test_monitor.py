@@ -614,8 +614,37 @@ def test_missing_responses_say_of_which_rows(tables):
         ((reference, current.assign(y=np.nan)), "current"),
         ((reference.assign(y=np.nan), current), "reference"),
     ):
-        with pytest.raises(InputError, match=rf"y: got 120 missing .*\(in {where} rows\)"):
+        with pytest.raises(InputError, match=rf"^target: got 120 missing .*\(in {where} rows, column 'y'\)"):
             cs.monitor(linear, *sides, target="y", **QUICK)
+        parts = [(side[NAMES], side["y"]) for side in sides]
+        with pytest.raises(InputError, match=rf"^y: got 120 missing .*\(in {where} rows\)"):
+            cs.monitor(linear, *parts, **QUICK)
+
+
+def test_a_table_without_the_target_says_what_to_do_where_it_is_not_known_yet(tables):
+    reference, current = tables
+    for sides, known, unknown in (
+        ((reference, current.drop(columns="y")), "reference", "current"),
+        ((reference.drop(columns="y"), current), "current", "reference"),
+    ):
+        with pytest.raises(InputError) as caught:
+            cs.monitor(linear, *sides, target="y", **QUICK)
+        assert str(caught.value) == (
+            f"target: got 'y', which is no column of {unknown}; wanted responses in both tables. Try target=None where "
+            f"they are not known yet, and {known} without 'y': what features do to the output is compared then."
+        )
+    found = cs.monitor(linear, reference.drop(columns="y"), current.drop(columns="y"), method="exact", rng=0)
+    assert found.losses is None
+
+
+def test_what_was_taken_for_features_is_told_where_the_model_does_not_know(tables, rows):
+    reference, current = tables
+    options = {"target": "y", "background": rows, **QUICK}
+    said = "linear does not say which columns it was fitted on; taken as features: 'a', 'b', 'c', 'd'."
+    assert cs.monitor(linear, reference, current, **options).notes == (said,)
+    assert cs.monitor(cs.as_predictor(linear, feature_names=NAMES), reference, current, **options).notes == ()
+    arrays = [apart(side) for side in tables]
+    assert cs.monitor(linear, *arrays, background=rows.to_numpy(), **QUICK).notes == ()
 
 
 class Interrupting:
@@ -667,7 +696,7 @@ def test_a_slice_that_fails_is_left_out_with_the_reason_and_the_others_are_kept(
     assert list(found.left_out) == ["rows 31 to 60"]
     assert "1 missing or infinite response" in found.left_out["rows 31 to 60"]
     assert found.sentences()[0].endswith(" Not explained: rows 31 to 60.")
-    assert found.notes[-1].startswith("Left out: 'rows 31 to 60', which cannot be explained. y: got 1 missing")
+    assert found.notes[-1].startswith("Left out: 'rows 31 to 60', which cannot be explained. target: got 1 missing")
     found.save(tmp_path / "found.json")
     assert cs.load(tmp_path / "found.json").left_out == found.left_out
 

@@ -19,7 +19,7 @@ from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.chosen import Chosen
 from clarysage.monitoring.series import explained_slices
 from clarysage.monitoring.shifts import shifts_of_each
-from clarysage.monitoring.sides import Layout, Side, with_columns_of
+from clarysage.monitoring.sides import Layout, Side, features_taken, with_columns_of
 from clarysage.monitoring.slices import Slices, sliced
 from clarysage.removal import default_rows
 from clarysage.tables import as_table, labels_of, rows_of
@@ -116,14 +116,14 @@ def monitor(
         "progress": progress, "rng": entropy,
     }  # fmt: skip
     chosen = Chosen(model, loss, removal)
-    with blaming("reference", before.X, before.X, ()):
+    with blaming("reference", before, before.X, ()):
         first = _explained(chosen, shared, before)
     if first.stopped is StopReason.INTERRUPTED:
         raise KeyboardInterrupt  # there is nothing to compare
     series = explained_slices(partial(_explained, chosen.as_in(first, before), shared), after, slices, before.X, moved)
     names = ("reference", *(slices.names[k] for k in series.found))
     comparison = compare([first, *series.found.values()], names=names, paired=paired, adjust=adjust, level=level)
-    notes = (*slices.notes, *series.notes)
+    notes = (*features_taken(before.X, f), *slices.notes, *series.notes)
     return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out)
 
 
