@@ -132,7 +132,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
 
 
 # suffix -> reader, longer suffixes first

@@ -129,7 +129,7 @@ def listed(names: list[str]) -> str:
     """Names in a sentence, not too many of them."""
     shown = [called(name) for name in names[:NAMED]]
     if len(names) > NAMED:
-        return f"{', '.join(shown)} and {len(names) - NAMED} more"
+        return f"{', '.join(shown)} and {len(names) - NAMED:,} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 

@@ -221,6 +221,6 @@ def remarks(monitoring: Monitoring) -> list[str]:
     notes, more = list(comparison.notes[:REMARKS]), len(comparison.notes) - REMARKS
     if more > 0:
         notes.append(
-            f"{more} more remark{'s' * (more > 1)} of this kind: found.comparison.notes in Python, --json in a shell."
+            f"{more:,} more remark{'s' * (more > 1)} of this kind: found.comparison.notes in Python, --json in a shell."
         )
     return [tested, *(about if len(monitoring.names) == 1 else [limits]), *unfinished, *notes, *monitoring.notes]

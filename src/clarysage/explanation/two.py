@@ -124,13 +124,13 @@ class Two:
         if len(heavy) == 0:
             return []
         worst = heavy[np.argmax(shares[heavy])]
-        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows} in number, carry"
+        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows:,} in number, carry"
         more = len(heavy) - 1
-        others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
+        others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
         return [
-            f"{which} {shares[worst]:.0%} of the variance of the difference of {self.one.feature_names[worst]!r} "
-            f"between {self.names[0]} and {self.names[1]}{others}: with tails so heavy, intervals may hold less often "
-            "than they say. More rows help."
+            f"{which} {100 * shares[worst]:.0f} % of the variance of the difference of "
+            f"{self.one.feature_names[worst]!r} between {self.names[0]} and {self.names[1]}{others}: with tails so "
+            "heavy, intervals may hold less often than they say. More rows help."
         ]
 
     def _differences(self) -> tuple[np.ndarray, np.ndarray]:

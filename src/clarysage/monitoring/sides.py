@@ -180,8 +180,8 @@ def _arranged(reference: Any, current: Any) -> Any:
     mine, theirs = labels_of(reference), labels_of(current)
     if mine is None or theirs is None:
         if reference.shape[1] != current.shape[1]:
-            raise InputError("current", got=f"{current.shape[1]} columns",
-                             wanted=f"{reference.shape[1]}, as reference has")  # fmt: skip
+            raise InputError("current", got=f"{current.shape[1]:,} columns",
+                             wanted=f"{reference.shape[1]:,}, as reference has")  # fmt: skip
         return current
     before, after = ({str(label): label for label in labels} for labels in (mine, theirs))
     for names, others, argument, other in (
@@ -196,4 +196,4 @@ def _arranged(reference: Any, current: Any) -> Any:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
