@@ -398,6 +398,51 @@ def test_without_a_word_periods_are_the_finest_that_make_few_slices_with_enough_
     assert next(iter(by_date(dates))) == expected
 
 
+@pytest.mark.parametrize(
+    ("entries", "is_in_order"),
+    [
+        (["north", "south", "east"], False),
+        (pd.Categorical(["north", "south", "east"]), False),
+        (pd.Categorical(["low", "high", "mid"], ["low", "mid", "high"], ordered=True), True),
+        ([3, 1, 2], True),
+        (["run 2", "run 10", "run 3"], True),
+        (["2024-01-01", "2024-02-01", "2024-03-01"], True),
+        ([True, False, True], False),
+    ],
+)
+def test_slices_without_an_order_are_known(entries, is_in_order):
+    column = pd.Series(entries).repeat(30)
+    assert sliced(column, None, 90).is_in_order == is_in_order
+    assert sliced(None, 30, 90).is_in_order
+
+
+def test_no_beginning_is_told_of_slices_without_an_order(rows, tmp_path):
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 300), table(rng, 300)
+    region = np.repeat(["east", "north", "south"], 100)
+    current["b"] = current["b"].where(region == "east", 30 * current["b"])
+    found = cs.monitor(linear, reference, current, target="y", by=region, background=rows, **QUICK)
+    assert " Seen in 2 of 3 slices (north, south); the numbers are of " in found.sentences()[1]
+    found.save(tmp_path / "it.json")
+    assert cs.load(tmp_path / "it.json").sentences() == found.sentences()
+    numbered = cs.monitor(
+        linear, reference, current, target="y", by=np.repeat([1, 2, 3], 100), background=rows, **QUICK
+    )
+    assert " Seen from 2 on, in 2 of 3 slices; the numbers are of " in numbered.sentences()[1]
+
+
+def test_shares_are_left_out_where_the_loss_hardly_moved(tables, rows):
+    found = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    first, other = found.comparison.explanations
+    loss = first.base - first.total
+    for moved, is_known in ((1.005, False), (0.995, False), (1.02, True)):
+        still = replace(other, base=other.total + moved * loss)
+        again = replace(found, comparison=replace(found.comparison, explanations=(first, still)))
+        np.testing.assert_allclose(again.losses, (loss, moved * loss))
+        assert {one.share is not None for one in again.findings()} == {is_known}
+        assert (" The mean loss hardly moved, from " in again.sentences()[1]) == (not is_known)
+
+
 def test_batches_are_in_the_order_of_their_categories_of_numbers_or_of_text():
     kinds = pd.Categorical(["late", "early", "late", "mid"] * 30, categories=["early", "never", "mid", "late"])
     assert by_date(kinds) == {"early": 30, "mid": 30, "late": 60}
@@ -782,11 +827,13 @@ def test_sentences_of_the_verdicts(one, causes, expected):
 @pytest.mark.parametrize(
     ("share", "losses", "expected"),
     [
-        (1.4, (0.2, 0.5), " That outweighs the rise of the mean loss from 0.200 to 0.500."),
+        (1.4, (0.2, 0.5), " That alone would raise the mean loss by more than it rose, from 0.200 to 0.500."),
+        (1.4, (0.5, 0.2), " That alone would lower the mean loss by more than it fell, from 0.500 to 0.200."),
         (0.004, (0.2, 0.5), " That makes up less than 1 % of the rise of the mean loss from 0.200 to 0.500."),
         (0.25, (0.5, 0.2), " That makes up 25 % of the fall of the mean loss from 0.500 to 0.200."),
         (-0.5, (0.5, 0.2), " The mean loss fell all the same, from 0.500 to 0.200."),
-        (-0.5, (0.24179, 0.24185), " The mean loss rose all the same, from 0.24179 to 0.24185."),
+        (-0.5, (0.24179, 0.34185), " The mean loss rose all the same, from 0.242 to 0.342."),
+        (None, (0.24179, 0.24185), " The mean loss hardly moved, from 0.24179 to 0.24185."),
     ],
 )
 def test_sentences_say_the_share_in_the_loss(share, losses, expected):
@@ -994,6 +1041,7 @@ def test_monitoring_reads_back_from_its_file(tables, rows, tmp_path, slices, tar
         ("flagged", None),
         ("notes", [1]),
         ("notes", None),
+        ("in_order", 1),
     ],
 )
 def test_a_damaged_file_is_refused(fixed, tmp_path, field, value):

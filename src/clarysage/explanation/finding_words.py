@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding
+from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding, hardly_moved
 from clarysage.names import shortened
 
 Losses = tuple[float, float]
@@ -113,16 +113,21 @@ def hint(finding: Finding) -> str:
 
 def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
     """What the change makes of the change in the mean loss."""
-    if losses is None or finding.share is None:
+    if losses is None:
         return ""
     before, after = two_numbers(*losses)
+    if finding.share is None:
+        is_still = losses[0] != losses[1] and hardly_moved(*losses)
+        return f" The mean loss hardly moved, from {before} to {after}." if is_still else ""
     if finding.share <= 0:
         way = "fell" if losses[1] < losses[0] else "rose"
         return f" The mean loss {way} all the same, from {before} to {after}."
-    way = "rise" if losses[1] > losses[0] else "fall"
+    is_rise = losses[1] > losses[0]
+    if finding.share > 1:
+        word, past = ("raise", "rose") if is_rise else ("lower", "fell")
+        return f" That alone would {word} the mean loss by more than it {past}, from {before} to {after}."
     part = "less than 1 %" if finding.share < 0.01 else f"{100 * finding.share:.0f} %"
-    makes = f"makes up {part} of" if finding.share <= 1 else "outweighs"
-    return f" That {makes} the {way} of the mean loss from {before} to {after}."
+    return f" That makes up {part} of the {'rise' if is_rise else 'fall'} of the mean loss from {before} to {after}."
 
 
 def listed(names: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring
+from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring, hardly_moved
 
 SURELY = 0.001  # of 1 - level, below which a p-value leaves no doubt that inputs shifted
 
@@ -81,10 +81,11 @@ def _shares(monitoring: Monitoring, place: int) -> np.ndarray | None:
     """Shares of the change in the mean loss that changes of contributions make.
 
     The loss is the loss without features less the sum of the values (Eq. 2 with S = D), so that shares and that of the
-    loss without features add up to one.
+    loss without features add up to one. None where the loss hardly moved: shares of next to nothing are large and mean
+    nothing.
     """
     losses = monitoring.losses
-    if losses is None or losses[place + 1] == losses[0]:
+    if losses is None or hardly_moved(losses[0], losses[place + 1]):
         return None
     comparison = monitoring.comparison
     before, after = comparison.reference, comparison.explanations[place + 1]

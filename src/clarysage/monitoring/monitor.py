@@ -124,7 +124,7 @@ def monitor(
     names = ("reference", *(slices.names[k] for k in series.found))
     comparison = compare([first, *series.found.values()], names=names, paired=paired, adjust=adjust, level=level)
     notes = (*features_taken(before.X, f), *slices.notes, *series.notes)
-    return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out)
+    return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out, slices.is_in_order)
 
 
 def _explained(chosen: Chosen, shared: dict[str, Any], side: Side) -> Explanation:
