@@ -508,6 +508,23 @@ def test_slices_by_a_column_are_explained_one_by_one(tables, rows):
     np.testing.assert_array_equal(both.comparison.values, found.comparison.values)
 
 
+def test_a_feature_that_slices_are_cut_by_is_not_said_to_have_shifted(rows, seed):
+    rng = np.random.default_rng(seed)
+    reference, current = (
+        table(rng, 300).round({"d": 0}).assign(d=lambda side: side["d"].clip(-1, 1)) for _ in range(2)
+    )
+    model, options = cs.as_predictor(linear, feature_names=NAMES), {"target": "y", "background": rows, **QUICK}
+    found = cs.monitor(model, reference, current, by="d", **options)
+    assert found.names == ("-1", "0", "1")
+    assert "d" not in found.shifted
+    assert {one.is_shifted for name in found.names for one in found.findings(name) if one.feature == "d"} == {False}
+    assert found.notes == ("Slices are cut by 'd', a feature: whether its inputs shifted is not tested.",)
+    assert cs.monitor(model, reference, current, by=current["d"], **options).to_dict() == found.to_dict()
+    apart = cs.monitor(model, reference, current, by=current["d"].to_numpy(), **options)
+    assert "d" in apart.shifted  # of entries without a name it is not known whose they are
+    np.testing.assert_array_equal(apart.comparison.values, found.comparison.values)
+
+
 def test_a_fault_that_begins_is_seen_from_there_on(rows):
     rng = np.random.default_rng(0)
     reference, current = table(rng, 300), table(rng, 360)
