@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import clarysage as cs
 from experiments.kept import Kept
 from experiments.methods.importance import Importance
@@ -51,10 +49,10 @@ def conditional_sage(name: str, scale: Scale) -> Importance:
 def surrogate(task: Task, scale: Scale) -> cs.Surrogate:
     """Boosted trees, or for the network of MNIST, whose 784 columns are too many for them, another network."""
     if task.name != "mnist":
-        return cs.Surrogate(task.parts.train.X[:4096])
+        return cs.Surrogate(task.parts.train.first(4096).X)
     from experiments.methods.chances import Chances
 
-    known = task.parts.train.X[: settings(task.name, scale)["mnist_conditional_rows"]]
+    known = task.parts.train.first(settings(task.name, scale)["mnist_conditional_rows"]).X
     return cs.Surrogate(known, regressor=Chances(2 * known.shape[1], task.model.predict_proba(known)))
 
 
@@ -83,7 +81,7 @@ def asked_about(name: str, scale: Scale) -> tuple[Task, Any, Any]:
     task = task_of(name)
     part: Part = task.test
     if name == "mnist":
-        part = part.rows(np.arange(settings(name, scale)["mnist_examples"]))
+        part = part.first(settings(name, scale)["mnist_examples"])
     return task, part.X, part.y
 
 

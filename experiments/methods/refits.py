@@ -31,7 +31,7 @@ def refitted(method: str, name: str, scale: Scale) -> Importance:
     begun = time.monotonic()
     pieces = kept.all(task.features, partial(gain, method, name, rows), title=f"{task.title} {method}", jobs=scale.jobs)
     values, errors = zip(*pieces, strict=True)
-    return Importance(method, values, errors, "rows", 0.0, round(time.monotonic() - begun, 1))
+    return Importance(method, list(values), list(errors), "rows", 0.0, round(time.monotonic() - begun, 1))
 
 
 def gain(method: str, name: str, rows: int | None, feature: str) -> tuple[float, float]:
