@@ -6,11 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
+
 from experiments.figure1.genes import Genes, ranks
 from experiments.figure1.maps import correlation, image, is_central, share, smoothness
 from experiments.figure2.curves import Curve, areas
 from experiments.figure2.selection import selected
-from scipy.integrate import trapezoid
 
 
 def test_the_centre_is_a_square_in_the_middle():
