@@ -36,14 +36,14 @@ def _made(name: str, scale: Scale, method: str) -> dict[str, Any]:
 
 def sage(name: str, scale: Scale) -> Importance:
     task, X, y = asked_about(name, scale)
-    return explained("sage", task, X, y, scale, function=cs.sage, background=task.background, **precision(name, scale))
+    return explained("sage", task, X, y, function=cs.sage, background=task.background, **precision(name, scale))
 
 
 def conditional_sage(name: str, scale: Scale) -> Importance:
     """Withheld features are not drawn: a surrogate, fitted to masked training rows, stands in for the model."""
     task, X, y = asked_about(name, scale)
     removal, when = surrogate(task, scale), precision(name, scale, "conditional_")
-    return explained("conditional sage", task, X, y, scale, function=cs.sage, removal=removal, **when)
+    return explained("conditional sage", task, X, y, function=cs.sage, removal=removal, **when)
 
 
 def surrogate(task: Task, scale: Scale) -> cs.Surrogate:
@@ -59,17 +59,17 @@ def surrogate(task: Task, scale: Scale) -> cs.Surrogate:
 def permutation_test(name: str, scale: Scale) -> Importance:
     task, X, y = asked_about(name, scale)
     repeats = settings(name, scale)["mnist_repeats" if name == "mnist" else "repeats"]
-    return explained("permutation test", task, X, y, scale, function=cs.permutation_test, repeats=repeats)
+    return explained("permutation test", task, X, y, function=cs.permutation_test, repeats=repeats)
 
 
 def mean_importance(name: str, scale: Scale) -> Importance:
     """Categories are set to the commonest one, where the paper leaves the method out."""
     task, X, y = asked_about(name, scale)
-    return explained("mean importance", task, X, y, scale, function=cs.mean_importance, background=task.parts.train.X)
+    return explained("mean importance", task, X, y, function=cs.mean_importance, background=task.parts.train.X)
 
 
 def explained(
-    method: str, task: Task, X: Any, y: Any, scale: Scale, /, *, function: Callable[..., cs.Explanation], **options: Any
+    method: str, task: Task, X: Any, y: Any, /, *, function: Callable[..., cs.Explanation], **options: Any
 ) -> Importance:
     begun = time.monotonic()
     found = function(task.explained, X, y, loss=task.loss, feature_names=task.features, rng=0, **options)
