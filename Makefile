@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+SCALE ?= small
 
-.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures bench-monitoring calibrate clean
+.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures bench-monitoring calibrate paper clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -43,6 +44,9 @@ bench-monitoring: $(VENV)/.installed-bench
 calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write
 	$(BIN)/python benchmarks/populations.py --write
+
+paper: $(VENV)/.installed-paper
+	$(BIN)/python -m experiments --scale $(SCALE)
 
 clean:
 	rm -rf $(VENV) clarysage-demo

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def main() -> None:
         "--scale", choices=SCALES, default="small", help="; ".join(f"{k}: {v}" for k, v in SCALES.items())
     )
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder of results (default: %(default)s)")
-    parser.add_argument("--jobs", type=int, default=2, help="processes (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: %(default)s)")
     asked = parser.parse_args()
     if unknown := [item for item in asked.items if item not in ITEMS]:
         parser.error(f"unknown item {unknown[0]!r}: wanted one of {', '.join(ITEMS)}")

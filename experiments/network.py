@@ -40,8 +40,8 @@ def trained(parts: Parts, *, width: int, rows: int | None, epochs: int, seed: in
     Its weights are those of the epoch with the least validation loss. One generator makes weights and batches, and the
     work is done by one thread, so that the bits depend on the seed alone.
     """
-    train = parts.train if rows is None else parts.train.rows(np.arange(min(rows, len(parts.train))))
-    validation = parts.validation if rows is None else parts.validation.rows(np.arange(min(rows // 5, 6000)))
+    train = parts.train if rows is None else parts.train.first(rows)
+    validation = parts.validation if rows is None else parts.validation.first(rows // 5)
     classes = np.unique(train.y)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -28,6 +28,10 @@ class Part:
     def rows(self, chosen: Any) -> Part:
         return Part(self.X.iloc[chosen].reset_index(drop=True), self.y[chosen])
 
+    def first(self, number: int) -> Part:
+        """The first rows: so many, or all where there are fewer."""
+        return self.rows(slice(number))
+
     def beside(self, other: Part) -> Part:
         """These rows, then those of another part."""
         return Part(pd.concat([self.X, other.X], ignore_index=True), np.concatenate([self.y, other.y]))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import clarysage as cs
@@ -113,6 +114,23 @@ def test_flag_that_is_off_in_the_file_is_off(folder: Path) -> None:
     assert "note: background: 8 of the 20 rows" in result.stderr
     assert configured(folder, WHOLE, "explain").stderr == ""
     assert "note: background" not in configured(folder, WHOLE.replace("true", "false"), "explain", "-q").stderr
+
+
+@pytest.mark.parametrize("command", ["explain", "measures", "compare", "monitor"])
+def test_every_flag_has_a_form_that_turns_it_off(command: str) -> None:
+    commands: Any = typer.main.get_command(app)
+    flags = [one for one in commands.commands[command].params if getattr(one, "is_flag", False)]
+    without = {one.opts[0] for one in flags if not one.secondary_opts}
+    assert flags
+    assert without <= {"--help", "--list"}
+
+
+def test_flag_that_is_on_in_the_file_can_be_turned_off(folder: Path) -> None:
+    assert "quiet = true" in WHOLE
+    assert "note: background" in configured(folder, WHOLE, "explain", "--no-quiet").stderr
+    text = f"{WHOLE}\ntests = true\n"
+    assert "(Holm)" in configured(folder, text, "explain").stdout
+    assert "(Holm)" not in configured(folder, text, "explain", "--no-tests").stdout
 
 
 def test_files_that_are_written_are_beside_the_configuration(folder: Path) -> None:

@@ -156,7 +156,7 @@ def test_wrong_numbers_fail_the_self_check(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cs, "sage", wrong)
     found = doctor(code=1)
     assert not found["self_check"]["is_right"]
-    assert "the self-check failed: SAGE values of a linear function are off by 0.1%" in found["problems"][0]
+    assert "the self-check failed: SAGE values of a linear function are off by 0.1 %" in found["problems"][0]
 
 
 def test_broken_library_fails_the_self_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,3 +222,15 @@ def test_completion_that_is_installed_completes_a_command(tmp_path: Path) -> Non
 def test_help_names_the_options_of_completion() -> None:
     assert "--install-completion" in run("--help").output
     assert "--show-completion" in run("--help").output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"], ["--version"]])
+def test_help_that_cannot_be_written_is_one_line_of_error(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "clarysage.cli", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: stdout cannot be written: ")
+    assert done.returncode == 1

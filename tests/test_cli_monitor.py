@@ -230,6 +230,15 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
     assert said in error_of(*arguments)
 
 
+def test_what_to_do_without_responses_is_said_and_right(folder: Path) -> None:
+    NOW.drop(columns="load").to_csv("unlabelled.csv", index=False)
+    said = error_of("plain:load", "then.csv", "unlabelled.csv", *QUICK)
+    assert "wanted a table that has it. Try no --target but --drop load, where it is not known yet" in said
+    found = monitor("then.csv", "unlabelled.csv", "--drop", "load", code=0)
+    assert found["comparison"]["explanations"][0]["measure"] == "shapley effects"
+    assert [shift["column"] for shift in found["shifts"][0]] == FEATURES
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -395,6 +395,13 @@ def test_other_backgrounds_are_counted_where_they_can_be(seed):
     errors = [each.targets["population"].std_error for each in (one, other)]
     np.testing.assert_allclose(found.std_error, np.hypot(*errors))
     assert "both backgrounds" in str(found)
+    freed = [each.targets["population"].values for each in (one, other)]
+    np.testing.assert_allclose(found.values, freed[1] - freed[0])
+    assert not np.allclose(found.values, other.values - one.values)
+    said = "values freed of the bias that a finite background brings, and so are not one shown column less the other."
+    assert said in found.notes[0]
+    alike = cs.compare(*(run(MODEL, X, y, X[:30], method="paired walks") for _ in range(2)))
+    assert not any("freed" in note for note in alike.notes)
     told = cs.compare(one, other, paired=True)
     assert told.is_paired
     assert "intervals do not count it" in str(told)
@@ -497,6 +504,19 @@ def test_adjustments_have_one_name_however_they_are_written(two, adjust, tmp_pat
     assert cs.load(tmp_path / "found.json").adjust == plain
 
 
+def test_counts_have_separators_of_thousands(seed):
+    parts = np.random.default_rng(seed).normal(size=(50, 1200)) / 5e4
+    found = cs.compare(explained(parts), explained(parts + 1.0, X="others"))
+    assert "(1,200 of 1,200 features)" in str(found)
+    X = np.zeros((2000, 1))
+    with pytest.raises(InputError, match="for 2,000 of 2,000 rows"):
+        cs.sage(lambda rows: np.full(len(rows), np.nan), X, X[:, 0], loss="squared error")
+    with pytest.raises(InputError, match="got 1,999 responses; wanted 2,000, one"):
+        cs.sage(lambda rows: rows[:, 0], X, X[1:, 0], loss="squared error")
+    with pytest.raises(InputError, match="got 1,999 weights; wanted 2,000, one"):
+        cs.sage(lambda rows: rows[:, 0], X, X[:, 0], sample_weight=np.ones(1999), loss="squared error")
+
+
 def test_a_row_that_carries_most_of_a_difference_is_named(seed):
     rng = np.random.default_rng(seed)
     parts = rng.normal(size=(50, 2)) / 50
@@ -504,7 +524,7 @@ def test_a_row_that_carries_most_of_a_difference_is_named(seed):
     heavy[7, 1] += 40
     for other in ("rows", "others"):
         found = cs.compare(explained(parts), explained(heavy, X=other))
-        assert "One row carries" in found.notes[-1]
+        assert found.notes[-1].startswith("One row carries 98 % of the variance of the difference of 'x1'")
         assert "of 'x1' between a and b:" in found.notes[-1]
     others = [explained(heavy + rng.normal(size=(50, 2)) / 5e4, X=f"rows {i}") for i in range(3)]
     named = cs.compare([explained(parts), *others], names=("before", "may", "june", "july"))

@@ -50,7 +50,7 @@ MIXED = pd.DataFrame({"a": WITH_GAPS[:, 0], "words": pd.Categorical(WORDS), "c":
 TEXT = MIXED.assign(words=WORDS)
 BY_WORD = SCORE + 2 * (WORDS == "bee")
 
-CLOSED, MULTIPLIED, TABLES = "closed form", "multiplied out", "follow from the leaves"
+CLOSED, MULTIPLIED, TABLES = "closed form", "of few features each, which a formula solves", "follow from the leaves"
 PAIRS, FROM_SUMS = "gone through once", "follow from its weighted sum"
 
 

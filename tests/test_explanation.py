@@ -133,6 +133,13 @@ def test_a_covariance_whose_halves_differ_by_rounding_survives_the_file(explanat
     assert np.array_equal(again.covariance, again.covariance.T)
 
 
+def test_names_with_halves_of_characters_survive_the_file(explanation, tmp_path):
+    names = ("a\ud800", "\udcff b", *explanation.feature_names[2:])
+    replace(explanation, feature_names=names).save(tmp_path / "x.json")
+    assert "a\\ud800" in (tmp_path / "x.json").read_text(encoding="utf-8")
+    assert cs.load(tmp_path / "x.json").feature_names == names
+
+
 def test_groups_and_odd_names_survive_the_file(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 3))
     found = cs.sage(lambda Z: Z[:, 0], X, X[:, 0], groups={"wéather \u2603 </script>": [0, 1]}, rng=0)

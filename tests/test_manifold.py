@@ -164,8 +164,8 @@ def test_it_can_be_read(seed):
     x = np.random.default_rng(seed).normal(size=(200, 1))
     found = cs.off_manifold(np.hstack([x, x]), rng=seed)
     assert str(found) == (
-        f"Hybrid rows against real ones: AUC {found.auc:.3f} ± {found.std_error:.3f}, {found.share:.0%} look off the "
-        "manifold; many are unlike real rows."
+        f"Hybrid rows against real ones: AUC {found.auc:.3f} ± {found.std_error:.3f}, {100 * found.share:.0f} % look "
+        "off the manifold; many are unlike real rows."
     )
     assert found.pairs == 100
 

@@ -9,6 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, ModelError
@@ -393,6 +398,51 @@ def test_without_a_word_periods_are_the_finest_that_make_few_slices_with_enough_
     assert next(iter(by_date(dates))) == expected
 
 
+@pytest.mark.parametrize(
+    ("entries", "is_in_order"),
+    [
+        (["north", "south", "east"], False),
+        (pd.Categorical(["north", "south", "east"]), False),
+        (pd.Categorical(["low", "high", "mid"], ["low", "mid", "high"], ordered=True), True),
+        ([3, 1, 2], True),
+        (["run 2", "run 10", "run 3"], True),
+        (["2024-01-01", "2024-02-01", "2024-03-01"], True),
+        ([True, False, True], False),
+    ],
+)
+def test_slices_without_an_order_are_known(entries, is_in_order):
+    column = pd.Series(entries).repeat(30)
+    assert sliced(column, None, 90).is_in_order == is_in_order
+    assert sliced(None, 30, 90).is_in_order
+
+
+def test_no_beginning_is_told_of_slices_without_an_order(rows, tmp_path):
+    rng = np.random.default_rng(0)
+    reference, current = table(rng, 300), table(rng, 300)
+    region = np.repeat(["east", "north", "south"], 100)
+    current["b"] = current["b"].where(region == "east", 30 * current["b"])
+    found = cs.monitor(linear, reference, current, target="y", by=region, background=rows, **QUICK)
+    assert " Seen in 2 of 3 slices (north, south); the numbers are of " in found.sentences()[1]
+    found.save(tmp_path / "it.json")
+    assert cs.load(tmp_path / "it.json").sentences() == found.sentences()
+    numbered = cs.monitor(
+        linear, reference, current, target="y", by=np.repeat([1, 2, 3], 100), background=rows, **QUICK
+    )
+    assert " Seen from 2 on, in 2 of 3 slices; the numbers are of " in numbered.sentences()[1]
+
+
+def test_shares_are_left_out_where_the_loss_hardly_moved(tables, rows):
+    found = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    first, other = found.comparison.explanations
+    loss = first.base - first.total
+    for moved, is_known in ((1.005, False), (0.995, False), (1.02, True)):
+        still = replace(other, base=other.total + moved * loss)
+        again = replace(found, comparison=replace(found.comparison, explanations=(first, still)))
+        np.testing.assert_allclose(again.losses, (loss, moved * loss))
+        assert {one.share is not None for one in again.findings()} == {is_known}
+        assert (" The mean loss hardly moved, from " in again.sentences()[1]) == (not is_known)
+
+
 def test_batches_are_in_the_order_of_their_categories_of_numbers_or_of_text():
     kinds = pd.Categorical(["late", "early", "late", "mid"] * 30, categories=["early", "never", "mid", "late"])
     assert by_date(kinds) == {"early": 30, "mid": 30, "late": 60}
@@ -456,6 +506,23 @@ def test_slices_by_a_column_are_explained_one_by_one(tables, rows):
     np.testing.assert_array_equal(entries.comparison.values, found.comparison.values)
     both = cs.monitor(linear, reference.assign(batch="old"), current, target="y", by="batch", background=rows, **QUICK)
     np.testing.assert_array_equal(both.comparison.values, found.comparison.values)
+
+
+def test_a_feature_that_slices_are_cut_by_is_not_said_to_have_shifted(rows, seed):
+    rng = np.random.default_rng(seed)
+    reference, current = (
+        table(rng, 300).round({"d": 0}).assign(d=lambda side: side["d"].clip(-1, 1)) for _ in range(2)
+    )
+    model, options = cs.as_predictor(linear, feature_names=NAMES), {"target": "y", "background": rows, **QUICK}
+    found = cs.monitor(model, reference, current, by="d", **options)
+    assert found.names == ("-1", "0", "1")
+    assert "d" not in found.shifted
+    assert {one.is_shifted for name in found.names for one in found.findings(name) if one.feature == "d"} == {False}
+    assert found.notes == ("Slices are cut by 'd', a feature: whether its inputs shifted is not tested.",)
+    assert cs.monitor(model, reference, current, by=current["d"], **options).to_dict() == found.to_dict()
+    apart = cs.monitor(model, reference, current, by=current["d"].to_numpy(), **options)
+    assert "d" in apart.shifted  # of entries without a name it is not known whose they are
+    np.testing.assert_array_equal(apart.comparison.values, found.comparison.values)
 
 
 def test_a_fault_that_begins_is_seen_from_there_on(rows):
@@ -579,6 +646,25 @@ def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
     with pytest.warns(cs.ClarysageWarning, match=r"\(in second rows; 'colour' has values"):
         found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), by=batches, rng=0)
     assert found.names == ("first",)
+    with pytest.warns(cs.ClarysageWarning, match=r"\(in rows 41 to 80; 'colour' has values"):
+        found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), every=40, rng=0)
+    assert found.names == ("rows 1 to 40",)
+
+
+@pytest.mark.parametrize("learner", [LinearRegression(), DecisionTreeRegressor(max_depth=3)])
+def test_a_category_that_an_encoder_refuses_is_told_with_the_column(seed, learner):
+    rng = np.random.default_rng(seed)
+    reference = pd.DataFrame({"size": rng.normal(size=80), "colour": rng.choice(["red", "blue"], size=80)})
+    reference["y"] = reference["size"] + (reference["colour"] == "red")
+    encoder = make_column_transformer((OneHotEncoder(handle_unknown="error"), ["colour"]), remainder="passthrough")
+    model = make_pipeline(encoder, learner).fit(reference[["size", "colour"]], reference["y"])
+    current = reference.assign(colour=["green", *reference["colour"][1:]])
+    message = (
+        r"^model: got ValueError from Pipeline: .*'green'.* \(in current rows; 'colour' has values that the reference "
+        r"has not, such as 'green'\)"
+    )
+    with pytest.raises(ModelError, match=message):
+        cs.monitor(model, reference, current, target="y", rng=0)
 
 
 def test_cells_that_became_text_are_told_with_the_column(tables):
@@ -593,8 +679,37 @@ def test_missing_responses_say_of_which_rows(tables):
         ((reference, current.assign(y=np.nan)), "current"),
         ((reference.assign(y=np.nan), current), "reference"),
     ):
-        with pytest.raises(InputError, match=rf"y: got 120 missing .*\(in {where} rows\)"):
+        with pytest.raises(InputError, match=rf"^target: got 120 missing .*\(in {where} rows, column 'y'\)"):
             cs.monitor(linear, *sides, target="y", **QUICK)
+        parts = [(side[NAMES], side["y"]) for side in sides]
+        with pytest.raises(InputError, match=rf"^y: got 120 missing .*\(in {where} rows\)"):
+            cs.monitor(linear, *parts, **QUICK)
+
+
+def test_a_table_without_the_target_says_what_to_do_where_it_is_not_known_yet(tables):
+    reference, current = tables
+    for sides, known, unknown in (
+        ((reference, current.drop(columns="y")), "reference", "current"),
+        ((reference.drop(columns="y"), current), "current", "reference"),
+    ):
+        with pytest.raises(InputError) as caught:
+            cs.monitor(linear, *sides, target="y", **QUICK)
+        assert str(caught.value) == (
+            f"target: got 'y', which is no column of {unknown}; wanted responses in both tables. Try target=None where "
+            f"they are not known yet, and {known} without 'y': what features do to the output is compared then."
+        )
+    found = cs.monitor(linear, reference.drop(columns="y"), current.drop(columns="y"), method="exact", rng=0)
+    assert found.losses is None
+
+
+def test_what_was_taken_for_features_is_told_where_the_model_does_not_know(tables, rows):
+    reference, current = tables
+    options = {"target": "y", "background": rows, **QUICK}
+    said = "linear does not say which columns it was fitted on; taken as features: 'a', 'b', 'c', 'd'."
+    assert cs.monitor(linear, reference, current, **options).notes == (said,)
+    assert cs.monitor(cs.as_predictor(linear, feature_names=NAMES), reference, current, **options).notes == ()
+    arrays = [apart(side) for side in tables]
+    assert cs.monitor(linear, *arrays, background=rows.to_numpy(), **QUICK).notes == ()
 
 
 class Interrupting:
@@ -646,7 +761,7 @@ def test_a_slice_that_fails_is_left_out_with_the_reason_and_the_others_are_kept(
     assert list(found.left_out) == ["rows 31 to 60"]
     assert "1 missing or infinite response" in found.left_out["rows 31 to 60"]
     assert found.sentences()[0].endswith(" Not explained: rows 31 to 60.")
-    assert found.notes[-1].startswith("Left out: 'rows 31 to 60', which cannot be explained. y: got 1 missing")
+    assert found.notes[-1].startswith("Left out: 'rows 31 to 60', which cannot be explained. target: got 1 missing")
     found.save(tmp_path / "found.json")
     assert cs.load(tmp_path / "found.json").left_out == found.left_out
 
@@ -680,7 +795,8 @@ def finding(
 ):
     fields = {
         "feature": "duration", "where": "current", "verdict": verdict, "before": before, "after": after,
-        "difference": after - before, "low": -1.0, "high": 1.0, "p_value": 0.01, "inputs_p_value": 0.01, "share": share,
+        "difference": after - before, "low": -1.0, "high": 1.0, "after_low": after - 0.01, "after_high": after + 0.01,
+        "p_value": 0.01, "inputs_p_value": 0.01, "share": share,
         "shift": Shift("duration", "numbers", 0.9, 1e-9, hints, {}),
     }  # fmt: skip
     return Finding(**{**fields, **changes})
@@ -731,11 +847,13 @@ def test_sentences_of_the_verdicts(one, causes, expected):
 @pytest.mark.parametrize(
     ("share", "losses", "expected"),
     [
-        (1.4, (0.2, 0.5), " That outweighs the rise of the mean loss from 0.200 to 0.500."),
+        (1.4, (0.2, 0.5), " That alone would raise the mean loss by more than it rose, from 0.200 to 0.500."),
+        (1.4, (0.5, 0.2), " That alone would lower the mean loss by more than it fell, from 0.500 to 0.200."),
         (0.004, (0.2, 0.5), " That makes up less than 1 % of the rise of the mean loss from 0.200 to 0.500."),
         (0.25, (0.5, 0.2), " That makes up 25 % of the fall of the mean loss from 0.500 to 0.200."),
         (-0.5, (0.5, 0.2), " The mean loss fell all the same, from 0.500 to 0.200."),
-        (-0.5, (0.24179, 0.24185), " The mean loss rose all the same, from 0.24179 to 0.24185."),
+        (-0.5, (0.24179, 0.34185), " The mean loss rose all the same, from 0.242 to 0.342."),
+        (None, (0.24179, 0.24185), " The mean loss hardly moved, from 0.24179 to 0.24185."),
     ],
 )
 def test_sentences_say_the_share_in_the_loss(share, losses, expected):
@@ -759,6 +877,43 @@ def test_sentences_say_the_share_in_the_loss(share, losses, expected):
 def test_sentences_say_the_direction(before, after, words):
     said = said_of(finding(BOTH, before, after), [], (0.2, 0.3))
     assert said.startswith(f"duration {words}: its contribution {'rose' if after > before else 'fell'} from ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (0.3, -0.1, "no longer helps"),
+        (-0.3, 0.1, "no longer hurts"),
+        (-0.05, -0.3, "contributes less"),
+        (0.0, -0.3, "contributes less"),
+        (0.05, 0.3, "contributes more"),
+        (0.3, 0.1, "helps less"),
+        (-0.3, -0.1, "hurts less"),
+    ],
+)
+def test_nothing_is_said_to_hurt_or_help_now_where_its_interval_includes_zero(before, after, words):
+    one = finding(BOTH, before, after, after_low=after - 1, after_high=after + 1)
+    assert said_of(one, [], (0.2, 0.3)).startswith(f"duration {words}: its contribution ")
+
+
+def test_a_column_that_went_missing_no_longer_helps_and_one_in_another_unit_hurts(rows):
+    rng = np.random.default_rng(3)
+    reference, current = table(rng, 400), table(rng, 400)
+
+    def filling(X):
+        return linear(np.nan_to_num(np.asarray(X, dtype=float), nan=-0.05))
+
+    lost, scaled = (
+        cs.monitor(filling, reference, current.assign(a=a), target="y", background=rows, **QUICK)
+        for a in (np.nan, 30 * current["a"])
+    )
+    for found, words, is_below in ((lost, "no longer helps", False), (scaled, "now hurts", True)):
+        one = found.findings()[0]
+        low, high = found.comparison.explanations[1].interval(0.95, about="rows")
+        assert (one.after_low, one.after_high) == (low[0], high[0])
+        assert one.after < 0 < one.before
+        assert (high[0] < 0) == is_below
+        assert found.sentences()[1].startswith(f"a {words}: its contribution fell from ")
 
 
 def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():
@@ -906,6 +1061,7 @@ def test_monitoring_reads_back_from_its_file(tables, rows, tmp_path, slices, tar
         ("flagged", None),
         ("notes", [1]),
         ("notes", None),
+        ("in_order", 1),
     ],
 )
 def test_a_damaged_file_is_refused(fixed, tmp_path, field, value):

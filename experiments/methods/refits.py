@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def refitted(method: str, name: str, scale: Scale) -> Importance:
     begun = time.monotonic()
     pieces = kept.all(task.features, partial(gain, method, name, rows), title=f"{task.title} {method}", jobs=scale.jobs)
     values, errors = zip(*pieces, strict=True)
-    return Importance(method, values, errors, "rows", 0.0, round(time.monotonic() - begun, 1))
+    return Importance(method, list(values), list(errors), "rows", 0.0, round(time.monotonic() - begun, 1))
 
 
 def gain(method: str, name: str, rows: int | None, feature: str) -> tuple[float, float]:
@@ -39,11 +39,18 @@ def gain(method: str, name: str, rows: int | None, feature: str) -> tuple[float,
     task = learning(name, rows)
     if method == "feature ablation":
         columns = [one for one in task.features if one != feature]
-        gains = task.losses(task.fit(columns), task.test.of(columns)) - task.losses(task.model, task.test)
+        gains = task.losses(task.fit(columns), task.test.of(columns)) - _with_all(name, rows)
     else:
         gains = task.base_losses - task.losses(task.fit([feature]), task.test.of([feature]))
     error = np.std(gains, ddof=1) / np.sqrt(len(gains))
     return float(f"{np.mean(gains):.7g}"), float(f"{error:.4g}")
+
+
+@cache
+def _with_all(name: str, rows: int | None) -> np.ndarray:
+    """Test losses of the model with all features."""
+    task = learning(name, rows)
+    return task.losses(task.model, task.test)
 
 
 def learning(name: str, rows: int | None) -> Task:

@@ -17,7 +17,7 @@ from clarysage.cli.explain import explain
 from clarysage.cli.measures import measures
 from clarysage.cli.monitor import monitor
 from clarysage.cli.report import report
-from clarysage.cli.speech import USAGE, complain
+from clarysage.cli.speech import FAILED, USAGE, complain
 from clarysage.errors import InputError
 
 
@@ -31,6 +31,9 @@ class Commands(TyperGroup):
         except InputError as error:  # of a configuration file, read with the command line
             complain(str(error))
             code = USAGE
+        except OSError as error:  # help on a disk that is full; the commands catch their own
+            complain(f"stdout cannot be written: {error.strerror or error}")
+            code = FAILED
         except Exception as error:
             message = getattr(error, "format_message", None)
             if message is None:  # no error of the command line, and the commands catch their own

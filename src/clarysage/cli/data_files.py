@@ -30,12 +30,12 @@ class Table:
     def columns(self) -> list[str]:
         return list(self.frame.columns)
 
-    def check_has(self, column: str, what: str) -> None:
-        """Raise if the table does not have the column; names like it are suggested."""
+    def check_has(self, column: str, what: str, hint: str = "") -> None:
+        """Raise if the table does not have the column; names like it are suggested, where there is no other hint."""
         if column not in self.columns:
-            wanted = f"one of {_listed(self.columns)}"
+            wanted = "a table that has it" if hint else f"one of {_listed(self.columns)}"
             raise InputError(what, got=f"{column!r}, which is no column of {self.name}", wanted=wanted,
-                             hint=resembling(column, self.columns))  # fmt: skip
+                             hint=hint or resembling(column, self.columns))  # fmt: skip
 
 
 def read_table(what: str, path: Path) -> Table:
@@ -132,7 +132,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
 
 
 # suffix -> reader, longer suffixes first

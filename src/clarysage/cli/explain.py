@@ -42,15 +42,17 @@ def explain(
     plot: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False, help="Draw the values into a .png, .svg or .pdf file.")] = None,
     rows: Annotated[bool, typer.Option(
-        "--rows", help='With --json: write what single rows contribute, too, so that "clarysage compare" can pair '
-        "explanations of the same rows.")] = False,
+        "--rows/--no-rows", show_default=False,
+        help='With --json: write what single rows contribute, too, so that "clarysage compare" can pair explanations '
+        "of the same rows.")] = False,
     html: options.Html = None,
     about: Annotated[str | None, typer.Option(
         metavar="NAME", show_default=False, autocompletion=names("about"),
         help='What intervals are about: "data" (the sampling of this run alone), "rows" (other rows of the same '
         'population), "population" (other rows and another background). Default: the widest that is known.')] = None,
     tests: Annotated[bool, typer.Option(
-        "--tests", help="Add p-values to the table: does a feature help, does it hurt?")] = False,
+        "--tests/--no-tests", show_default=False,
+        help="Add p-values to the table: does a feature help, does it hurt?")] = False,
     allow_pickle: options.AllowPickle = False,
     trust: options.Trust = None,
     config: options.Config = None,

@@ -27,7 +27,8 @@ def measures(
         metavar="NAME,NAME,...", show_default=False, autocompletion=completion.measures,
         help='Compute these alone, such as "sage,permutation test". Default: all that apply.')] = None,
     refits: Annotated[bool, typer.Option(
-        "--refits", help="Compute measures that fit learners anew, too; what they cost is said first.")] = False,
+        "--refits/--no-refits", show_default=False,
+        help="Compute measures that fit learners anew, too; what they cost is said first.")] = False,
     train: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False,
         help="Rows to fit learners on, with the target. Default: cross-fitting on DATA.")] = None,

@@ -162,7 +162,12 @@ Adjust = Annotated[
 Level = Annotated[
     float, typer.Option(metavar="SHARE", help="1 less the adjusted p-value below which a difference is marked.")
 ]
-AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="Read a pickled model, which can run any code.")]
+AllowPickle = Annotated[
+    bool,
+    typer.Option(
+        "--allow-pickle/--no-allow-pickle", show_default=False, help="Read a pickled model, which can run any code."
+    ),
+]
 Trust = Annotated[
     list[str] | None,
     typer.Option(
@@ -184,5 +189,7 @@ Config = Annotated[
         "the file are relative to its folder.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet/--no-quiet", "-q", show_default=False, help="No progress bar and no notes.")
+]
+Debug = Annotated[bool, typer.Option("--debug/--no-debug", show_default=False, help="Show the traceback of an error.")]

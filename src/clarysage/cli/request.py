@@ -155,10 +155,14 @@ def _current(request: Request, model: Any, columns: Sequence[str]) -> dict[str, 
     wanted = {"--target": named.target, "--sample-weight": named.sample_weight, "--by": named.by}
     for option, column in wanted.items():
         if column is not None:
-            table.check_has(column, option)
+            table.check_has(column, option, _without_responses(column) if option == "--target" else "")
     found = {option: None if column is None else table.frame[column] for option, column in wanted.items()}
     X = with_categories(features(table, columns, {}, lambda text: None), model)
     return {"X": X, "y": found["--target"], "sample_weight": found["--sample-weight"], "by": found["--by"]}
+
+
+def _without_responses(target: str) -> str:
+    return f"no --target but --drop {target}, where it is not known yet: effects on the output are compared then"
 
 
 def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:

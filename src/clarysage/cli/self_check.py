@@ -26,7 +26,7 @@ def self_check() -> SelfCheck:
         error = farthest()
     except Exception as broken:
         return SelfCheck(False, time.perf_counter() - start, f"{type(broken).__name__}: {reason(broken)}")
-    trouble = "" if error < CLOSE else f"SAGE values of a linear function are off by {error:.1%} of the largest"
+    trouble = "" if error < CLOSE else f"SAGE values of a linear function are off by {100 * error:.1f} % of the largest"
     return SelfCheck(error < CLOSE, time.perf_counter() - start, trouble)
 
 

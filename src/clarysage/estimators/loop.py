@@ -252,7 +252,8 @@ def _finished(result: Estimate, game: Game) -> Estimate:
         return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None, trace=None)
     if result.stopped is not None and result.stopped.is_converged and result.unvisited:
         share = (
-            f"It rests on {result.visited:.1%} of the examples: seeing all {len(game.weights):,} would take too long."
+            f"It rests on {100 * result.visited:.1f} % of the examples: seeing all {len(game.weights):,} would take "
+            "too long."
         )
         return replace(result, remark=" ".join(filter(None, (result.remark, share))))
     return result

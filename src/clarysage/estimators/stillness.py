@@ -39,7 +39,7 @@ def nothing_moves(game: Game, stop: Sequence[Any], **options: Any) -> tuple[Esti
         return None, found.model_rows - game.rows_spent
     found = replace(found, values=np.zeros_like(found.values), trace=None)
     if found.stopped is StopReason.BUDGET and rows == price:
-        share = f"It rests on {found.visited:.1%} of the examples: to look at all of them would take too long."
+        share = f"It rests on {100 * found.visited:.1f} % of the examples: to look at all of them would take too long."
         found = replace(found, stopped=StopReason.NO_EFFECT, remark=share)
     return found, 0
 

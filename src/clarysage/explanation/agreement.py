@@ -207,7 +207,7 @@ def _players(game: Any, explanation: Explanation) -> np.ndarray:
     if hasattr(game, "players"):
         return _places(explanation, game.players.names)
     if game.n_players != len(explanation.values):
-        raise InputError("game", got=f"{game.n_players} players", wanted=f"{len(explanation.values)}, as explained")
+        raise InputError("game", got=f"{game.n_players:,} players", wanted=f"{len(explanation.values):,}, as explained")
     return np.arange(game.n_players)
 
 

@@ -117,8 +117,8 @@ def changes(comparison: Comparison) -> list[str]:
     if not changed:
         return [f"No feature is known to contribute more or less than in {_plain(comparison.names[0])}."]
     return [
-        f"Changed: {', '.join(map(_plain, changed))} ({len(changed)} of {whole} features). What a feature contributes "
-        "can change because of another column that changed."
+        f"Changed: {', '.join(map(_plain, changed))} ({len(changed):,} of {whole:,} features). What a feature "
+        "contributes can change because of another column that changed."
     ]
 
 

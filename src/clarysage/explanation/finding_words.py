@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding
+from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding, hardly_moved
 from clarysage.names import shortened
 
 Losses = tuple[float, float]
@@ -47,18 +47,32 @@ def _else_known(causes: list[str], noun: str) -> str:
 
 
 def _state(finding: Finding) -> str:
-    """What the feature does now, in comparison.
+    """What the feature does now, in comparison; that it helps or hurts now only where its interval excludes zero.
 
     Examples
     --------
-    >>> _state(Finding("x", "current", ALONE, 0.09, -0.31, -0.4, -0.5, -0.3, 0.0, 1.0, None, None))
-    'now hurts'
+    >>> from dataclasses import replace
+    >>> duration = Finding("x", "current", ALONE, 0.09, -0.31, -0.4, -0.5, -0.3, -0.41, -0.21, 0.0, 1.0, None, None)
+    >>> _state(duration), _state(replace(duration, after_high=0.02))
+    ('now hurts', 'no longer helps')
     """
-    if finding.after < 0:
-        return "hurts less" if finding.difference > 0 else "now hurts" if finding.before >= 0 else "hurts more"
-    if finding.difference > 0:
-        return "no longer hurts" if finding.after == 0 else "now helps" if finding.before <= 0 else "helps more"
-    return "helps less" if finding.after > 0 else "no longer helps"
+    before, after, is_more = finding.before, finding.after, finding.difference > 0
+    if is_more and after <= 0:
+        return "no longer hurts" if after == 0 else "hurts less"
+    if not is_more and after >= 0:
+        return "no longer helps" if after == 0 else "helps less"
+    if finding.after_low <= 0 <= finding.after_high:
+        return _undecided(before, is_more)
+    if is_more:
+        return "now helps" if before <= 0 else "helps more"
+    return "now hurts" if before >= 0 else "hurts more"
+
+
+def _undecided(before: float, is_more: bool) -> str:
+    """Of a contribution that moved away from zero, or past it, and may yet be zero."""
+    if is_more:
+        return "no longer hurts" if before < 0 else "contributes more"
+    return "no longer helps" if before > 0 else "contributes less"
 
 
 def moved(finding: Finding) -> str:
@@ -99,23 +113,28 @@ def hint(finding: Finding) -> str:
 
 def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
     """What the change makes of the change in the mean loss."""
-    if losses is None or finding.share is None:
+    if losses is None:
         return ""
     before, after = two_numbers(*losses)
+    if finding.share is None:
+        is_still = losses[0] != losses[1] and hardly_moved(*losses)
+        return f" The mean loss hardly moved, from {before} to {after}." if is_still else ""
     if finding.share <= 0:
         way = "fell" if losses[1] < losses[0] else "rose"
         return f" The mean loss {way} all the same, from {before} to {after}."
-    way = "rise" if losses[1] > losses[0] else "fall"
+    is_rise = losses[1] > losses[0]
+    if finding.share > 1:
+        word, past = ("raise", "rose") if is_rise else ("lower", "fell")
+        return f" That alone would {word} the mean loss by more than it {past}, from {before} to {after}."
     part = "less than 1 %" if finding.share < 0.01 else f"{100 * finding.share:.0f} %"
-    makes = f"makes up {part} of" if finding.share <= 1 else "outweighs"
-    return f" That {makes} the {way} of the mean loss from {before} to {after}."
+    return f" That makes up {part} of the {'rise' if is_rise else 'fall'} of the mean loss from {before} to {after}."
 
 
 def listed(names: list[str]) -> str:
     """Names in a sentence, not too many of them."""
     shown = [called(name) for name in names[:NAMED]]
     if len(names) > NAMED:
-        return f"{', '.join(shown)} and {len(names) - NAMED} more"
+        return f"{', '.join(shown)} and {len(names) - NAMED:,} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 

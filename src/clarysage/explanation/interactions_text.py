@@ -56,7 +56,7 @@ def left_out(interactions: Interactions) -> str:
     share, error = interactions.unexplained, interactions.unexplained_error
     if share is None or error is None:
         return "How much of v the SAGE values leave unexplained is not known."
-    much = f"{max(share, 0.0):.1%}" + (f" (± {error:.1%})" if error > 0 else "")
+    much = f"{100 * max(share, 0.0):.1f} %" + (f" (± {100 * error:.1f} %)" if error > 0 else "")
     said = f"SAGE values leave {much} of the variance of v over subsets unexplained"
     if share - 2 * error > LITTLE:
         return f"{said}: what a subset is worth hangs on which features are in it together."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 1.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
 PER_EXAMPLE = ("per_example", "per_example_error")
 PARTS = ("parts", "parts_weight", "parts_error")
+HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates, such as names of files that are no UTF-8 leave
 
 
 def encode(explanation: Explanation, *, rows: bool = False) -> dict[str, Any]:
@@ -64,7 +66,13 @@ def encode(explanation: Explanation, *, rows: bool = False) -> dict[str, Any]:
 
 def write(data: dict[str, Any], path: str | Path) -> None:
     """Write plain objects as a file of JSON, whole or not at all."""
-    write_whole(json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False) + "\n", path)
+    write_whole(as_json(data) + "\n", path)
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Plain objects as JSON that UTF-8 can hold: halves of characters, which it has no bytes for, are spelled out."""
+    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
+    return HALVES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def read(path: str | Path) -> Any:

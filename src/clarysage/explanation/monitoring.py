@@ -22,6 +22,7 @@ FOLLOWS = "along with others"  # its contribution changed, its inputs did not, a
 INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
 UNCHANGED = "unchanged"
 FLAGGED = (BOTH, ALONE)
+STILL = 0.01  # change of the mean loss, as a share of it, below which shares of the change say nothing
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,10 @@ class Finding:
     feature, where : the feature, and what the explanation is called
     verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
     before, after, difference, low, high : its contribution in the reference, here, the difference and its interval
+    after_low, after_high : the interval of its contribution here
     p_value, inputs_p_value : of the difference, and of the shift of its inputs; both adjusted
-    share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not known
+    share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not
+        known, or hardly moved
     shift : of its column; of the column that shifted most, where it is a group of them
     is_shifted : whether its inputs are known to have shifted
     """
@@ -47,6 +50,8 @@ class Finding:
     difference: float
     low: float
     high: float
+    after_low: float
+    after_high: float
     p_value: float
     inputs_p_value: float
     share: float | None
@@ -63,6 +68,11 @@ class Finding:
         return self.verdict in (*FLAGGED, FOLLOWS)
 
 
+def hardly_moved(before: float, after: float) -> bool:
+    """Whether two mean losses are almost the same."""
+    return abs(after - before) < STILL * max(abs(before), abs(after)) or before == after
+
+
 @dataclass(frozen=True, eq=False)
 class Monitoring:
     """A model on current rows against the same model on reference rows: contributions, and inputs beside them.
@@ -77,6 +87,7 @@ class Monitoring:
     comparison : explanations of the reference and of what is compared with it, and their differences
     shifts : how columns differ from the reference, for each explanation after the first, column by column
     notes : remarks
+    is_in_order : whether slices follow one another, as periods or numbers do, and regions do not
     left_out : slices that could not be explained, or not any more after an interrupt, and why
     """
 
@@ -84,6 +95,7 @@ class Monitoring:
     shifts: tuple[tuple[Shift, ...], ...]
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    is_in_order: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ def encode(monitoring: Monitoring) -> dict[str, Any]:
         "comparison": comparison_file.encode(monitoring.comparison),
         "notes": list(monitoring.notes),
         "left_out": dict(monitoring.left_out),
+        "in_order": monitoring.is_in_order,
     }
 
 
@@ -48,7 +49,9 @@ def decode(data: dict[str, Any], name: str = "data") -> Monitoring:
     left_out: Any = data.get("left_out", {})
     is_said = isinstance(left_out, dict) and all(isinstance(why, str) for why in left_out.values())
     demand(is_said, name, "left_out", data, "names of slices with the reason why they are left out")
-    found = Monitoring(comparison, shifts, tuple(json_file.strings(data, "notes", name)), left_out)
+    is_in_order: Any = data.get("in_order", True)
+    demand(isinstance(is_in_order, bool), name, "in_order", data, "true or false")
+    found = Monitoring(comparison, shifts, tuple(json_file.strings(data, "notes", name)), left_out, is_in_order)
     wanted = sorted(column for feature in found.feature_names for column in found.columns_of(feature))
     names = [sorted(one.column for one in row) for row in shifts]
     demand(all(row == wanted for row in names), name, "shifts", data, "one of each column")

@@ -137,23 +137,26 @@ def _sentence(monitoring: Monitoring, found: list[Finding]) -> str:
     losses = monitoring.losses
     pair = None if losses is None else (float(losses[0]), float(losses[1 + names.index(worst.where)]))
     said = said_of(worst, causes, pair)
-    return said if len(names) == 1 else f"{said} {_seen(names, [one.where for one in found])}"
+    return said if len(names) == 1 else f"{said} {_seen(names, [one.where for one in found], monitoring.is_in_order)}"
 
 
-def _seen(names: Sequence[str], where: list[str]) -> str:
+def _seen(names: Sequence[str], where: list[str], is_in_order: bool) -> str:
     """In which of the slices; the first of ``where`` is the one that numbers are of.
 
     Examples
     --------
-    >>> _seen(["may", "june", "july"], ["july", "june"])
+    >>> _seen(["may", "june", "july"], ["july", "june"], is_in_order=True)
     'Seen from june on, in 2 of 3 slices; the numbers are of july, where it is largest.'
+    >>> _seen(["east", "north", "south"], ["south", "north"], is_in_order=False)
+    'Seen in 2 of 3 slices (north, south); the numbers are of south, where it is largest.'
     """
     worst, places = called(where[0]), sorted(names.index(one) for one in where)
     if len(places) == 1:
         return f"Seen in {worst} alone, of {len(names)} slices."
-    if places == list(range(places[0], len(names))):
+    if len(places) == len(names):
+        which = f"in all {len(names)} slices"
+    elif is_in_order and places == list(range(places[0], len(names))):
         which = f"from {called(names[places[0]])} on, in {len(places)} of {len(names)} slices"
-        which = which if len(places) < len(names) else f"in all {len(names)} slices"
     else:
         which = ", ".join(called(names[i]) for i in places[:SLICES_NAMED])
         more = f" and {len(places) - SLICES_NAMED} more" if len(places) > SLICES_NAMED else ""
@@ -221,6 +224,6 @@ def remarks(monitoring: Monitoring) -> list[str]:
     notes, more = list(comparison.notes[:REMARKS]), len(comparison.notes) - REMARKS
     if more > 0:
         notes.append(
-            f"{more} more remark{'s' * (more > 1)} of this kind: found.comparison.notes in Python, --json in a shell."
+            f"{more:,} more remark{'s' * (more > 1)} of this kind: found.comparison.notes in Python, --json in a shell."
         )
     return [tested, *(about if len(monitoring.names) == 1 else [limits]), *unfinished, *notes, *monitoring.notes]

@@ -15,6 +15,10 @@ from clarysage.explanation.explanation import Explanation, rounded
 from clarysage.inference.differences import heaviest, paired, unpaired
 
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
+FREED = (
+    "They are of values freed of the bias that a finite background brings, and so are not one shown column less the "
+    "other."
+)
 WITHOUT_RESPONSE = ("shapley effects",)  # measures that rows alone make, whatever the responses
 
 
@@ -48,8 +52,8 @@ class Two:
         both = f"Backgrounds of {self.names[0]} and {self.names[1]} differ, if only in the order of columns"
         same = "The same background=, in both, leaves the rows alone to differ."
         if asked is not True and all("population" in each.targets for each in self._both):
-            said = f"{both}: differences are about the populations of rows and of both backgrounds. {same}"
-            return "population", [*notes, said]
+            said = f"{both}: differences are about the populations of rows and of both backgrounds."
+            return "population", [*notes, f"{said} {FREED} {same}"]
         said = f"{both}: part of a difference may come from there, and intervals do not count it. {same}"
         return "rows", [*notes, said]
 
@@ -120,13 +124,13 @@ class Two:
         if len(heavy) == 0:
             return []
         worst = heavy[np.argmax(shares[heavy])]
-        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows} in number, carry"
+        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows:,} in number, carry"
         more = len(heavy) - 1
-        others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
+        others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
         return [
-            f"{which} {shares[worst]:.0%} of the variance of the difference of {self.one.feature_names[worst]!r} "
-            f"between {self.names[0]} and {self.names[1]}{others}: with tails so heavy, intervals may hold less often "
-            "than they say. More rows help."
+            f"{which} {100 * shares[worst]:.0f} % of the variance of the difference of "
+            f"{self.one.feature_names[worst]!r} between {self.names[0]} and {self.names[1]}{others}: with tails so "
+            "heavy, intervals may hold less often than they say. More rows help."
         ]
 
     def _differences(self) -> tuple[np.ndarray, np.ndarray]:

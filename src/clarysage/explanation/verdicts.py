@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring
+from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring, hardly_moved
 
 SURELY = 0.001  # of 1 - level, below which a p-value leaves no doubt that inputs shifted
 
@@ -22,12 +22,14 @@ def judged(monitoring: Monitoring) -> tuple[Finding, ...]:
         verdicts = verdicts_of(flags[place], shifted, surely)
         shares = _shares(monitoring, place)
         difference, values = comparison.differences[place].target.values, comparison.explanations[place + 1].values
+        after_low, after_high = _interval_here(monitoring, place)
         found += [
             Finding(
                 feature, name, verdicts[i], float(comparison.reference.values[i]), float(values[i]),
-                float(difference[i]), float(low[place, i]), float(high[place, i]), float(chances[place, i]),
-                strongest[i][1], None if shares is None else float(shares[i]),
-                monitoring.shifts[place][strongest[i][0]], bool(shifted[i]),
+                float(difference[i]), float(low[place, i]), float(high[place, i]), float(after_low[i]),
+                float(after_high[i]), float(chances[place, i]), strongest[i][1],
+                None if shares is None else float(shares[i]), monitoring.shifts[place][strongest[i][0]],
+                bool(shifted[i]),
             )
             for i, feature in enumerate(monitoring.feature_names)
         ]  # fmt: skip
@@ -56,6 +58,13 @@ def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray) ->
     return [str(word) for word in np.where(causes, BOTH, words)]
 
 
+def _interval_here(monitoring: Monitoring, place: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of intervals of the contributions here, about what the differences are about."""
+    comparison = monitoring.comparison
+    here, about = comparison.explanations[place + 1], comparison.differences[place].about
+    return here.interval(comparison.level, about=about if about in here.targets else "data")
+
+
 def _strongest(monitoring: Monitoring, place: int) -> list[tuple[int, float]]:
     """For each feature the place of its column that shifted most, and the adjusted p-value of that."""
     columns = {one.column: j for j, one in enumerate(monitoring.shifts[place])}
@@ -72,10 +81,11 @@ def _shares(monitoring: Monitoring, place: int) -> np.ndarray | None:
     """Shares of the change in the mean loss that changes of contributions make.
 
     The loss is the loss without features less the sum of the values (Eq. 2 with S = D), so that shares and that of the
-    loss without features add up to one.
+    loss without features add up to one. None where the loss hardly moved: shares of next to nothing are large and mean
+    nothing.
     """
     losses = monitoring.losses
-    if losses is None or losses[place + 1] == losses[0]:
+    if losses is None or hardly_moved(losses[0], losses[place + 1]):
         return None
     comparison = monitoring.comparison
     before, after = comparison.reference, comparison.explanations[place + 1]

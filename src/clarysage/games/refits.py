@@ -123,7 +123,7 @@ class Refits:
 
     def _failure(self, error: Exception, kept: np.ndarray) -> ModelError:
         names = [repr(name) for name, is_kept in zip(self.schema.names, kept, strict=True) if is_kept]
-        shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
         text = error.parts["got"] if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         return ModelError(
             "learner", got=f"{self.name} on the columns {shown}: {' '.join(text.split())[:300].rstrip('.')}",

@@ -242,9 +242,7 @@ def _by_sums(game: Any, native: Native, parts: Expansion) -> Solution | None:
     outputs = tuple(loss.number for loss in game.losses)
     count = game.n_players if isinstance(terms, LinearTerms) else len(terms.sets)
     seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
-    how = (
-        "a linear model has a closed form" if isinstance(terms, LinearTerms) else f"its {count:,} terms are shared out"
-    )
+    how = "a linear model has a closed form" if isinstance(terms, LinearTerms) else _of_terms(count)
     solve = Sums(terms, native, game.X, outputs, game.weights)
     return Solution(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
 
@@ -265,9 +263,14 @@ def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None
         return None
     count = len(terms.sets)
     seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
-    how = f"its {count:,} terms are multiplied out"
+    how = _of_terms(count)
     at_once = max(1, NUMBERS_AT_ONCE // (count * k))
     return Solution(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
+
+
+def _of_terms(count: int) -> str:
+    """Why values of shallow trees are known, in words."""
+    return f"its trees add up to {count:,} term{'s' * (count != 1)} of few features each, which a formula solves"
 
 
 def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:

@@ -150,7 +150,7 @@ def check_probabilities(outputs: np.ndarray, loss: str) -> None:
         row = int(off.argmax())
         raise ModelError(
             "model",
-            got=f"{int((off > SUM_TOLERANCE).sum())} of {len(outputs)} rows of outputs that do not add up to one, "
+            got=f"{int((off > SUM_TOLERANCE).sum()):,} of {len(outputs):,} rows of outputs that do not add up to one, "
             f"such as {np.array2string(outputs[row][:6], precision=4)}",
             wanted=f'class probabilities, for the loss "{loss}"',
             hint='as_predictor(model, output="softmax") for logits',

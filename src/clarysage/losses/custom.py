@@ -41,7 +41,7 @@ class CustomLoss:
             losses = losses[:, 0]
         if losses.shape != (len(target),):
             raise InputError(
-                "loss", got=f"values of shape {losses.shape} from {self.name} for {len(target)} examples",
+                "loss", got=f"values of shape {losses.shape} from {self.name} for {len(target):,} examples",
                 wanted="one value per example, not reduced", hint="leaving out the mean: lambda y, p: (y - p) ** 2",
             )  # fmt: skip
         return moderate(losses, self.name)

@@ -170,8 +170,8 @@ def _about_gaps(found: Attributed, mass: np.ndarray) -> list[str]:
     if share <= COMPLETE:
         return []
     return [
-        f"Attributions fail to add up to the change of the output by {share:.1%} of it, on average: the module is "
-        f"rougher than the steps of the integral. steps={4 * STEPS[-1]} takes more of them; a module that jumps, or "
+        f"Attributions fail to add up to the change of the output by {100 * share:.1f} % of it, on average: the module "
+        f"is rougher than the steps of the integral. steps={4 * STEPS[-1]} takes more of them; a module that jumps, or "
         "that hides some of its work from PyTorch, has no gradients that would add up."
     ]
 

@@ -67,7 +67,9 @@ def _checked(given: Any, width: int) -> tuple[str, ...]:
         raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
     names = tuple(map(str, given))
     if len(names) != width:
-        raise InputError("feature_names", got=f"{len(names)} names", wanted=f"one for each of the {width} columns of X")
+        raise InputError(
+            "feature_names", got=f"{len(names):,} names", wanted=f"one for each of the {width:,} columns of X"
+        )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError("feature_names", got=f"{repeated[0]!r} more than once", wanted="distinct names")

@@ -63,7 +63,7 @@ def off_manifold(
     even = np.full(len(x), 1.0), np.full(len(b), 1.0)
     found = _looked(x, b, own, *even, players, schema.is_number, generator, is_apart=False)
     if found is None:
-        raise InputError("X", got=f"{len(x)} rows beside {len(b)} of background",
+        raise InputError("X", got=f"{len(x):,} rows beside {len(b):,} of background",
                          wanted=f"enough for {FEWEST} pairs of a row of X and another one of background")  # fmt: skip
     return found
 
@@ -80,10 +80,10 @@ def about_manifold(v: PredictivePower, removal: Any, entropy: int) -> list[str]:
     if found is None or not found.is_high:
         return []
     return [
-        f"At least {found.share:.0%} of the rows made by {removal.name} removal look unlike real ones (a classifier "
-        f"tells them apart with an AUC of {found.auc:.2f} ± {found.std_error:.2f}), since features depend on each "
-        'other: there the model is asked about what it does not know. Try removal="auto conditional", or groups of '
-        "correlated features."
+        f"At least {100 * found.share:.0f} % of the rows made by {removal.name} removal look unlike real ones (a "
+        f"classifier tells them apart with an AUC of {found.auc:.2f} ± {found.std_error:.2f}), since features "
+        'depend on each other: there the model is asked about what it does not know. Try removal="auto conditional", '
+        "or groups of correlated features."
     ]
 
 

@@ -168,7 +168,7 @@ def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[st
     """Rows of X to make removals of, the numbers of those to judge, and a word about it."""
     n = len(X)
     if n < FEWEST:
-        raise InputError("X", got=f"{n} rows, and no background", wanted=f"at least {FEWEST} rows to split in two",
+        raise InputError("X", got=f"{n:,} rows, and no background", wanted=f"at least {FEWEST} rows to split in two",
                          hint="background=, rows of which removals are made")  # fmt: skip
     order = rng.permutation(n)
     made_of, judged = np.sort(order[: n // 2][:ROWS_TO_LEARN_FROM]), np.sort(order[n // 2 :])

@@ -193,12 +193,12 @@ def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> 
         return []
     worst, name = max(heavy, key=lambda player: shares[player[0]])
     few = max(1, len(result.reach.parts) // 100)
-    rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few} in number, carry"
-    value = f", and {of_value[worst]:.0%} of its value" if 0 < of_value[worst] <= 1 else ""
+    rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few:,} in number, carry"
+    value = f", and {100 * of_value[worst]:.0f} % of its value" if 0 < of_value[worst] <= 1 else ""
     more = len(heavy) - 1
-    others = f" ({more} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
+    others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
     return [
-        f"{rows} {shares[worst]:.0%} of the variance of {name!r} over the rows"
+        f"{rows} {100 * shares[worst]:.0f} % of the variance of {name!r} over the rows"
         f"{value}{others}: with tails so heavy, intervals about other rows may hold less often than they say. "
         "More rows help."
     ]
@@ -221,7 +221,7 @@ def _background(
     few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
     size = rows_to_draw or default_rows(removal)
     if n <= size:
-        return X, np.arange(n), (f"Background: all rows of X, {n} in number, since none was given.", *few)
+        return X, np.arange(n), (f"Background: all rows of X, {n:,} in number, since none was given.", *few)
     chosen = np.sort(rng.choice(n, int(size), replace=False))
     note = f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given."
     return rows_of(X, chosen), chosen, (note,)
@@ -232,13 +232,13 @@ def _about_size(size: int, removal: str) -> tuple[str, ...]:
         if size < 2:
             raise InputError("background", got="one row", wanted="several hundred rows for a removal to learn from",
                              hint='removal="baseline" for one row that stands in')  # fmt: skip
-        little = f"Background: {size} rows are little to learn from; several hundred are wanted."
+        little = f"Background: {size:,} rows are little to learn from; several hundred are wanted."
         return (little,) if size < FEW_TO_LEARN_FROM else ()
     if size <= LARGE_BACKGROUND:
         return ()
     return (
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "
-        f"About {default_rows(removal)} rows commonly do as well.",
+        f"About {default_rows(removal):,} rows commonly do as well.",
     )
 
 

@@ -124,8 +124,8 @@ class Share:
         """A word where so many categories, or columns, explain much by themselves."""
         if self.by_chance <= BY_CHANCE:
             return []
-        return [f"{name!r} would seem to explain {self.by_chance:.0%} if it told nothing, by its categories or columns "
-                "alone: they are many for so few rows."]  # fmt: skip
+        return [f"{name!r} would seem to explain {100 * self.by_chance:.0f} % if it told nothing, by its categories or "
+                "columns alone: they are many for so few rows."]  # fmt: skip
 
 
 def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> Share:

@@ -184,13 +184,13 @@ def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
     if outputs.size == 0 or outputs.ndim == 0 or len(outputs) != n_rows or (outputs.ndim > 2 and not is_stretched):
         raise ModelError(
             "model",
-            got=f"outputs of shape {outputs.shape} from {name} for {n_rows} rows",
+            got=f"outputs of shape {outputs.shape} from {name} for {n_rows:,} rows",
             wanted="one prediction, or one row of predictions, for each row",
         )
     outputs = outputs.reshape(n_rows, -1).astype(np.float64)
     if not np.isfinite(outputs).all():
         bad = int((~np.isfinite(outputs)).any(axis=1).sum())
         raise ModelError(
-            "model", got=f"NaN or infinity from {name} for {bad} of {n_rows} rows", wanted="finite numbers"
+            "model", got=f"NaN or infinity from {name} for {bad:,} of {n_rows:,} rows", wanted="finite numbers"
         )
     return outputs

@@ -72,7 +72,9 @@ class _Boosted:
 
         width = self.booster.num_features()
         if rows.shape[1] != width:  # XGBoost takes columns that are not there for missing
-            raise ModelError("X", got=f"{rows.shape[1]} columns", wanted=f"the {width} that the model was fitted on")
+            raise ModelError(
+                "X", got=f"{rows.shape[1]:,} columns", wanted=f"the {width:,} that the model was fitted on"
+            )
         data = xgboost.DMatrix(rows, enable_categorical=True)
         options = {"iteration_range": (0, self.rounds), "validate_features": False}  # names were matched before
         return np.asarray(self.booster.predict(data, output_margin=margin, **options))

@@ -11,6 +11,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.explanation import Shift
 from clarysage.monitoring.shifts.wording import quoted
+from clarysage.monitoring.sides import Side
 from clarysage.tables import schema_of
 
 OF_ROWS = ("model", "X", "y", "X or background", "X and background", "background and X")  # what such errors name
@@ -18,16 +19,33 @@ SHOWN = 80  # letters of a column's name
 
 
 @contextmanager
-def blaming(name: str, X: Any, reference: Any, moved: tuple[Shift, ...]) -> Iterator[None]:
-    """Adds to an error of rows X what they are called, and what is new in them beside the reference."""
+def blaming(name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> Iterator[None]:
+    """Adds to an error of rows what they are called, and what is new in them beside the reference."""
     try:
         yield
     except InputError as error:
         if error.argument not in OF_ROWS:
             raise
-        why = "" if error.argument == "y" else new_labels(reference, X) or _strongest(moved)
-        parts = {**error.parts, "got": f"{error.parts['got']} (in {name} rows{why and '; '}{why})"}
+        if error.argument == "y":
+            raise _of_responses(error, name, side) from error
+        why = new_labels(reference, side.X) or _strongest(moved)
+        parts = {**error.parts, "got": f"{error.parts['got']} ({_within(name)}{why and '; '}{why})"}
         raise type(error)(error.argument, **parts) from error
+
+
+def _within(name: str) -> str:
+    return f"in {name}" if name.startswith("rows ") else f"in {name} rows"  # slices by count are called by their rows
+
+
+def _of_responses(error: InputError, name: str, side: Side) -> InputError:
+    """The error, with the column that the responses are from."""
+    parts, where = dict(error.parts), _within(name)
+    if side.target is None:
+        return type(error)("y", **{**parts, "got": f"{parts['got']} ({where})"})
+    parts["got"] = f"{parts['got']} ({where}, column {side.target[:SHOWN]!r})"
+    if parts["hint"].startswith("dropping those rows"):
+        parts["hint"] = "dropping those rows, of which it may not be known yet"
+    return type(error)("target", **parts)
 
 
 def new_labels(reference: Any, current: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
 from clarysage.execution.seeds import BACKGROUND, entropy_of, stream
-from clarysage.explanation import Explanation, Monitoring, compare
+from clarysage.explanation import Explanation, Monitoring, Shift, compare
 from clarysage.explanation.comparing import check_options
 from clarysage.measures.sage import sage
 from clarysage.models import as_predictor
@@ -19,8 +20,9 @@ from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.chosen import Chosen
 from clarysage.monitoring.series import explained_slices
 from clarysage.monitoring.shifts import shifts_of_each
-from clarysage.monitoring.sides import Layout, Side, with_columns_of
+from clarysage.monitoring.sides import LONGEST, Layout, Side, features_taken, with_columns_of
 from clarysage.monitoring.slices import Slices, sliced
+from clarysage.names import shortened
 from clarysage.removal import default_rows
 from clarysage.tables import as_table, labels_of, rows_of
 
@@ -63,7 +65,8 @@ def monitor(
     target : the column that the model predicts. None, where responses are not known yet: what features contribute to
         the variance of the model's output is compared then (Shapley effects), and nothing is said of losses
     by : a column of current, or an entry a row of it, with dates or batches: a series of slices is compared with the
-        reference. A slice that cannot be explained is left out, with a warning and the reason in ``left_out``
+        reference. Where the column is a feature, its own shift is not tested. A slice that cannot be explained is left
+        out, with a warning and the reason in ``left_out``
     every : how long slices are, for dates: "hour", "day", "week", "month", "quarter" or "year"; or a number: slices of
         so many rows in the order of ``by``, or of the table. Default: each entry a slice, in the order of categories,
         of numbers, or of text; or for dates what makes at most 30 slices, most of 100 rows or more. Slices of fewer
@@ -110,21 +113,22 @@ def monitor(
     _check_paired(paired, len(before.X), slices)
     columns = None if labels_of(before.X) is None else [str(label) for label in labels_of(before.X) or ()]
     moved = shifts_of_each(before.X, [rows_of(after.X, places) for places in slices.places], columns)
+    moved, of_slicing = _apart_from(by, moved)
     shared: dict[str, Any] = {
         "background": _background(background, background_rows, removal, before.X, entropy), "method": method,
         "groups": groups, "tolerance": tolerance, "budget": budget, "deadline": deadline, "n_jobs": n_jobs,
         "progress": progress, "rng": entropy,
     }  # fmt: skip
     chosen = Chosen(model, loss, removal)
-    with blaming("reference", before.X, before.X, ()):
+    with blaming("reference", before, before.X, ()):
         first = _explained(chosen, shared, before)
     if first.stopped is StopReason.INTERRUPTED:
         raise KeyboardInterrupt  # there is nothing to compare
     series = explained_slices(partial(_explained, chosen.as_in(first, before), shared), after, slices, before.X, moved)
     names = ("reference", *(slices.names[k] for k in series.found))
     comparison = compare([first, *series.found.values()], names=names, paired=paired, adjust=adjust, level=level)
-    notes = (*slices.notes, *series.notes)
-    return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out)
+    notes = (*features_taken(before.X, f), *of_slicing, *slices.notes, *series.notes)
+    return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out, slices.is_in_order)
 
 
 def _explained(chosen: Chosen, shared: dict[str, Any], side: Side) -> Explanation:
@@ -132,6 +136,20 @@ def _explained(chosen: Chosen, shared: dict[str, Any], side: Side) -> Explanatio
         chosen.model, side.X, side.y, sample_weight=side.weights, loss=chosen.loss, removal=chosen.removal, **shared
     )
     return explanation
+
+
+def _apart_from(by: Any, moved: tuple[tuple[Shift, ...], ...]) -> tuple[Any, list[str]]:
+    """Shifts without that of the column that slices are cut by, which the cutting makes; and a note that says so."""
+    name = by if isinstance(by, str) else getattr(by, "name", None)
+    if not isinstance(name, str) or not any(one.column == name for one in moved[0]):
+        return moved, []
+    found = tuple(
+        tuple(replace(one, p_value=1.0, hints=()) if one.column == name else one for one in columns)
+        for columns in moved
+    )
+    return found, [
+        f"Slices are cut by {shortened(name, LONGEST)!r}, a feature: whether its inputs shifted is not tested."
+    ]
 
 
 def _check_loss(loss: Any) -> None:

@@ -69,5 +69,5 @@ def explained_slices(
 def _explained(
     explain: Callable[[Side], Explanation], side: Side, name: str, reference: Any, moved: tuple[Shift, ...]
 ) -> Explanation:
-    with blaming(name, side.X, reference, moved):
+    with blaming(name, side, reference, moved):
         return explain(side)

@@ -8,26 +8,32 @@ from typing import Any
 
 from clarysage.errors import InputError, resembling
 from clarysage.models import Predictor
+from clarysage.names import shortened
 from clarysage.tables import as_table, container_of, labels_of, rows_of
 from clarysage.tables.cells import backend
 
 SHOWN = 8  # names in a message
+LONGEST = 40  # letters of such a name in a note
 FEWEST = 20  # rows of a side, and of a slice: with fewer, tests neither find much nor keep what they promise
 
 
 @dataclass(frozen=True)
 class Side:
-    """Rows of features, with responses and weights where there are such; and the column that says which slice."""
+    """Rows of features, with responses and weights where there are such; and the column that says which slice.
+
+    ``target`` is the column that responses are from, None where they came on their own.
+    """
 
     X: Any
     y: Any
     weights: Any
     slices: Any = None
+    target: str | None = None
 
     def rows(self, places: Any) -> Side:
         """The same, of some rows."""
         X = rows_of(self.X, places)
-        return Side(X, _rows(self.y, places), _rows(self.weights, places), _rows(self.slices, places))
+        return Side(X, _rows(self.y, places), _rows(self.weights, places), _rows(self.slices, places), self.target)
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Layout:
 
     def sides(self, reference: Any, current: Any, f: Predictor) -> tuple[Side, Side]:
         """Both sides, with the same features in the same order."""
+        self._check_target(reference, current)
         before = self._side(reference, "reference", f, None)
         after = self._side(current, "current", f, self.by)
         if (before.y is None) != (after.y is None):
@@ -47,6 +54,21 @@ class Layout:
             raise InputError(unknown, got=f"no responses, which {known} has", wanted="responses in both, or in neither",
                              hint="target=None, with tables, to see what features do to the output")  # fmt: skip
         return before, replace(after, X=_arranged(before.X, after.X))
+
+    def _check_target(self, reference: Any, current: Any) -> None:
+        """An error where one of two tables has responses and the other has not."""
+        if self.target is None or isinstance(reference, tuple) or isinstance(current, tuple):
+            return
+        labels = [labels_of(as_table(given, name)) for given, name in ((reference, "reference"), (current, "current"))]
+        has = [str(self.target) in map(str, one or ()) for one in labels]
+        if all(has) or not any(has) or None in labels:
+            return
+        known, unknown = ("reference", "current") if has[0] else ("current", "reference")
+        raise InputError(
+            "target", got=f"{self.target!r}, which is no column of {unknown}", wanted="responses in both tables",
+            hint=f"target=None where they are not known yet, and {known} without {self.target!r}: what features do to "
+            "the output is compared then",
+        )  # fmt: skip
 
     def _side(self, given: Any, argument: str, f: Predictor, by: Any) -> Side:
         """Of a table with all of its columns, or of a pair (X, y) or (X, y, weights)."""
@@ -68,7 +90,8 @@ class Layout:
         slices = _column(table, names, by, "by", argument) if isinstance(by, str) else by
         apart = {str(one) for one in (self.target, self.sample_weight) if one is not None}
         apart |= {self.by} if isinstance(self.by, str) else set()
-        return Side(_features(table, names, apart, f, argument), y, weights, slices)
+        target = None if self.target is None else str(self.target)
+        return Side(_features(table, names, apart, f, argument), y, weights, slices, target)
 
     def _of_parts(self, given: tuple[Any, ...], argument: str, by: Any) -> Side:
         if len(given) not in (2, 3):
@@ -112,6 +135,15 @@ def _features(table: Any, names: dict[str, Any], apart: set[str], f: Predictor, 
     return table if len(kept) == len(names) else _selected(table, kept)
 
 
+def features_taken(X: Any, f: Predictor) -> list[str]:
+    """A note on which columns were taken for features, where the model does not say."""
+    labels = labels_of(X)
+    if f.feature_names is not None or labels is None:
+        return []
+    which = _listed([shortened(str(label), LONGEST) for label in labels])
+    return [f"{f.name} does not say which columns it was fitted on; taken as features: {which}."]
+
+
 def with_columns_of(X: Any, table: Any) -> Any:
     """A table without the columns that X does not have, such as the response; as it is where it lacks some of X's."""
     wanted, own = labels_of(X), labels_of(table)
@@ -148,8 +180,8 @@ def _arranged(reference: Any, current: Any) -> Any:
     mine, theirs = labels_of(reference), labels_of(current)
     if mine is None or theirs is None:
         if reference.shape[1] != current.shape[1]:
-            raise InputError("current", got=f"{current.shape[1]} columns",
-                             wanted=f"{reference.shape[1]}, as reference has")  # fmt: skip
+            raise InputError("current", got=f"{current.shape[1]:,} columns",
+                             wanted=f"{reference.shape[1]:,}, as reference has")  # fmt: skip
         return current
     before, after = ({str(label): label for label in labels} for labels in (mine, theirs))
     for names, others, argument, other in (
@@ -164,4 +196,4 @@ def _arranged(reference: Any, current: Any) -> Any:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")

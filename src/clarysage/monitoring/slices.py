@@ -17,11 +17,12 @@ MOST = 60  # slices that a reader, and a correction for their number, can bear
 
 @dataclass(frozen=True)
 class Slices:
-    """Names, rows (places) of each, and what there is to say of rows that are left out."""
+    """Names, rows (places) of each, what there is to say of rows that are left out, and whether one follows another."""
 
     names: tuple[str, ...]
     places: tuple[np.ndarray, ...]
     notes: tuple[str, ...] = ()
+    is_in_order: bool = True
 
 
 def sliced(column: Any, every: Any, n_rows: int) -> Slices:
@@ -30,8 +31,8 @@ def sliced(column: Any, every: Any, n_rows: int) -> Slices:
     Examples
     --------
     >>> found = sliced(["may"] * 30 + ["june"] * 20, None, 50)
-    >>> found.names, [len(places) for places in found.places]
-    (('june', 'may'), [20, 30])
+    >>> found.names, [len(places) for places in found.places], found.is_in_order
+    (('june', 'may'), [20, 30], False)
     """
     count = _count(every)
     if column is None:
@@ -61,7 +62,8 @@ def sliced(column: Any, every: Any, n_rows: int) -> Slices:
     ranks, labels = _ranked(cells)
     _check_number(len(labels), every)
     parts = tuple(known[ranks == i] for i in range(len(labels)))
-    return _checked(Slices(_distinct(labels), parts), notes)
+    is_in_order = times is not None or _is_in_order(cells, labels)
+    return _checked(Slices(_distinct(labels), parts, is_in_order=is_in_order), notes)
 
 
 def _count(every: Any) -> int | None:
@@ -113,6 +115,13 @@ def _ranked(cells: Any) -> tuple[np.ndarray, list[str]]:
     return place[codes], [_label(labels[i]) for i in order]
 
 
+def _is_in_order(cells: Any, labels: list[str]) -> bool:
+    """Whether labels follow one another: ordered categories, numbers, or texts that each have a number inside."""
+    if getattr(cells.dtype, "ordered", False) or cells.dtype.kind in "iuf":
+        return True
+    return all(any(map(str.isdecimal, label)) for label in labels)
+
+
 def _by_numbers_inside(text: str) -> list[tuple[int, float, str]]:
     """A key by which "run 2" comes before "run 10"."""
     parts = ["".join(run) for _, run in groupby(text, str.isdecimal)]
@@ -154,7 +163,8 @@ def _checked(found: Slices, notes: list[str]) -> Slices:
     if few:
         which = ", ".join(map(repr, few[:3])) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
         notes = [*notes, f"Slices of fewer than {FEWEST} rows are left out: {which}."]
-    return Slices(tuple(found.names[i] for i in kept), tuple(found.places[i] for i in kept), tuple(notes))
+    names, places = tuple(found.names[i] for i in kept), tuple(found.places[i] for i in kept)
+    return Slices(names, places, tuple(notes), found.is_in_order)
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
     else:
         found.append(f"No difference {how} is told from zero, tested at {chance}{ADJUSTED[comparison.adjust]}.")
     if drawn < len(comparison.feature_names):
-        found.append(f"{drawn} of {len(comparison.feature_names)} features are drawn.")
+        found.append(f"{drawn:,} of {len(comparison.feature_names):,} features are drawn.")
     return found
 
 

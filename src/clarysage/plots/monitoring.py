@@ -107,7 +107,7 @@ def _sentences(monitoring: Monitoring, level: float, is_series: bool) -> list[st
     comparison, all_said = monitoring.comparison, monitoring.sentences()
     said = all_said[: 1 + SAID]
     if len(all_said) > len(said):
-        said.append(f"{len(all_said) - len(said)} more in the table.")
+        said.append(f"{len(all_said) - len(said):,} more in the table.")
     said += [
         f"NOT CONVERGED: {called(name)}."
         for name, one in zip(comparison.names, comparison.explanations, strict=True)
@@ -132,7 +132,7 @@ def _marks(monitoring: Monitoring, is_series: bool) -> str:
 
 def _left_out(monitoring: Monitoring, names: list[str]) -> list[str]:
     whole = len(monitoring.feature_names)
-    return [f"{len(names)} of {whole} features are drawn."] if len(names) < whole else []
+    return [f"{len(names):,} of {whole:,} features are drawn."] if len(names) < whole else []
 
 
 def _check(monitoring: object, features: Any) -> None:

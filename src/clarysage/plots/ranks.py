@@ -122,5 +122,5 @@ def _sentences(importances: Importances, names: Sequence[str], values: np.ndarra
     if importances.unfinished:
         found.append(f"NOT CONVERGED: {', '.join(importances.unfinished)}.")
     if len(names) < len(importances.feature_names):
-        found.append(f"{len(names)} of {len(importances.feature_names)} features are drawn; ranks count all.")
+        found.append(f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks count all.")
     return [" ".join(found)]

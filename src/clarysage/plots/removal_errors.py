@@ -70,8 +70,8 @@ def _is_near(quality: RemovalQuality, name: str) -> bool:
 
 def _sentences(quality: RemovalQuality) -> list[str]:
     found: list[Any] = [
-        f"95% intervals over {quality.rows} rows, each with {quality.coalitions} coalitions. Blue: the best, and what "
-        "cannot be told from it."
+        f"95% intervals over {quality.rows:,} rows, each with {quality.coalitions:,} coalitions. Blue: the best, and "
+        "what cannot be told from it."
     ]
     if quality.variance > 0:
         found.append("Dotted: the variance of f, which the mean of f alone would leave.")

@@ -90,7 +90,7 @@ def select_and_sum(explanation: Explanation, top: int | None, level: float, join
     ends = _interval_of_sum(explanation, rest, level, joint) if about == "data" else None
     low, high = (value, value) if ends is None else ends
     return Selection(
-        names=(*first.names, f"{len(rest)} other{'s' if len(rest) > 1 else ''}"),
+        names=(*first.names, f"{len(rest):,} other{'s' if len(rest) > 1 else ''}"),
         values=np.append(first.values, value),
         low=np.append(first.low, low),
         high=np.append(first.high, high),

@@ -162,7 +162,7 @@ def _sentences(importances: Importances, names: Sequence[str], level: float) -> 
     if importances.unfinished:
         found.append(f"NOT CONVERGED: {', '.join(importances.unfinished)}.")
     if len(names) < len(importances.feature_names):
-        found.append(f"{len(names)} of {len(importances.feature_names)} features are drawn; ranks count all.")
+        found.append(f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks count all.")
     return found
 
 

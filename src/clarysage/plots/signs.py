@@ -108,5 +108,7 @@ def _sentences(explanation: Explanation, selection: Selection, level: float, joi
     if selection.has_interval.any():
         found.append("Undecided: the interval contains zero.")
     if len(selection.names) < len(explanation.values):
-        found.append(f"{len(selection.names)} of {len(explanation.values)} features are drawn; the legend counts all.")
+        found.append(
+            f"{len(selection.names):,} of {len(explanation.values):,} features are drawn; the legend counts all."
+        )
     return found

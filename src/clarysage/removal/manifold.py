@@ -45,8 +45,8 @@ class OffManifold:
     def __str__(self) -> str:
         verdict = "many are unlike real rows" if self.is_high else "few are unlike real rows, or none"
         return (
-            f"Hybrid rows against real ones: AUC {self.auc:.3f} ± {self.std_error:.3f}, {self.share:.0%} look off the "
-            f"manifold; {verdict}."
+            f"Hybrid rows against real ones: AUC {self.auc:.3f} ± {self.std_error:.3f}, {100 * self.share:.0f} % look "
+            f"off the manifold; {verdict}."
         )
 
 

@@ -60,7 +60,9 @@ def pair_grid(interactions: Interactions, level: float, about: str | None) -> Gr
         for i, one in enumerate(players)
     ]  # fmt: skip
     count = (
-        f"{len(players)} of {len(interactions.players)} features" if len(interactions.players) > MOST else "Features"
+        f"{len(players):,} of {len(interactions.players):,} features"
+        if len(interactions.players) > MOST
+        else "Features"
     )
     return grid(
         numbers, texts, said, names, [shortened(name, ABOVE_COLUMNS) for name in players],

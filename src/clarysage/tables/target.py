@@ -24,12 +24,13 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
         raise InputError("y", got=f"shape {target.shape}", wanted="one response a row, shape (n,) or (n, k)")
     if len(target) != n_rows:
         raise InputError(
-            "y", got=f"{len(target)} responses", wanted=f"{n_rows}, one for each row of X",
+            "y", got=f"{len(target):,} responses", wanted=f"{n_rows:,}, one for each row of X",
             hint="the y that belongs to these rows (are X and y swapped, or from different splits?)",
         )  # fmt: skip
     missing = _missing(target)
     if missing:
-        raise InputError("y", got=f"{missing} missing or infinite responses", wanted="a response for each row",
+        raise InputError("y", got=f"{missing:,} missing or infinite response{'s' * (missing != 1)}",
+                         wanted="a response for each row",
                          hint="dropping those rows from X and y")  # fmt: skip
     return target
 
@@ -47,7 +48,7 @@ def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_w
     except (TypeError, ValueError) as error:
         raise InputError(argument, got=f"weights that are not numbers ({error})", wanted="numbers") from error
     if len(array) != n_rows:
-        raise InputError(argument, got=f"{len(array)} weights", wanted=f"{n_rows}, one a row")
+        raise InputError(argument, got=f"{len(array):,} weights", wanted=f"{n_rows:,}, one a row")
     if not np.isfinite(array).all() or (array < 0).any():
         raise InputError(argument, got="negative, missing or infinite weights", wanted="weights of zero or more")
     largest = array.max()

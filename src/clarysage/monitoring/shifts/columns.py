@@ -112,7 +112,7 @@ def _places(table: Any, names: tuple[str, ...], argument: str) -> list[int]:
     if labels is None:
         if table.shape[1] != len(names):
             raise InputError(
-                argument, got=f"an array of {table.shape[1]} columns", wanted=f"{len(names)}, one for each name",
+                argument, got=f"an array of {table.shape[1]:,} columns", wanted=f"{len(names):,}, one for each name",
                 hint="columns=[...] with a name for each, or tables with names",
             )  # fmt: skip
         return list(range(len(names)))

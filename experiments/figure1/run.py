@@ -1,0 +1,80 @@
+"""Figure 1: what the methods say of MNIST, and which genes SAGE finds in BRCA."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.figure1 import words
+from experiments.figure1.facts import MapFacts
+from experiments.figure1.figure import figure
+from experiments.figure1.genes import Genes
+from experiments.methods import importances
+from experiments.methods.importance import Importance
+from experiments.outcome import Finding, Outcome
+from experiments.scale import Scale, paper
+from experiments.style import TITLES
+from experiments.tasks import task_of
+
+METHODS = (
+    "feature ablation", "permutation test", "mean importance", "univariate predictors", "sage", "conditional sage",
+)  # fmt: skip
+
+
+def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
+    settings = scale.settings("figure1")
+    found = importances("mnist", scale, METHODS)
+    facts = {method: MapFacts.of(one, found["sage"], settings) for method, one in found.items()}
+    genes = _genes(scale)
+    return (
+        Outcome(
+            "figure1", "", scale.name, {}, numbers=[*words.of_maps(facts), *words.of_genes(genes)],
+            findings=_findings(facts, genes, settings), words=_words(found, scale),
+            data={"genes": {name: [float(v), float(e)] for name, v, e in zip(*_columns(genes), strict=True)}},
+        ),
+        {"figure1": figure(found, facts, genes)},
+    )  # fmt: skip
+
+
+def _columns(genes: Genes) -> tuple:
+    return genes.names, genes.values, genes.errors
+
+
+def _genes(scale: Scale) -> Genes:
+    found = importances("brca", scale, ["sage"])["sage"]
+    printed = paper("figure1")["brca"]
+    errors = np.array(found.std_errors)
+    return Genes.of(task_of("brca").features, found.scores, errors, printed["genes"], printed["genes_known"])
+
+
+def _findings(facts: dict[str, MapFacts], genes: Genes, settings: dict) -> list[Finding]:
+    mnist, brca = paper("figure1")["mnist"], paper("figure1")["brca"]
+    return [
+        words.about_centre(facts, mnist["centre"], settings),
+        words.about_noise(facts, mnist["noisy"]),
+        words.about_ablation(facts, mnist["ablation"], settings),
+        words.about_plausible(facts, mnist["plausible"]),
+        words.about_known(genes, brca["known"]),
+        words.about_named(genes, brca["named"], settings["high"]),
+        words.about_absent("BCL11A", genes, brca["first"]),
+        words.about_absent("SLC25A1", genes, brca["other"]),
+    ]
+
+
+def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
+    made = scale.settings("methods")
+    took = ", ".join(f"{TITLES[method]} {one.seconds:,.0f} s" for method, one in found.items() if one.model_rows)
+    return [
+        "Maps have a scale of their own, which ends at the 99.5 % quantile of the sizes of values. The central quarter "
+        "of the image is what is called the centre. Intervals of correlations are over blocks of 4 x 4 pixels drawn "
+        "anew, those of shares over pixels.",
+        f"SAGE, permutation tests and mean importance explain the network fitted to 54,000 rows by the first "
+        f"{made['mnist_examples']:,} test rows. Ablation and univariate predictors fit 784 networks each to "
+        f"{made['mnist_refit_rows']:,} rows and judge them on all 10,000; their intervals are over test rows, and do "
+        "not count that a network fitted anew is another one.",
+        "Conditional SAGE is not in the paper's figure. A network that has learned to give the model's chances from "
+        f"what is left of {made['mnist_conditional_rows']:,} training rows stands in for it; its errors are not part "
+        "of the intervals.",
+        f"BRCA: {task_of('brca').caveat}",
+        f"Time that methods without refits took, with the network's own fit in the first: {took}.",
+    ]  # fmt: skip

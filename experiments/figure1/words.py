@@ -1,0 +1,143 @@
+"""Figure 1 in numbers, and what becomes of the paper's conclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from experiments.figure1.facts import MapFacts
+from experiments.figure1.genes import Genes
+from experiments.figure1.maps import Measured
+from experiments.outcome import Finding, Number
+from experiments.style import TITLES
+
+NOISY, PLAUSIBLE = ("permutation test", "mean importance"), ("sage", "univariate predictors")
+
+
+def of_maps(facts: Mapping[str, MapFacts]) -> list[Number]:
+    """What was measured on each map, property by property."""
+    found = []
+    for one in facts.values():
+        surely = f"{one.surely_negative:.0%} have an interval below zero."
+        found.append(_number(f"{_title(one)}: share of negative pixels in the centre", one.negative, surely))
+    found += [_number(f"{_title(one)}: correlation of neighbouring pixels", one.smooth) for one in facts.values()]
+    found += [
+        _number(f"{_title(one)}: correlation with the SAGE map", one.like_sage)
+        for one in facts.values()
+        if one.method != "sage"
+    ]
+    found += [
+        _number(f"{_title(one)}: share of pixels whose interval holds zero", one.unclear) for one in facts.values()
+    ]
+    return found
+
+
+def _title(one: MapFacts) -> str:
+    return TITLES[one.method]
+
+
+def _number(what: str, found: Measured, said: str = "") -> Number:
+    return Number(what, None, round(found.value, 4), round(found.low, 4), round(found.high, 4), said)
+
+
+def of_genes(genes: Genes) -> list[Number]:
+    """The mean rank of the known genes, and the rank of each gene of the paper."""
+    value, low, high = genes.mean_rank()
+    middle = (len(genes.names) + 1) / 2
+    found = [
+        Number(
+            f"BRCA: mean rank of the {genes.is_known.sum()} known genes of {len(genes.names)}", None, round(value, 2),
+            round(low, 2), round(high, 2), f"{middle:g} by chance; so high or higher has p = {genes.chance():.2g}.",
+        )
+    ]  # fmt: skip
+    for i in sorted((i for i in range(len(genes.names)) if genes.is_papers[i]), key=lambda i: genes.ranks[i]):
+        first, last = genes.rank_interval(genes.names[i])
+        said = "known to matter" if genes.is_known[i] else "drawn at random in the paper"
+        paper = 1 if genes.names[i] == "BCL11A" else None
+        found.append(Number(f"BRCA: rank of {genes.names[i]}", paper, int(genes.ranks[i]), first, last, said))
+    return found
+
+
+def about_centre(facts: Mapping[str, MapFacts], claim: str, settings: Mapping[str, Any]) -> Finding:
+    """Most methods: more than half have more of their best pixels in the centre than its share of the image."""
+    area = (settings["centre"] / 28) ** 2
+    there = [one for one in facts.values() if one.central.low > area]
+    sure = len(there) + sum(one.central.high < area for one in facts.values()) == len(facts)
+    verdict = "confirmed" if 2 * len(there) > len(facts) else "refuted" if sure else "open"
+    each = _listed((_title(one), f"{one.central.value:.0%}") for one in facts.values())
+    return Finding(
+        claim, verdict, f"Of the {settings['top']} best pixels these are in the central quarter of the image: {each}."
+    )
+
+
+def about_noise(facts: Mapping[str, MapFacts], claim: str) -> Finding:
+    """Both noisier and more often negative than SAGE and univariate predictors, beyond intervals."""
+    pairs = [(facts[noisy], facts[good]) for noisy in NOISY for good in PLAUSIBLE]
+    is_so = all(a.negative.low > b.negative.high and a.smooth.value < b.smooth.value for a, b in pairs)
+    is_not = any(a.negative.high < b.negative.low or a.smooth.low > b.smooth.high for a, b in pairs)
+    chosen = [facts[name] for name in (*NOISY, *PLAUSIBLE)]
+    each = _listed((_title(one), f"{one.negative.value:.0%} and {one.smooth.value:.2f}") for one in chosen)
+    return Finding(
+        claim, "confirmed" if is_so else "refuted" if is_not else "open",
+        f"Share of negative pixels in the central quarter, and correlation of neighbours: {each}.",
+    )  # fmt: skip
+
+
+def about_ablation(facts: Mapping[str, MapFacts], claim: str, settings: Mapping[str, Any]) -> Finding:
+    """No pattern: neither are neighbours alike nor is the map like SAGE's."""
+    one, bound = facts["feature ablation"], settings["no_pattern"]
+    is_so = one.smooth.high < bound and one.like_sage.high < bound
+    is_not = one.smooth.low > bound or one.like_sage.low > bound
+    return Finding(
+        claim, "confirmed" if is_so else "refuted" if is_not else "open",
+        f"Neighbours correlate by {_shown(one.smooth)}, the map with SAGE's by {_shown(one.like_sage)}; below "
+        f"{bound} counts as no pattern.",
+    )  # fmt: skip
+
+
+def about_plausible(facts: Mapping[str, MapFacts], claim: str) -> Finding:
+    """The most plausible: their neighbours are more alike than those of all other maps."""
+    best = [facts[name] for name in PLAUSIBLE]
+    others = [one for one in facts.values() if one.method not in PLAUSIBLE]
+    is_so = min(one.smooth.low for one in best) > max(one.smooth.value for one in others)
+    is_not = any(one.smooth.high < other.smooth.low for one in best for other in others)
+    each = _listed((_title(one), f"{one.smooth.value:.2f}") for one in facts.values())
+    verdict = "confirmed" if is_so else "refuted" if is_not else "open"
+    return Finding(claim, verdict, f"Taken to mean that neighbouring pixels are most alike: {each}.")
+
+
+def about_known(genes: Genes, claim: str) -> Finding:
+    p, known = genes.chance(), [name for name, so in zip(genes.names, genes.is_known, strict=True) if so]
+    verdict = "confirmed" if p < 0.05 else "refuted" if p > 0.95 else "open"
+    each = _listed((name, str(genes.ranks[genes.names.index(name)])) for name in known)
+    return Finding(
+        claim, verdict,
+        f"Taken to mean that they rank higher than others (Mann and Whitney, p = {p:.2g}). Ranks of "
+        f"{len(genes.names)}: {each}. The others are not those of the paper.",
+    )  # fmt: skip
+
+
+def about_named(genes: Genes, claim: str, high: float) -> Finding:
+    last_high = int(high * len(genes.names))
+    ends = {name: genes.rank_interval(name) for name in ("BRCA1", "BRCA2")}
+    is_so = all(last <= last_high for _, last in ends.values())
+    is_not = any(first > last_high for first, _ in ends.values())
+    each = _listed(
+        (name, f"{genes.ranks[genes.names.index(name)]} ({first} to {last})") for name, (first, last) in ends.items()
+    )
+    verdict = "confirmed" if is_so else "refuted" if is_not else "open"
+    return Finding(claim, verdict, f"Ranks with intervals: {each}; high means among the first {last_high}.")
+
+
+def about_absent(gene: str, genes: Genes, claim: str) -> Finding:
+    """A conclusion about a gene that the table does not have."""
+    best = genes.names[int(genes.values.argmax())]
+    return Finding(claim, "open", f"{gene} is not among the genes of our table, in which {best} is first.")
+
+
+def _shown(found: Measured) -> str:
+    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+
+
+def _listed(pairs: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in pairs)

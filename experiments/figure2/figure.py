@@ -1,0 +1,44 @@
+"""Figure 2: accuracy of networks with the best pixels of each method, and with the worst."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from experiments.figure2.words import SAID, Curves
+from experiments.style import COLOURS, TITLES, lettered, styled
+
+MARKS = {
+    "sage": "o", "conditional sage": "P", "permutation test": "s", "mean importance": "D", "feature ablation": "^",
+    "univariate predictors": "v",
+}  # fmt: skip
+PANELS = {"best": "most important pixels", "worst": "least important pixels"}
+
+
+def figure(curves: Curves, base: float) -> Figure:
+    with styled():
+        drawn, axes = plt.subplots(1, 2, figsize=(10, 4.2))
+        for panel, letter, end in zip(axes, "ab", PANELS, strict=True):
+            _panel(panel, curves, end, base)
+            lettered(panel, letter, f"{PANELS[end].capitalize()} ({SAID[end]})")
+            panel.set_xlabel(f"number of {PANELS[end]}")
+            panel.set_ylabel("test accuracy")
+        handles, labels = axes[0].get_legend_handles_labels()
+        drawn.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        plt.close(drawn)
+    return drawn
+
+
+def _panel(axes: Any, curves: Curves, end: str, base: float) -> None:
+    for curve in (one for one in curves.values() if one.end == end):
+        axes.errorbar(
+            curve.sizes, curve.means, yerr=curve.reach(), marker=MARKS[curve.method], ms=4.5, lw=1.4, capsize=2,
+            elinewidth=0.8, color=COLOURS[curve.method], label=TITLES[curve.method],
+            zorder=4 if curve.method == "sage" else 3,
+        )  # fmt: skip
+    axes.axhline(base, color="#666666", ls=":", lw=1, label="Commonest digit")
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.grid(axis="y", color="#e5e5e5")

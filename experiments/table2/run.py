@@ -1,0 +1,91 @@
+"""Table 2: does the sum of importances tell how well a model does that is fitted to these features?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.methods import importances
+from experiments.outcome import Finding, Number, Outcome
+from experiments.scale import Scale, paper
+from experiments.style import TITLES
+from experiments.table2.correlation import Correlations
+from experiments.table2.figure import figure
+from experiments.table2.retrained import retrained
+from experiments.table2.splits import over_splits
+from experiments.table2.words import about_ablation, about_sage, said
+from experiments.tasks import TASKS, task_of
+
+SIZE = "number of features"  # a control that knows nothing: each feature counts as one
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A dataset's part of the table."""
+
+    name: str
+    title: str
+    correlations: Correlations
+    subsets: np.ndarray
+    losses: np.ndarray
+    totals: np.ndarray
+    splits: list[float]
+
+
+def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
+    judged = [_judged(name, scale) for name in TASKS]
+    printed = paper("table2")
+    numbers = [_number(one, method, printed) for one in judged for method in one.correlations.values]
+    return (
+        Outcome(
+            "table2", "", scale.name, {}, numbers=numbers, findings=_findings(judged), words=_words(judged),
+            data={one.name: {"subsets": len(one.losses), "different": len(np.unique(one.subsets, axis=0)),
+                             "correlations": dict(one.correlations.values), "sage in other splits": one.splits}
+                  for one in judged},
+        ),
+        {"table2": figure(judged, printed)},
+    )  # fmt: skip
+
+
+def _judged(name: str, scale: Scale) -> Judged:
+    settings = scale.settings("table2")
+    task = task_of(name)
+    subsets, losses = retrained(name, settings[name], scale.folder("retrained"), jobs=scale.jobs)
+    scores = {method: found.scores for method, found in importances(name, scale).items()}
+    scores[SIZE] = np.ones(len(task.features))
+    correlations = Correlations.of(scores, subsets, losses, resamples=settings["resamples"])
+    totals = subsets @ scores["sage"]
+    return Judged(name, task.title, correlations, subsets, losses, totals, over_splits(name, scale))
+
+
+def _number(judged: Judged, method: str, printed: dict) -> Number:
+    theirs = printed.get(method, {}).get(judged.name)
+    ours = judged.correlations.values[method]
+    low, high = judged.correlations.interval(method)
+    told = said(judged, method, theirs, printed["subsets"][judged.name])
+    what = f"{judged.title}, {TITLES.get(method, method)}"
+    return Number(what, theirs, round(ours, 4), round(low, 4), round(high, 4), told)
+
+
+def _findings(judged: list[Judged]) -> list[Finding]:
+    return [
+        *(about_sage(one) for one in judged),
+        *(about_ablation(one) for one in judged if one.name in ("brca", "mnist")),
+    ]
+
+
+def _words(judged: list[Judged]) -> list[str]:
+    counted = "; ".join(
+        f"{one.title}: {len(one.losses):,} ({len(np.unique(one.subsets, axis=0)):,} different)" for one in judged
+    )
+    return [
+        "Random subsets of features, whose size is drawn first; a model fitted anew to each; the correlation of its "
+        "test loss, with the sign turned, with the summed importance of the features it was given. Intervals are over "
+        "other draws of as many subsets; they do not count other splits of the rows, other seeds of the learner or "
+        "the error of the importances.",
+        f"Subsets: {counted}.",
+        *(f"{one.title}: {caveat}" for one in judged if (caveat := task_of(one.name).caveat)),
+        f'"{SIZE}" is a control that is not in the paper: every feature counts as one.',
+    ]

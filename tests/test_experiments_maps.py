@@ -1,0 +1,153 @@
+"""Figures 1 and 2 of the paper: what is measured on maps, on ranks and on curves, against hand-made cases."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+
+from experiments.figure1.genes import Genes, ranks
+from experiments.figure1.maps import correlation, image, is_central, share, smoothness
+from experiments.figure2.curves import Curve, areas
+from experiments.figure2.selection import selected
+
+
+def test_the_centre_is_a_square_in_the_middle():
+    inside = image(is_central(14))
+    assert inside[7:21, 7:21].all()
+    assert inside.sum() == 14**2
+
+
+def test_share_agrees_with_counting_and_its_interval_holds_it():
+    found = share(np.arange(196) < 49)
+    assert found.value == 0.25
+    assert found.low < 0.25 < found.high
+
+
+def test_share_of_none_has_an_interval_that_begins_at_none():
+    """Wilson's upper end is z^2 / (n + z^2)."""
+    found = share(np.zeros(196, dtype=bool))
+    z = 1.959964
+    assert found.low == pytest.approx(0, abs=1e-12)
+    assert found.high == pytest.approx(z**2 / (196 + z**2), rel=1e-6)
+
+
+def test_correlation_of_maps_agrees_with_numpy(seed):
+    rng = np.random.default_rng(seed)
+    one, other = rng.normal(size=784), rng.normal(size=784)
+    found = correlation(one + other, other, resamples=200)
+    assert found.value == pytest.approx(np.corrcoef(one + other, other)[0, 1])
+    assert found.low < found.value < found.high
+
+
+def test_correlation_does_not_depend_on_scale_or_offset(seed):
+    rng = np.random.default_rng(seed)
+    one, other = rng.normal(size=(2, 784))
+    wanted = correlation(one, other, resamples=50)
+    found = correlation(1e-6 * one + 3, other, resamples=50)
+    assert (found.value, found.low, found.high) == pytest.approx((wanted.value, wanted.low, wanted.high), rel=1e-6)
+
+
+def test_smoothness_agrees_with_the_correlation_of_all_neighbouring_pairs(seed):
+    pixels = np.random.default_rng(seed).normal(size=(28, 28))
+    pairs = [(pixels[i, j], pixels[i, j + 1]) for i in range(28) for j in range(27)]
+    pairs += [(pixels[i, j], pixels[i + 1, j]) for i in range(27) for j in range(28)]
+    found = smoothness(pixels.ravel(), resamples=10)
+    assert found.value == pytest.approx(np.corrcoef(np.array(pairs).T)[0, 1])
+
+
+def test_smoothness_of_a_chessboard_and_of_a_slope():
+    chessboard = np.indices((28, 28)).sum(axis=0) % 2
+    assert smoothness(chessboard.ravel().astype(float), resamples=10).value == pytest.approx(-1)
+    slope = np.indices((28, 28)).sum(axis=0)
+    assert smoothness(slope.ravel().astype(float), resamples=10).low > 0.9
+
+
+def test_smoothness_of_noise_has_an_interval_that_holds_none(seed):
+    """Of 20 maps of noise more than six miss with a chance of 3 in 100,000, if intervals are right."""
+    rng = np.random.default_rng(seed)
+    missed = [
+        not found.low <= 0 <= found.high
+        for found in (smoothness(rng.normal(size=784), resamples=400) for _ in range(20))
+    ]
+    assert sum(missed) <= 6
+
+
+def test_a_map_without_contrast_has_no_correlation():
+    assert smoothness(np.ones(784), resamples=10).value == 0
+
+
+def test_ranks_begin_with_the_largest():
+    assert ranks(np.array([0.1, 0.5, 0.3, -1.0])).tolist() == [3, 1, 2, 4]
+
+
+def _genes(errors: float) -> Genes:
+    values = np.array([4.0, 3.0, 2.0, 1.0])
+    return Genes.of(["a", "b", "c", "d"], values, np.full(4, errors), {"a", "b", "x"}, {"a", "b"})
+
+
+def test_ranks_of_genes_without_errors_are_sure():
+    genes = _genes(0.0)
+    assert [genes.rank_interval(name) for name in "abcd"] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert genes.mean_rank() == (1.5, 1.5, 1.5)
+
+
+def test_genes_that_differ_by_less_than_their_errors_may_change_places():
+    """Steps of 1 lie within 1.96 * sqrt(2) * 0.5 = 1.39, steps of 2 do not."""
+    assert [_genes(0.5).rank_interval(name) for name in "abcd"] == [(1, 2), (1, 3), (2, 4), (3, 4)]
+
+
+def test_chance_of_ranks_agrees_with_counting():
+    """Two of four genes have the two highest ranks in one case of six."""
+    assert _genes(0.0).chance() == pytest.approx(1 / 6)
+
+
+def test_best_and_worst_are_the_ends_of_the_sorted_values(seed):
+    values = np.random.default_rng(seed).normal(size=784)
+    best, worst = selected(values, "best", 50), selected(values, "worst", 50)
+    assert set(values[best]) == set(np.sort(values)[-50:])
+    assert set(values[worst]) == set(np.sort(values)[:50])
+
+
+def test_sets_of_pixels_are_nested_even_where_values_are_equal():
+    values = np.repeat([0.0, 1.0, 0.0], 4)
+    for end in ("best", "worst"):
+        sets = [selected(values, end, k) for k in range(1, 13)]
+        assert [int(one.sum()) for one in sets] == list(range(1, 13))
+        assert all((small <= large).all() for small, large in pairwise(sets))
+
+
+def test_an_unknown_end_is_refused():
+    with pytest.raises(ValueError, match="wanted one of best, worst"):
+        selected(np.zeros(3), "middle", 1)
+
+
+def test_area_agrees_with_numpy(seed):
+    sizes, heights = [5, 10, 20, 50], np.random.default_rng(seed).random((3, 4))
+    assert areas(sizes, heights) == pytest.approx(trapezoid(heights, sizes, axis=1) / 45)
+
+
+def test_area_of_a_flat_curve_is_its_height():
+    curve = Curve("sage", "best", [5, 10, 50], np.full((3, 2), 0.8), 10_000)
+    assert curve.area == pytest.approx(0.8)
+
+
+def test_without_scatter_of_seeds_the_error_is_that_of_test_rows():
+    """1.96 sqrt(0.8 * 0.2 / 10,000), at every point and, since test rows are the same, of the area."""
+    curve = Curve("sage", "best", [5, 10, 50], np.full((3, 2), 0.8), 10_000)
+    assert curve.reach() == pytest.approx(1.959964 * 0.004)
+    assert curve.area_reach() == pytest.approx(1.959964 * 0.004)
+
+
+def test_interval_of_an_area_covers_the_truth_95_percent_of_the_time(seed):
+    """Seeds scatter by 0.05, test rows hardly: of 400 intervals 5 % miss, give or take 3.5 standard errors."""
+    rng, truth = np.random.default_rng(seed), np.linspace(0.3, 0.9, 10)
+    sizes = list(range(5, 55, 5))
+    made = 400
+    missed = 0
+    for _ in range(made):
+        curve = Curve("sage", "best", sizes, truth[:, None] + rng.normal(0, 0.05, size=(10, 3)), 10**12)
+        missed += abs(curve.area - trapezoid(truth, sizes) / 45) > curve.area_reach()
+    assert abs(missed - 0.05 * made) <= 3.5 * np.sqrt(made * 0.05 * 0.95)
