@@ -10,15 +10,19 @@ import pytest
 from scipy.stats import spearmanr
 
 from clarysage.testing.bank import TARGET, bank, bank_model
+from experiments.figure3.figure import figure as monitored
 from experiments.figure3.losses import Mean, added, losses
 from experiments.figure3.run import fallen, named, worse_on_all
 from experiments.figure3.versions import CLEAN, CORRUPTED, VERSIONS
 from experiments.figure3.watched import Watched, compared
 from experiments.figure7.black_box import black_box, evaluations
-from experiments.figure7.compared import mean_iterations
-from experiments.figure7.curves import Curve, Ratio, averages, correlation, crossing
+from experiments.figure7.compared import PAIRED, SAGE, SHAP, Compared, iterations_to
+from experiments.figure7.curves import Cost, Curve, averages, correlation, costs_of_means, crossing
+from experiments.figure7.figure import figure as convergence
 from experiments.figure7.pieces import budgets, sampled
+from experiments.figure7.run import converge, more, rows, size
 from experiments.figures4to6.agreement import Correlation, apart, between, spearman, top
+from experiments.figures4to6.figure import figure as explained
 from experiments.figures4to6.reversals import reversals
 from experiments.methods.importance import Importance
 from experiments.parts import Part, Parts
@@ -191,25 +195,44 @@ def test_averages_are_means_of_the_first_rows_of_random_orders(seed):
     np.testing.assert_allclose(found[:, 1], np.tile(values.mean(axis=0), (3, 1)))
 
 
-def test_the_ratio_of_two_means_that_converge_is_that_of_what_a_draw_costs():
+def test_the_ratio_of_two_means_that_converge_is_that_of_what_a_draw_costs(seed):
     """Means of 1 to 64 draws of noise, a draw costing 10 here and 1000 there: two orders of magnitude."""
-    rng, counts, converged = np.random.default_rng(0), 2 ** np.arange(7), np.arange(5.0)
+    rng, counts, converged = np.random.default_rng(seed), 2 ** np.arange(7), np.arange(5.0)
 
-    def curve(price, repetitions=200):
+    def curve(price, repetitions=400):
         noise = rng.normal(size=(repetitions, 64, 5)).cumsum(axis=1)[:, counts - 1] / counts[:, None]
         return Curve.of(price * counts, converged + noise, converged)
 
     dear, cheap = curve(1000), curve(10)
-    found = Ratio.of(dear.costs, cheap.costs, 0.95)
-    assert found.low < 2 < found.high
-    assert found.high - found.low < 0.4
-    assert dear.slope == pytest.approx(-1, abs=0.1)
-    assert Ratio.of(dear.costs, cheap.costs, 0.95, error=0.5).high > found.high
+    ratio = Cost.of(dear.costs).by(Cost.of(cheap.costs))
+    value, low, high = ratio.orders_of_magnitude(0.95)
+    error = (high - low) / 2 / 1.96
+    assert low < value < high
+    assert 0 < error < 0.05
+    assert value == pytest.approx(2, abs=4.5 * error)  # four and a half standard errors: one seed in 100,000
+    assert dear.slope == pytest.approx(-1, abs=0.2)
 
 
-def test_the_error_of_mean_iterations_is_in_orders_of_magnitude():
-    mean, error = mean_iterations(np.array([90.0, 110.0]))
-    assert (mean, error) == pytest.approx((100.0, 0.1 / np.log(10)))
+def test_what_averages_cost_is_their_error_times_their_price(seed):
+    """In the mean over all pairs of rows, as averages of two, without replacement from n: K (1 - K / n) / (1 / K)."""
+    values = np.random.default_rng(seed).normal(size=(20, 3))
+    pairs = np.array([(values[i] + values[j]) / 2 for i in range(20) for j in range(i)])
+    error = np.mean((pairs - values.mean(axis=0)) ** 2)
+    cost = Cost.of(costs_of_means(values, price=7.0))
+    assert cost.value * (1 - 2 / 20) == pytest.approx(2 * 7.0 * error)
+
+
+def test_relative_errors_of_factors_add_up_as_squares():
+    found = Cost(10.0, 0.3, 9).by(Cost(5.0, 0.4, 4))
+    assert (found.value, found.relative, found.dof) == (2.0, pytest.approx(0.5), 4)
+    low, high = found.interval(0.95)
+    assert low * high == pytest.approx(4.0)
+    assert high == pytest.approx(2 * np.exp(2.776445 * 0.5), rel=1e-5)
+
+
+def test_iterations_beyond_a_run_are_reckoned_from_its_errors():
+    """Errors fall with the root: twice the share wanted takes four times the iterations."""
+    np.testing.assert_allclose(iterations_to(0.01, np.array([100.0, 50.0]), np.array([0.02, 0.001])), [400.0, 50.0])
 
 
 def test_runs_of_a_black_box_cost_what_algorithm_1_says(task):
@@ -217,10 +240,71 @@ def test_runs_of_a_black_box_cost_what_algorithm_1_says(task):
     settings = {"least": 2_000, "most": 8_000}
     found = np.array(sampled("permutation", task, settings, 0))
     assert found.shape == (3, 1 + d)
-    for budget, rows in zip(budgets(**settings), found[:, 0], strict=True):
+    for budget, spent in zip(budgets(**settings), found[:, 0], strict=True):
         iterations = (budget - len(task.test) - m) // ((d - 1) * m)
-        assert rows == evaluations(task, iterations, len(task.test))
+        assert spent == evaluations(task, iterations, len(task.test))
 
 
 def test_a_black_box_answers_as_its_model(task):
     np.testing.assert_allclose(black_box(task)(task.test.X), task.model.predict_proba(task.test.X))
+
+
+def made_up(ratio, rows, slope=-1.0):
+    """Curves of which that of averaged SHAP values is so many times as dear."""
+    x = 2.0 ** np.arange(6)
+
+    def curve(price):
+        return Curve(price * x, np.tile(x**slope, (3, 1)), np.tile(1 - 0.1 / x, (3, 1)))
+
+    curves = {SAGE: curve(1.0), PAIRED: curve(0.1), SHAP: curve(ratio)}
+    costs = {name: Cost(prices, 0.1, 9) for name, prices in ((SAGE, 1.0), (PAIRED, 0.1), (SHAP, ratio))}
+    return Compared("Made up", rows, 1.0, curves, costs, Cost(50.0, 0.1, 9), 0.0, 0.01)
+
+
+def test_findings_on_convergence_follow_the_ratios():
+    assert more([made_up(1000, 500), made_up(200, 100)], 0.95).verdict == "confirmed"
+    assert more([made_up(1000, 500), made_up(20, 100)], 0.95).verdict == "refuted"
+    assert more([made_up(95, 500)], 0.95).verdict == "open"
+    assert size([made_up(1000, 500)]).verdict == "confirmed"
+    assert size([made_up(1000, 100)]).verdict == "refuted"
+    assert converge([made_up(1000, 500)]).verdict == "confirmed"
+    assert converge([made_up(1000, 500, slope=0.0)]).verdict == "refuted"
+
+
+def test_rows_of_convergence_have_ratios_in_orders_of_magnitude():
+    settings = {"level": 0.95, "pilots": 6, "iterations": 300, "accuracy": 0.05, "reached": 0.99}
+    found = {one.what.split(": ", 1)[1]: one for one in rows(made_up(1000, 500), settings)}
+    assert found["SHAP / SAGE, orders of magnitude"].ours == pytest.approx(3)
+    assert found["SAGE / paired walks, orders of magnitude"].ours == pytest.approx(1)
+    assert found[f"evaluations to an error of 5% of the range, {SAGE}"].ours == pytest.approx(1 / 0.05**2)
+
+
+# What is drawn is what was found
+
+
+def test_the_figure_of_monitoring_draws_both_sides_and_marks_what_is_flagged():
+    ends = [[0.0, 0.4], [0.2, 0.6]]
+    one = Watched(["Age", "Month"], [0.1, 0.5], [0.1, -0.3], ends, ends, ends, ["Month"], [], [])
+    means = {name: Mean(0.5, 0.1) for name in ("base rate", "train", "validation", *VERSIONS)}
+    axes = monitored(means, dict.fromkeys(CORRUPTED, one)).axes
+    assert len(axes) == 4
+    assert [bar.get_height() for bar in axes[1].patches] == [0.5, 0.1, -0.3, 0.1]  # the largest of validation first
+    assert [text.get_text() for text in axes[1].texts] == ["★ flagged"]
+    assert axes[1].texts[0].xy[0] == pytest.approx(0, abs=0.5)
+
+
+def test_figures_of_methods_have_features_in_the_order_of_sage():
+    found = {
+        "permutation test": importance([3.0, 1.0, 2.0], [0.1] * 3, "permutation test"),
+        "sage": importance([1, 2, 3]),
+    }
+    axes = explained("Made up", found, ["a", "b", "c"], 0.95).axes
+    assert [ax.get_title() for ax in axes] == ["SAGE", "Permutation Test"]
+    assert [text.get_text() for text in axes[0].get_yticklabels()] == ["a", "b", "c"]  # from the bottom
+    assert [bar.get_width() for bar in axes[1].patches] == [3.0, 1.0, 2.0]
+
+
+def test_the_figure_of_convergence_has_three_lines_in_each_panel():
+    axes = convergence([made_up(1000, 500), made_up(100, 100)]).axes
+    assert [len(ax.lines) for ax in axes] == [3] * 4
+    np.testing.assert_allclose(axes[0].lines[0].get_ydata(), 1 / 2.0 ** np.arange(6))

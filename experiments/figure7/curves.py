@@ -29,12 +29,12 @@ class Curve:
 
     @property
     def costs(self) -> np.ndarray:
-        """What a unit of accuracy costs in each repetition, (R,): the geometric mean of evaluations times MSE.
+        """What accuracy costs, in each repetition (R,): evaluations times MSE, in the mean of the points.
 
-        Errors of means fall with the root of their number, so that this product is the same along a curve but for
-        chance, and ratios of it are ratios of evaluations at equal error.
+        Variances of means fall with the number of draws, so that this product is the same all along a curve but for
+        chance, and a ratio of two is that of evaluations at equal error.
         """
-        return np.asarray(np.exp(np.mean(np.log(self.evaluations * self.mse), axis=1)))
+        return np.asarray(np.mean(self.evaluations * self.mse, axis=1))
 
     @property
     def slope(self) -> float:
@@ -93,18 +93,47 @@ def averages(values: np.ndarray, counts: np.ndarray, repetitions: int, rng: np.r
     return np.array(found)
 
 
+def costs_of_means(values: np.ndarray, price: float) -> np.ndarray:
+    """What accuracy costs, where rows of values (n, d) are averaged and each has this price: (n,), to be averaged.
+
+    The variance of a mean of K rows is that of the rows by K, and takes K times the price.
+    """
+    n = len(values)
+    return price * np.mean((values - values.mean(axis=0)) ** 2, axis=1) * n / (n - 1)
+
+
 @dataclass(frozen=True)
-class Ratio:
-    """A ratio in orders of magnitude, and its interval."""
+class Cost:
+    """A positive number with its standard error.
+
+    Attributes
+    ----------
+    relative : the standard error as a share of the value
+    dof : how many numbers it is the mean of, less one
+    """
 
     value: float
-    low: float
-    high: float
+    relative: float
+    dof: int
 
     @classmethod
-    def of(cls, one: np.ndarray, other: np.ndarray, level: float, error: float = 0.0) -> Ratio:
-        """Of costs in repetitions (R,); ``error``: of something else in it, in orders of magnitude."""
-        logs = np.log10(one) - np.log10(other)
-        spread = np.hypot(np.std(logs, ddof=1) / np.sqrt(len(logs)), error)
-        reach = student.ppf(0.5 + level / 2, len(logs) - 1) * spread
-        return cls(float(logs.mean()), float(logs.mean() - reach), float(logs.mean() + reach))
+    def of(cls, several: np.ndarray) -> Cost:
+        """The mean of independent ones."""
+        mean, n = float(np.mean(several)), len(several)
+        return cls(mean, float(np.std(several, ddof=1) / np.sqrt(n) / mean), n - 1)
+
+    def times(self, other: Cost) -> Cost:
+        return Cost(self.value * other.value, float(np.hypot(self.relative, other.relative)), min(self.dof, other.dof))
+
+    def by(self, other: Cost) -> Cost:
+        return self.times(Cost(1 / other.value, other.relative, other.dof))
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Ends that are as many times below as above, as for numbers that are never negative."""
+        reach = float(np.exp(student.ppf(0.5 + level / 2, self.dof) * self.relative))
+        return self.value / reach, self.value * reach
+
+    def orders_of_magnitude(self, level: float) -> tuple[float, float, float]:
+        """Its logarithm, and ends of the interval."""
+        low, high = self.interval(level)
+        return float(np.log10(self.value)), float(np.log10(low)), float(np.log10(high))

@@ -18,6 +18,7 @@ LOOKS = {
     SHAP: (COLOURS["permutation test"], "^", "-"),
 }
 BAND = (0.1, 0.9)
+LEAST = -0.5  # of correlations that are drawn
 
 
 def figure(found: Sequence[Compared]) -> Figure:
@@ -32,11 +33,12 @@ def figure(found: Sequence[Compared]) -> Figure:
             above.set_title(one.title)
             above.set_yscale("log")
             below.set_xscale("log")
-            below.set_ylim(top=1.02)
+            below.set_ylim(LEAST, 1.03)
             below.set_xlabel("model evaluations")
         axes[0, 0].set_ylabel("MSE")
         axes[1, 0].set_ylabel("correlation with converged values")
-        axes[1, 0].legend(loc="lower right", fontsize=8)
+        lines, names = axes[0, 0].get_legend_handles_labels()
+        whole.legend(lines, names, loc="outside upper center", ncols=len(names))
     return whole
 
 

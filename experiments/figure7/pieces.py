@@ -17,6 +17,7 @@ from experiments.tasks import Task, task_of
 
 AT_ONCE = 32  # examples of a piece
 METHODS = ("permutation", "paired walks")
+MADE_BY = ("converged", "least", "most", "local_tolerance", "iterations", "pairs")  # settings that pieces depend on
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Runs:
 def runs(name: str, scale: Scale) -> Runs:
     """All pieces of a task; those that were made before are found again."""
     task, settings = task_of(name), scale.settings("figure7")
-    kept = Kept.of(scale.folder("figure7") / f"{name}.json", task=name, settings=settings)
+    kept = Kept.of(scale.folder("figure7") / f"{name}.json", task=name, **{one: settings[one] for one in MADE_BY})
     repetitions, lots = range(settings["repetitions"]), range(0, min(settings["local"], len(task.test)), AT_ONCE)
     names = [
         "converged 0", *(f"{method} {r}" for method in METHODS for r in repetitions),
@@ -91,7 +92,7 @@ def pilot(task: Task, settings: Mapping[str, Any], number: int) -> list[float]:
 
 def local(task: Task, settings: Mapping[str, Any], first: int) -> list[list[list[float]]]:
     """Loss SHAP values of some examples, and their standard errors."""
-    rows = shuffled(task)[first : min(first + AT_ONCE, settings["local"])]
+    rows = shuffled(task)[first : first + AT_ONCE]
     found = cs.mean_loss_shap(
         task.model, task.test.X.iloc[rows], task.test.y[rows], method="paired walks", walks=settings["pairs"],
         rng=first, **options(task),

@@ -15,20 +15,21 @@ from experiments.outcome import Finding, Number, Outcome
 from experiments.scale import Scale, paper
 from experiments.tasks import task_of
 
-FALLING = (
-    -0.5
-)  # slope of the error by evaluations, both in logarithms, below which values converge; -1 is that of means
+FALLING = -0.5  # slope of the error by evaluations, both in logarithms, of values that converge; -1 is that of means
 ROUGHLY = 0.5  # orders of magnitude
 WORDS = (
-    "Lines are means over repetitions with other seeds, bands hold four fifths of these. Models are taken as black "
-    "boxes: an evaluation is one row passed to the model, and 512 of them make one value of a coalition. Converged "
-    "values are those of a longer run, of the library's default method.",
+    "Lines are means over repetitions, bands hold four fifths of these. Models are taken as black boxes: an evaluation "
+    "is one row passed to the model, and 512 of them make one value of a coalition. Converged values are those of a "
+    "longer run, of the library's default method.",
     "Averaged SHAP as in the paper: the mean number of iterations that Algorithm 1 takes on a single example to "
-    "t = 0.01 is found first, on some examples; then explanations of single examples are averaged, each at that "
-    "price. Examples that had not converged at the most iterations allowed count with these, so that ratios are too "
-    "small rather than too large. No example is averaged twice, which favours SHAP. The values of single examples are "
-    "found by paired walks, which have the same expectation; their noise is a small share of how examples differ.",
-    "Ratios are those of evaluations at equal MSE, from all points of the curves, in orders of magnitude.",
+    "t = 0.01 is found first, on some examples; then explanations of single examples are averaged, each at that price. "
+    "Where a run on an example ends before, the iterations it takes are reckoned from its standard errors. The values "
+    "of the averaged examples are found by paired walks, which have the same expectation, and little noise beside how "
+    "examples differ. No example is averaged twice, which favours SHAP.",
+    "Squared errors of means fall with evaluations, so that evaluations times MSE is one number for a curve, and "
+    "ratios of such numbers tell by how many evaluations methods differ at equal error, as long as few of the examples "
+    "are averaged. Paired walks learn on the way and do better than that, until the error of the converged values is "
+    "all that is left: the ratio for them is too small.",
 )
 
 
@@ -36,34 +37,48 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     settings = scale.settings("figure7")
     found = [compared(task_of(name), runs(name, scale), settings) for name in settings["tasks"]]
     done = Outcome(
-        "figure7", "", scale.name, {}, numbers=[row for one in found for row in rows(one, settings)],
-        findings=[converge(found), more(found), size(found)], words=WORDS, data={one.title: data(one) for one in found},
+        "figure7", "", scale.name, {}, words=WORDS,
+        numbers=[row for one in found for row in rows(one, settings)],
+        findings=[converge(found), more(found, settings["level"]), size(found)],
+        data={one.title: data(one) for one in found},
     )  # fmt: skip
     return done, {"figure7": figure(found)}
 
 
 def rows(one: Compared, settings: Mapping[str, Any]) -> list[Number]:
+    level, printed = settings["level"], "{}-{}".format(*paper("figure7")["orders_of_magnitude"])
     said = (
-        f"on {settings['pilots']} examples, of which {one.unfinished:.0%} had not converged at {settings['iterations']}"
+        f"{settings['pilots']} examples, of which {one.unfinished:.0%} had not converged at {settings['iterations']:,}"
+        f"; noise is {one.noise:.1%} of what the averaged ones differ by"
     )
-    printed = "{}-{}".format(*paper("figure7")["orders_of_magnitude"])
     ratios = (
-        ("SHAP / SAGE, orders of magnitude", printed, one.more, f"{10**one.more.value:,.0f} times the evaluations"),
-        ("SAGE / paired walks, orders of magnitude", None, one.fewer, f"{10**one.fewer.value:,.1f} times"),
+        ("SHAP / SAGE, orders of magnitude", printed, one.more),
+        ("SAGE / paired walks, orders of magnitude", None, one.fewer),
     )
     return [
-        *(Number(f"{one.title}: {what}", claim, ratio.value, ratio.low, ratio.high, words)
-          for what, claim, ratio, words in ratios),
-        Number(f"{one.title}: iterations for a local explanation", None, one.iterations, said=said),
-        *(reached(one, name, settings["reached"]) for name in (SAGE, PAIRED, SHAP)),
+        *(Number(f"{one.title}: {what}", claim, *ratio.orders_of_magnitude(level), f"{times(ratio.value)} as many")
+          for what, claim, ratio in ratios),
+        Number(f"{one.title}: iterations for a local explanation", None, one.iterations.value,
+               *one.iterations.interval(level), said),
+        *(reached(one, name, settings) for name in (SAGE, PAIRED, SHAP)),
     ]  # fmt: skip
 
 
-def reached(one: Compared, name: str, height: float) -> Number:
-    curve = one.curves[name]
+def times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
+
+
+def reached(one: Compared, name: str, settings: Mapping[str, Any]) -> Number:
+    """Evaluations to an error that is a share of the range; and to a correlation, if the curve has come so far."""
+    accuracy, height, curve = settings["accuracy"], settings["reached"], one.curves[name]
+    cost, squared = one.costs[name], (accuracy * one.span) ** 2
+    low, high = cost.interval(settings["level"])
     needed = curve.needed(height)
     last = f"{curve.correlation[:, -1].mean():.3f} at {curve.evaluations[-1]:,.0f}"
-    return Number(f"{one.title}: evaluations to a correlation of {height}, {name}", None, needed, said=last)
+    return Number(
+        f"{one.title}: evaluations to an error of {accuracy:.0%} of the range, {name}", None, cost.value / squared,
+        low / squared, high / squared, f"correlation of {height}: {f'{needed:,.0f}' if needed else 'not yet'} ({last})",
+    )  # fmt: skip
 
 
 def converge(found: Sequence[Compared]) -> Finding:
@@ -74,21 +89,24 @@ def converge(found: Sequence[Compared]) -> Finding:
     return Finding(paper("figure7")["converge"], "confirmed" if holds else "refuted", words)
 
 
-def more(found: Sequence[Compared]) -> Finding:
+def more(found: Sequence[Compared], level: float) -> Finding:
     low, high = paper("figure7")["orders_of_magnitude"]
-    holds = all(low <= one.more.value <= high for one in found)
-    is_outside = any(one.more.high < low or one.more.low > high for one in found)
+    ratios = {one.title: one.more.orders_of_magnitude(level) for one in found}
+    holds = all(low <= value <= high for value, _, _ in ratios.values())
+    is_outside = any(most < low or least > high for _, least, most in ratios.values())
     verdict = "confirmed" if holds else "refuted" if is_outside else "open"
-    said = ", ".join(f"{one.title} {one.more.value:.1f} ({one.more.low:.1f} to {one.more.high:.1f})" for one in found)
+    said = ", ".join(
+        f"{title} {value:.1f} ({least:.1f} to {most:.1f})" for title, (value, least, most) in ratios.items()
+    )
     return Finding(paper("figure7")["more"], verdict, f"Orders of magnitude: {said}.")
 
 
 def size(found: Sequence[Compared]) -> Finding:
-    """The paper's reason for the ratio: as many examples as there are."""
-    holds = all(abs(one.more.value - np.log10(one.rows)) <= ROUGHLY for one in found)
+    """The paper's rule for the ratio: about as many times as there are examples."""
+    holds = all(abs(np.log10(one.more.value / one.rows)) <= ROUGHLY for one in found)
     said = "; ".join(
-        f"{one.title}: {10**one.more.value:,.0f} times as many, with {one.rows:,} test rows and {one.iterations:,.0f} "
-        "iterations for a local explanation"
+        f"{one.title}: {times(one.more.value)} as many, with {one.rows:,} test rows and "
+        f"{one.iterations.value:,.0f} iterations for a local explanation"
         for one in found
     )
     return Finding(paper("figure7")["size"], "confirmed" if holds else "refuted", f"{said}.")
@@ -100,4 +118,4 @@ def data(one: Compared) -> dict[str, Any]:
                "correlation": curve.correlation.tolist()}
         for name, curve in one.curves.items()
     }  # fmt: skip
-    return {"curves": curves, "noise of local explanations": one.noise, "unfinished": one.unfinished}
+    return {"curves": curves, "noise of local explanations": one.noise}
