@@ -18,16 +18,25 @@ from experiments.tasks import Task, task_of
 
 def importances(name: str, scale: Scale, methods: Sequence[str] | None = None) -> dict[str, Importance]:
     """Importances of a task's features by method; those that were made before at the same scale are found again."""
-    kept = Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=settings(name, scale))
     asked = list(METHODS if methods is None else methods)
-    found = kept.all(asked, partial(_made, name, scale), title=f"{task_of(name).title} importances")
+    found = _kept(name, scale).all(asked, partial(_made, name, scale), title=f"{task_of(name).title} importances")
     return {method: Importance(**one) for method, one in zip(asked, found, strict=True)}
+
+
+def known(name: str, scale: Scale, methods: Sequence[str]) -> dict[str, Importance] | None:
+    """The same without making any: None where those of some of the methods are not there."""
+    found = _kept(name, scale).found
+    return {one: Importance(**found[one]) for one in methods} if set(methods) <= set(found) else None
 
 
 def settings(name: str, scale: Scale) -> dict[str, Any]:
     """What the configuration says of a task: MNIST has settings of its own."""
     whole = scale.settings("methods")
     return {key: value for key, value in whole.items() if key.startswith("mnist_") == (name == "mnist")}
+
+
+def _kept(name: str, scale: Scale) -> Kept:
+    return Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=settings(name, scale))
 
 
 def _made(name: str, scale: Scale, method: str) -> dict[str, Any]:
