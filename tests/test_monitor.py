@@ -646,6 +646,9 @@ def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
     with pytest.warns(cs.ClarysageWarning, match=r"\(in second rows; 'colour' has values"):
         found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), by=batches, rng=0)
     assert found.names == ("first",)
+    with pytest.warns(cs.ClarysageWarning, match=r"\(in rows 41 to 80; 'colour' has values"):
+        found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), every=40, rng=0)
+    assert found.names == ("rows 1 to 40",)
 
 
 @pytest.mark.parametrize("learner", [LinearRegression(), DecisionTreeRegressor(max_depth=3)])

@@ -464,6 +464,19 @@ def test_objects_that_are_numbers_are_numbers():
     assert shift(values, values).p_value == 1.0
 
 
+@pytest.mark.parametrize("code", [2, -1, 60, 0.5])
+def test_another_code_for_yes_is_told_as_such(code):
+    flags = np.repeat([0.0, 1.0], [70, 50])
+    assert hints(flags, np.where(flags == 1, code, flags)) == f"what was 1 is now {code}"
+    assert hints(np.where(flags == 1, code, flags), flags) == f"what was {code} is now 1"
+
+
+def test_two_numbers_that_are_both_others_are_no_code():
+    flags = np.repeat([0.0, 1.0], [70, 50])
+    assert "what was" not in hints(flags, flags + 1)
+    assert hints(flags + 1, 60 * (flags + 1)).startswith("values are about 60 times")
+
+
 @pytest.mark.parametrize("kind", ["int64", "float64", "object", "boolean", "category"])
 def test_true_and_false_are_one_and_zero(kind):
     flags = pd.Series([True, False, False] * 40)

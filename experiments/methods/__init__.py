@@ -18,10 +18,15 @@ from experiments.tasks import Task, task_of
 
 def importances(name: str, scale: Scale, methods: Sequence[str] | None = None) -> dict[str, Importance]:
     """Importances of a task's features by method; those that were made before at the same scale are found again."""
-    kept = Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=settings(name, scale))
     asked = list(METHODS if methods is None else methods)
-    found = kept.all(asked, partial(_made, name, scale), title=f"{task_of(name).title} importances")
+    found = _kept(name, scale).all(asked, partial(_made, name, scale), title=f"{task_of(name).title} importances")
     return {method: Importance(**one) for method, one in zip(asked, found, strict=True)}
+
+
+def known(name: str, scale: Scale, methods: Sequence[str]) -> dict[str, Importance] | None:
+    """The same without making any: None where those of some of the methods are not there."""
+    found = _kept(name, scale).found
+    return {one: Importance(**found[one]) for one in methods} if set(methods) <= set(found) else None
 
 
 def settings(name: str, scale: Scale) -> dict[str, Any]:
@@ -30,20 +35,24 @@ def settings(name: str, scale: Scale) -> dict[str, Any]:
     return {key: value for key, value in whole.items() if key.startswith("mnist_") == (name == "mnist")}
 
 
+def _kept(name: str, scale: Scale) -> Kept:
+    return Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=settings(name, scale))
+
+
 def _made(name: str, scale: Scale, method: str) -> dict[str, Any]:
     return METHODS[method](name, scale).kept()
 
 
 def sage(name: str, scale: Scale) -> Importance:
     task, X, y = asked_about(name, scale)
-    return explained("sage", task, X, y, scale, function=cs.sage, background=task.background, **precision(name, scale))
+    return explained("sage", task, X, y, function=cs.sage, background=task.background, **precision(name, scale))
 
 
 def conditional_sage(name: str, scale: Scale) -> Importance:
     """Withheld features are not drawn: a surrogate, fitted to masked training rows, stands in for the model."""
     task, X, y = asked_about(name, scale)
     removal, when = surrogate(task, scale), precision(name, scale, "conditional_")
-    return explained("conditional sage", task, X, y, scale, function=cs.sage, removal=removal, **when)
+    return explained("conditional sage", task, X, y, function=cs.sage, removal=removal, **when)
 
 
 def surrogate(task: Task, scale: Scale) -> cs.Surrogate:
@@ -59,17 +68,17 @@ def surrogate(task: Task, scale: Scale) -> cs.Surrogate:
 def permutation_test(name: str, scale: Scale) -> Importance:
     task, X, y = asked_about(name, scale)
     repeats = settings(name, scale)["mnist_repeats" if name == "mnist" else "repeats"]
-    return explained("permutation test", task, X, y, scale, function=cs.permutation_test, repeats=repeats)
+    return explained("permutation test", task, X, y, function=cs.permutation_test, repeats=repeats)
 
 
 def mean_importance(name: str, scale: Scale) -> Importance:
     """Categories are set to the commonest one, where the paper leaves the method out."""
     task, X, y = asked_about(name, scale)
-    return explained("mean importance", task, X, y, scale, function=cs.mean_importance, background=task.parts.train.X)
+    return explained("mean importance", task, X, y, function=cs.mean_importance, background=task.parts.train.X)
 
 
 def explained(
-    method: str, task: Task, X: Any, y: Any, scale: Scale, /, *, function: Callable[..., cs.Explanation], **options: Any
+    method: str, task: Task, X: Any, y: Any, /, *, function: Callable[..., cs.Explanation], **options: Any
 ) -> Importance:
     begun = time.monotonic()
     found = function(task.explained, X, y, loss=task.loss, feature_names=task.features, rng=0, **options)

@@ -29,13 +29,17 @@ def blaming(name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> 
         if error.argument == "y":
             raise _of_responses(error, name, side) from error
         why = new_labels(reference, side.X) or _strongest(moved)
-        parts = {**error.parts, "got": f"{error.parts['got']} (in {name} rows{why and '; '}{why})"}
+        parts = {**error.parts, "got": f"{error.parts['got']} ({_within(name)}{why and '; '}{why})"}
         raise type(error)(error.argument, **parts) from error
+
+
+def _within(name: str) -> str:
+    return f"in {name}" if name.startswith("rows ") else f"in {name} rows"  # slices by count are called by their rows
 
 
 def _of_responses(error: InputError, name: str, side: Side) -> InputError:
     """The error, with the column that the responses are from."""
-    parts, where = dict(error.parts), f"in {name} rows"
+    parts, where = dict(error.parts), _within(name)
     if side.target is None:
         return type(error)("y", **{**parts, "got": f"{parts['got']} ({where})"})
     parts["got"] = f"{parts['got']} ({where}, column {side.target[:SHOWN]!r})"

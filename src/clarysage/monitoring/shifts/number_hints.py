@@ -11,6 +11,7 @@ from clarysage.monitoring.shifts.date_hints import dated_hints
 from clarysage.monitoring.shifts.fits import Samples
 from clarysage.monitoring.shifts.line import Line
 from clarysage.monitoring.shifts.reading import DATES
+from clarysage.monitoring.shifts.recoded import recoded
 from clarysage.monitoring.shifts.rescaled import rescaled
 from clarysage.monitoring.shifts.rounded import rounded
 from clarysage.monitoring.shifts.shares import p_of_share
@@ -39,6 +40,9 @@ def _explained(reference: np.ndarray, current: np.ndarray, samples: Samples) -> 
     """Changes that give the current numbers; if none does, spikes, and then changes of the other numbers."""
     if samples.are_empty:
         return []
+    code = recoded(samples)
+    if code:
+        return [code]
     found = spikes(reference, current)
     changes = [] if any(spike.is_apart for spike in found) else _changes(samples)
     if changes:

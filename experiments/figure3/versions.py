@@ -1,0 +1,47 @@
+"""Versions of the bank's test part: as it is, and with one feature encoded otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clarysage.testing import CORRUPTIONS
+from experiments.parts import Part
+
+CLEAN = "test"
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a part.
+
+    Attributes
+    ----------
+    name, title : by which it is asked for, and as the figure has it
+    column : the feature that is encoded otherwise; none in the version that is as it was
+    encode : what becomes of that column
+    """
+
+    name: str
+    title: str
+    column: str | None = None
+    encode: Callable[[Any], Any] | None = None
+
+    def of(self, part: Part) -> Part:
+        """The part's rows in this version."""
+        if self.column is None or self.encode is None:
+            return part
+        return Part(part.X.assign(**{self.column: self.encode(part.X[self.column])}), part.y)
+
+
+VERSIONS = {
+    one.name: one
+    for one in (
+        Version(CLEAN, "Test"),
+        Version("month", "Month, the next one", "Month", CORRUPTIONS["month, the next"].of),
+        Version("seconds", "Duration × 60 (“seconds”)", "Duration", CORRUPTIONS["duration x 60"].of),
+        Version("hours", "Duration / 60 (“hours”)", "Duration", CORRUPTIONS["duration / 60"].of),
+    )
+}
+CORRUPTED = tuple(name for name in VERSIONS if name != CLEAN)
