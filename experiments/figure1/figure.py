@@ -28,7 +28,7 @@ def figure(found: Mapping[str, Importance], facts: Mapping[str, MapFacts], genes
         axes = top.subplots(1, len(found))
         for place, (letter, method) in enumerate(zip("abcdef", found, strict=False)):
             _map(axes[place], letter, found[method], facts[method])
-        top.suptitle("MNIST: blue pixels improve performance, red pixels hurt it", fontsize=11)
+        top.suptitle("MNIST: blue pixels improve performance, red pixels hurt it", fontsize=11, y=1.06)
         _bars(bottom.subplots(), "abcdefg"[len(found)], genes)
         plt.close(drawn)
     return drawn
