@@ -18,7 +18,7 @@ FIRST = 1000  # random_state of the first of the other splits
 
 
 def over_splits(name: str, scale: Scale) -> dict[str, list[float]]:
-    """Correlations by method in other splits, each with a model, values and subsets of its own; none if not asked for."""
+    """Correlations by method in other splits, each with its own model, values and subsets; none if not asked for."""
     settings = scale.settings("table2")
     if name not in MOVED or not settings["other_splits"]:
         return {}
