@@ -1,0 +1,226 @@
+"""Figures 3 to 7 of the paper: their parts, on made-up tasks and on curves with known answers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from clarysage.testing.bank import TARGET, bank, bank_model
+from experiments.figure3.losses import Mean, added, losses
+from experiments.figure3.run import fallen, named, worse_on_all
+from experiments.figure3.versions import CLEAN, CORRUPTED, VERSIONS
+from experiments.figure3.watched import Watched, compared
+from experiments.figure7.black_box import black_box, evaluations
+from experiments.figure7.compared import mean_iterations
+from experiments.figure7.curves import Curve, Ratio, averages, correlation, crossing
+from experiments.figure7.pieces import budgets, sampled
+from experiments.figures4to6.agreement import Correlation, apart, between, spearman, top
+from experiments.figures4to6.reversals import reversals
+from experiments.methods.importance import Importance
+from experiments.parts import Part, Parts
+from experiments.tasks import Task
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+class Fitted:
+    """A learner that has learnt."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, parts):
+        return self.model
+
+
+@pytest.fixture(scope="module")
+def task():
+    """A bank's task in the paper's column names: of clarysage.testing, in which month and duration matter most."""
+    rng = np.random.default_rng(7)
+    model = bank_model(rng, rows=4000)
+
+    def renamed(X):
+        return X.rename(columns=str.lower)
+
+    known = SimpleNamespace(
+        predict_proba=lambda X: model.predict_proba(renamed(X)), classes_=model.classes_, fit=lambda X, y: None
+    )
+
+    def part(rows):
+        table = bank(rows, rng)
+        X = table.drop(columns=TARGET).rename(columns={"month": "Month", "duration": "Duration"})
+        return Part(X, table[TARGET].to_numpy(str))
+
+    parts = Parts(part(300), part(500), part(500))
+    return Task("bank", "Bank", parts, Fitted(known), "cross entropy", parts.train.X[:24])
+
+
+def importance(values, errors=None, method="sage"):
+    return Importance(method, values, errors, "rows", 0.0, 0.0)
+
+
+# Figure 3: versions of the test part
+
+
+def test_the_month_after_december_is_january():
+    X = pd.DataFrame({"Month": pd.Categorical(["nov", "dec", "jan"], categories=list(MONTHS)), "Duration": [1, 2, 3]})
+    found = VERSIONS["month"].of(Part(X, np.zeros(3)))
+    assert list(found.X["Month"]) == ["dec", "jan", "feb"]
+    assert list(found.X["Month"].cat.categories) == list(MONTHS)
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("seconds", [60.0, 180.0]), ("hours", [1 / 60, 0.05])])
+def test_durations_are_multiplied_and_divided_by_60(name, wanted):
+    part = Part(pd.DataFrame({"Duration": [1, 3], "Age": [40, 50]}), np.array([0, 1]))
+    found = VERSIONS[name].of(part)
+    np.testing.assert_allclose(found.X["Duration"], wanted)
+    assert list(part.X["Duration"]) == [1, 3]
+    assert list(found.X["Age"]) == [40, 50]
+
+
+@pytest.mark.parametrize("name", CORRUPTED)
+def test_a_version_touches_its_own_column_alone(task, name):
+    version = VERSIONS[name]
+    found, column = version.of(task.test).X, version.column
+    pd.testing.assert_frame_equal(found.drop(columns=column), task.test.X.drop(columns=column))
+    assert not found[column].astype(object).equals(task.test.X[column].astype(object))
+
+
+def test_the_clean_version_is_the_test_part(task):
+    assert VERSIONS[CLEAN].of(task.test) is task.test
+
+
+def test_losses_of_versions_are_those_of_the_model(task):
+    found = losses(task, 0.95)
+    chances = task.model.predict_proba(task.test.X)
+    own = -np.log(np.where(task.test.y == "yes", chances[:, 1], chances[:, 0]))
+    assert found[CLEAN].value == pytest.approx(own.mean())
+    assert found[CLEAN].reach == pytest.approx(1.959964 * own.std(ddof=1) / np.sqrt(len(own)))
+    assert added(task, "seconds", 0.95).value == pytest.approx(found["seconds"].value - found[CLEAN].value)
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+def test_the_column_that_broke_is_flagged_and_no_other(task, name):
+    found = compared(task, VERSIONS[name].of(task.test), tolerance=0.1, level=0.95, rng=0)
+    assert named(name, found).verdict == "confirmed", found
+    if name in CORRUPTED:
+        assert fallen(name, found).verdict == "confirmed"
+
+
+def test_findings_are_refuted_by_results_that_are_otherwise():
+    ends = [[0.0, 0.0], [0.2, 0.2]]
+    rose = Watched(["Month", "Age"], [0.1, 0.1], [0.1, 0.1], ends, ends, [[-0.1, -0.1], [0.1, 0.1]], [], [], [])
+    assert fallen("month", rose).verdict == named("month", rose).verdict == "refuted"
+    other = Watched(["Month", "Age"], [0.1, 0.1], [0.0, 0.0], ends, ends, ends, ["Month", "Age"], [], [])
+    assert named("month", other).verdict == named(CLEAN, other).verdict == "refuted"
+    assert worse_on_all({"month": Mean(0.1, 0.2)}).verdict == "refuted"
+    assert worse_on_all({"month": Mean(0.1, 0.05)}).verdict == "confirmed"
+
+
+# Figures 4 to 6: agreement
+
+
+def test_rank_correlations_are_those_of_scipy(seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, 12)).round(1)  # with ties
+    found = Correlation.of(importance(a), importance(b))
+    assert found.value == pytest.approx(spearmanr(a, b).statistic)
+    rest = [spearmanr(np.delete(a, i), np.delete(b, i)).statistic for i in range(12)]
+    np.testing.assert_allclose(found.without, rest)
+    low, high = found.interval(0.95)
+    assert -1 <= low <= found.value <= high <= 1
+
+
+def test_the_jackknife_of_a_mean_of_one_is_its_own(seed):
+    a, b, c = np.random.default_rng(seed).normal(size=(3, 9))
+    pairs = between({"a": importance(a), "b": importance(b), "c": importance(c)})
+    assert set(map(frozenset, pairs)) == {frozenset("ab"), frozenset("ac"), frozenset("bc")}
+    mean = Correlation.mean(pairs.values())
+    assert mean.value == pytest.approx(np.mean([spearman(a, b), spearman(a, c), spearman(b, c)]))
+    alone = Correlation.mean([pairs[frozenset("ab")]])
+    assert alone.std_error == pytest.approx(pairs[frozenset("ab")].std_error)
+
+
+def test_the_difference_of_means_has_both_their_errors():
+    one, other = Correlation(0.9, np.array([0.8, 1.0])), Correlation(0.5, np.array([0.3, 0.7]))
+    difference, low, high = apart([one, one], [other], 0.95)
+    assert difference == pytest.approx(0.4)
+    reach = 1.959964 * np.hypot(one.std_error / np.sqrt(2), other.std_error)
+    assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach))
+
+
+def test_top_features_are_those_with_the_largest_values():
+    assert top(importance([0.1, -5.0, 3.0]), ["a", "b", "c"], 2) == ["c", "a"]
+
+
+def test_reversals_are_found_beyond_noise_alone():
+    one = importance([1.0, 0.0, 0.5], [0.01, 0.01, 0.4], "sage")
+    other = importance([0.0, 1.0, 0.5], [0.01, 0.01, 0.4], "permutation test")
+    found = reversals({"sage": one, "permutation test": other}, ["a", "b", "c"], 0.95)
+    assert [(one.one, one.other, one.first, one.second) for one in found] == [("sage", "permutation test", "a", "b")]
+    assert found[0].surely == pytest.approx(1 / np.hypot(0.01, 0.01))
+    assert reversals({"sage": one, "again": one}, ["a", "b", "c"], 0.95) == []
+
+
+# Figure 7: curves
+
+
+def test_a_curve_is_read_between_its_points_where_it_comes_to_stay():
+    x, heights = np.array([10.0, 100.0, 1000.0, 10000.0]), np.array([0.5, 0.9, 0.8, 1.0])
+    assert crossing(x, heights, 0.9) == pytest.approx(10**3.5)
+    assert crossing(x, heights, 0.4) == 10.0
+    assert crossing(x, heights, 1.1) is None
+
+
+def test_correlations_are_those_of_numpy(seed):
+    rng = np.random.default_rng(seed)
+    values, converged = rng.normal(size=(4, 3, 7)), rng.normal(size=7)
+    found = correlation(values, converged)
+    assert found[2, 1] == pytest.approx(np.corrcoef(values[2, 1], converged)[0, 1])
+
+
+def test_averages_are_means_of_the_first_rows_of_random_orders(seed):
+    values = np.arange(12.0).reshape(6, 2)
+    found = averages(values, np.array([1, 6]), 3, np.random.default_rng(seed))
+    assert found.shape == (3, 2, 2)
+    assert all(row in values.tolist() for row in found[:, 0].tolist())
+    np.testing.assert_allclose(found[:, 1], np.tile(values.mean(axis=0), (3, 1)))
+
+
+def test_the_ratio_of_two_means_that_converge_is_that_of_what_a_draw_costs():
+    """Means of 1 to 64 draws of noise, a draw costing 10 here and 1000 there: two orders of magnitude."""
+    rng, counts, converged = np.random.default_rng(0), 2 ** np.arange(7), np.arange(5.0)
+
+    def curve(price, repetitions=200):
+        noise = rng.normal(size=(repetitions, 64, 5)).cumsum(axis=1)[:, counts - 1] / counts[:, None]
+        return Curve.of(price * counts, converged + noise, converged)
+
+    dear, cheap = curve(1000), curve(10)
+    found = Ratio.of(dear.costs, cheap.costs, 0.95)
+    assert found.low < 2 < found.high
+    assert found.high - found.low < 0.4
+    assert dear.slope == pytest.approx(-1, abs=0.1)
+    assert Ratio.of(dear.costs, cheap.costs, 0.95, error=0.5).high > found.high
+
+
+def test_the_error_of_mean_iterations_is_in_orders_of_magnitude():
+    mean, error = mean_iterations(np.array([90.0, 110.0]))
+    assert (mean, error) == pytest.approx((100.0, 0.1 / np.log(10)))
+
+
+def test_runs_of_a_black_box_cost_what_algorithm_1_says(task):
+    d, m = len(task.features), len(task.background)
+    settings = {"least": 2_000, "most": 8_000}
+    found = np.array(sampled("permutation", task, settings, 0))
+    assert found.shape == (3, 1 + d)
+    for budget, rows in zip(budgets(**settings), found[:, 0], strict=True):
+        iterations = (budget - len(task.test) - m) // ((d - 1) * m)
+        assert rows == evaluations(task, iterations, len(task.test))
+
+
+def test_a_black_box_answers_as_its_model(task):
+    np.testing.assert_allclose(black_box(task)(task.test.X), task.model.predict_proba(task.test.X))
