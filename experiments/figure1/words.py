@@ -139,7 +139,8 @@ def about_absent(gene: str, genes: Genes, claim: str, *, known: bool) -> Finding
 
 
 def _shown(found: Measured) -> str:
-    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    value, low, high = (round(one, 2) + 0.0 for one in (found.value, found.low, found.high))  # no minus before nought
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _listed(pairs: Iterable[tuple[str, str]]) -> str:
