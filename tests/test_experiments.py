@@ -25,8 +25,9 @@ from experiments.outcome import Finding, Number, Outcome
 from experiments.page import as_page
 from experiments.parts import Part, Parts, by_groups, by_rows
 from experiments.scale import HERE, SCALES, Scale
-from experiments.table2.correlation import Correlations, correlation
+from experiments.table2.correlation import Correlations, correlation, within_sizes
 from experiments.table2.run import Judged
+from experiments.table2.splits import in_split
 from experiments.table2.subsets import drawn, members, named
 from experiments.table2.words import about_ablation, about_sage, said
 from experiments.tasks import TASKS, Task, task_of
@@ -187,16 +188,34 @@ def test_correlation_is_pearsons_and_its_error_that_of_the_normal_law() -> None:
     assert correlation(np.arange(5.0), -np.arange(5.0)) == pytest.approx(-1)
 
 
-def judged(values: dict[str, float], *, spread: float = 0.001, name: str = "bike", splits: Any = ()) -> Judged:
+def test_a_sum_that_only_counts_features_tells_nothing_among_subsets_of_one_size() -> None:
+    subsets = drawn(8, 3000, seed=1)
+    sizes = subsets.sum(axis=1)
+    phi = np.arange(8.0)
+    assert within_sizes(sizes, subsets @ phi, sizes) == 0.0
+    assert within_sizes(subsets @ phi + 100 * sizes, subsets @ phi - 7 * sizes, sizes) == pytest.approx(1)
+
+
+@pytest.mark.usefixtures("toys")
+def test_other_splits_have_values_of_their_own_and_stay_near_the_first() -> None:
+    one, other = (in_split("credit", 60, 0.05, state) for state in ("1", "2"))
+    assert one != other
+    for found in (one, other):  # features are independent and their model additive: sums tell all but noise
+        assert found["sage"] > 0.95
+        assert found["feature ablation"] > 0.95
+
+
+def judged(values: dict[str, float], *, spread: float = 0.001, name: str = "bike", splits: Any = None) -> Judged:
     """A dataset's part of the table with made-up correlations."""
     rng = np.random.default_rng(0)
-    found = Correlations(values, {method: value + spread * rng.normal(size=500) for method, value in values.items()})
+    resampled = {method: value + spread * rng.normal(size=500) for method, value in values.items()}
+    found = Correlations(values, resampled, values)
     blank = np.zeros(5000)
-    return Judged(name, name, found, np.zeros((5000, 2), dtype=bool), blank, blank, list(splits))
+    return Judged(name, name, found, np.zeros((5000, 2), dtype=bool), blank, blank, splits or {})
 
 
 def test_a_difference_that_draws_explain_agrees_and_another_is_told_with_splits() -> None:
-    one = judged({"sage": 0.98}, splits=[0.970, 0.990])
+    one = judged({"sage": 0.98}, splits={"sage": [0.970, 0.990]})
     assert said(one, "sage", 0.981, 5000).startswith("Agrees")
     told = said(one, "sage", 0.975, 5000)
     assert told.startswith("Above by 0.0050")

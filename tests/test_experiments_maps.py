@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
+from experiments.figure1 import words as map_words
+from experiments.figure1.facts import MapFacts
 from experiments.figure1.genes import Genes, ranks
-from experiments.figure1.maps import correlation, image, is_central, share, smoothness
+from experiments.figure1.maps import Measured, correlation, image, is_central, share, smoothness
+from experiments.figure2 import words as curve_words
 from experiments.figure2.curves import Curve, areas
 from experiments.figure2.selection import selected
 
@@ -151,3 +154,86 @@ def test_interval_of_an_area_covers_the_truth_95_percent_of_the_time(seed):
         curve = Curve("sage", "best", sizes, truth[:, None] + rng.normal(0, 0.05, size=(10, 3)), 10**12)
         missed += abs(curve.area - trapezoid(truth, sizes) / 45) > curve.area_reach()
     assert abs(missed - 0.05 * made) <= 3.5 * np.sqrt(made * 0.05 * 0.95)
+
+
+def _facts(method: str, *, negative: float = 0.0, smooth: float = 0.9, like_sage: float = 0.9) -> MapFacts:
+    def about(value: float) -> Measured:
+        return Measured(value, value - 0.05, value + 0.05)
+
+    return MapFacts(method, about(0.9), about(negative), 0.0, about(smooth), about(like_sage), about(0.5))
+
+
+def _maps(**changed: dict[str, float]) -> dict[str, MapFacts]:
+    names = ("feature ablation", "permutation test", "mean importance", "univariate predictors", "sage")
+    return {name: _facts(name, **changed.get(name.replace(" ", "_"), {})) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("permutation", "mean", "verdict"),
+    [
+        ({"negative": 0.3, "smooth": 0.5}, {"negative": 0.4, "smooth": 0.5}, "confirmed"),
+        ({"negative": 0.3, "smooth": 0.5}, {"negative": 0.08, "smooth": 0.5}, "open"),
+        ({"negative": 0.3, "smooth": 0.5}, {"negative": -0.2, "smooth": 0.5}, "refuted"),
+    ],
+)
+def test_maps_are_noisy_where_both_are_surely_more_often_negative_than_plausible_ones(permutation, mean, verdict):
+    found = map_words.about_noise(_maps(permutation_test=permutation, mean_importance=mean), "claim")
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("smooth", "like_sage", "verdict"), [(0.1, 0.0, "confirmed"), (0.1, 0.28, "open"), (0.1, 0.6, "refuted")]
+)
+def test_ablation_has_no_pattern_where_neither_neighbours_nor_sage_are_like_it(smooth, like_sage, verdict):
+    maps = _maps(feature_ablation={"smooth": smooth, "like_sage": like_sage})
+    assert map_words.about_ablation(maps, "claim", {"no_pattern": 0.3}).verdict == verdict
+
+
+@pytest.mark.parametrize(("smooth", "verdict"), [(0.5, "confirmed"), (0.87, "open"), (1.1, "refuted")])
+def test_the_most_plausible_maps_have_the_most_alike_neighbours(smooth, verdict):
+    rough = {"smooth": 0.5}
+    maps = _maps(feature_ablation=rough, permutation_test=rough, mean_importance={"smooth": smooth})
+    assert map_words.about_plausible(maps, "claim").verdict == verdict
+
+
+def _curves(best: dict[str, float], worst: dict[str, float]) -> dict[tuple[str, str], Curve]:
+    return {
+        (method, end): Curve(method, end, [5, 50], np.full((2, 1), height), 10_000)
+        for end, heights in (("best", best), ("worst", worst))
+        for method, height in heights.items()
+    }
+
+
+NAMES = ("sage", "feature ablation", "permutation test", "mean importance", "univariate predictors")
+
+
+@pytest.mark.parametrize(("sage", "verdict"), [(0.9, "confirmed"), (0.801, "open"), (0.7, "refuted")])
+def test_the_best_method_is_ahead_of_all_others_beyond_errors(sage, verdict):
+    curves = _curves(dict(zip(NAMES, (sage, 0.5, 0.6, 0.7, 0.8), strict=True)), {})
+    found = curve_words.about_best(curves, "sage", "best", "claim")
+    assert found.verdict == verdict
+    assert "Univariate" in found.said
+
+
+def test_lower_is_better_for_the_worst_pixels():
+    curves = _curves({}, dict(zip(NAMES, (0.2, 0.5, 0.4, 0.3, 0.1), strict=True)))
+    assert curve_words.about_best(curves, "univariate predictors", "worst", "claim").verdict == "confirmed"
+    assert curve_words.about_best(curves, "sage", "worst", "claim").verdict == "refuted"
+
+
+@pytest.mark.parametrize(("failing", "verdict"), [(4, "confirmed"), (3, "confirmed"), (2, "refuted"), (0, "refuted")])
+def test_most_baselines_fail_where_more_than_half_have_worst_pixels_of_some_worth(failing, verdict):
+    heights = [0.11, *[0.5] * failing, *[0.11] * (4 - failing)]
+    curves = _curves({}, dict(zip(NAMES, heights, strict=True)))
+    assert curve_words.about_baselines(curves, "claim", base=0.1135, margin=0.02).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("sage", "verdict"), [((0.9, 0.1), "confirmed"), ((0.75, 0.1), "confirmed"), ((0.65, 0.1), "refuted")]
+)
+def test_doing_well_at_both_is_having_at_most_one_better_at_either(sage, verdict):
+    curves = _curves(
+        dict(zip(NAMES, (sage[0], 0.5, 0.6, 0.7, 0.8), strict=True)),
+        dict(zip(NAMES, (sage[1], 0.5, 0.4, 0.3, 0.2), strict=True)),
+    )
+    assert curve_words.about_both(curves, "claim").verdict == verdict

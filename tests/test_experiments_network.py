@@ -119,3 +119,19 @@ def test_labels_may_be_any_numbers():
     network = _trained(moved, epochs=5)
     assert network.classes_.tolist() == [5, 15, 25]
     assert (_weights(network) == _weights(_trained(parts, epochs=5))).all()
+
+
+def test_the_surrogate_of_conditional_sage_gives_chances_none_of_which_is_nought():
+    """What it gives is standardised by what it is to learn, as the library then turns back."""
+    import torch
+
+    from experiments.methods.chances import EVEN, Chances
+
+    rng = np.random.default_rng(0)
+    wanted = rng.dirichlet(np.ones(4), size=50)
+    rows = torch.tensor(rng.normal(0, 100, size=(30, 6)), dtype=torch.float32)
+    one, same = (Chances(6, wanted)(rows).detach().numpy() for _ in range(2))
+    chances = one * wanted.std(axis=0) + wanted.mean(axis=0)
+    assert chances.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert chances.min() > 0.99 * EVEN / 4
+    assert (one == same).all()

@@ -28,7 +28,7 @@ def figure(found: Mapping[str, Importance], facts: Mapping[str, MapFacts], genes
         axes = top.subplots(1, len(found))
         for place, (letter, method) in enumerate(zip("abcdef", found, strict=False)):
             _map(axes[place], letter, found[method], facts[method])
-        top.suptitle("MNIST: blue pixels improve performance, red pixels hurt it", fontsize=11)
+        top.suptitle("MNIST: blue pixels improve performance, red pixels hurt it", fontsize=11, y=1.06)
         _bars(bottom.subplots(), "abcdefg"[len(found)], genes)
         plt.close(drawn)
     return drawn
@@ -39,7 +39,8 @@ def _map(axes: Any, letter: str, found: Importance, facts: MapFacts) -> None:
     shown = axes.imshow(image(found.scores), cmap="RdBu", vmin=-reach, vmax=reach, interpolation="nearest")
     lettered(axes, letter, TITLES[found.method])
     axes.set(xticks=[], yticks=[])
-    axes.set_xlabel(f"neighbours r = {facts.smooth.value:.2f}; negative\nin the centre: {facts.negative.value:.0%}")
+    alike = round(facts.smooth.value, 2) + 0.0  # no minus before nought
+    axes.set_xlabel(f"neighbours r = {alike:.2f}; negative\nin the centre: {facts.negative.value:.0%}")
     for spine in axes.spines.values():
         spine.set_visible(False)
     bar = axes.figure.colorbar(shown, ax=axes, location="bottom", shrink=0.9, aspect=16, extend="both", pad=0.02)

@@ -49,6 +49,7 @@ def _genes(scale: Scale) -> Genes:
 
 def _findings(facts: dict[str, MapFacts], genes: Genes, settings: dict) -> list[Finding]:
     mnist, brca = paper("figure1")["mnist"], paper("figure1")["brca"]
+    facts = {method: one for method, one in facts.items() if method != "conditional sage"}  # which the paper has not
     return [
         words.about_centre(facts, mnist["centre"], settings),
         words.about_noise(facts, mnist["noisy"]),
@@ -56,8 +57,8 @@ def _findings(facts: dict[str, MapFacts], genes: Genes, settings: dict) -> list[
         words.about_plausible(facts, mnist["plausible"]),
         words.about_known(genes, brca["known"]),
         words.about_named(genes, brca["named"], settings["high"]),
-        words.about_absent("BCL11A", genes, brca["first"]),
-        words.about_absent("SLC25A1", genes, brca["other"]),
+        words.about_absent("BCL11A", genes, brca["first"], known=True),
+        words.about_absent("SLC25A1", genes, brca["other"], known=False),
     ]
 
 
@@ -75,6 +76,7 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         "Conditional SAGE is not in the paper's figure. A network that has learned to give the model's chances from "
         f"what is left of {made['mnist_conditional_rows']:,} training rows stands in for it; its errors are not part "
         "of the intervals.",
-        f"BRCA: {task_of('brca').caveat}",
+        f"BRCA: {task_of('brca').caveat} Intervals are about the population that patients are drawn from, of whom the "
+        f"test part has few rows ({len(task_of('brca').test)}).",
         f"Time that methods without refits took, with the network's own fit in the first: {took}.",
     ]  # fmt: skip

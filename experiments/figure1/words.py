@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from experiments.figure1.facts import MapFacts
 from experiments.figure1.genes import Genes
 from experiments.figure1.maps import Measured
@@ -129,14 +131,16 @@ def about_named(genes: Genes, claim: str, high: float) -> Finding:
     return Finding(claim, verdict, f"Ranks with intervals: {each}; high means among the first {last_high}.")
 
 
-def about_absent(gene: str, genes: Genes, claim: str) -> Finding:
+def about_absent(gene: str, genes: Genes, claim: str, *, known: bool) -> Finding:
     """A conclusion about a gene that the table does not have."""
-    best = genes.names[int(genes.values.argmax())]
-    return Finding(claim, "open", f"{gene} is not among the genes of our table, in which {best} is first.")
+    best = genes.names[int(np.where(genes.is_known == known, genes.values, -np.inf).argmax())]
+    those = "those known to be associated" if known else "the others"
+    return Finding(claim, "open", f"{gene} is not in our table, where {best} is first among {those}.")
 
 
 def _shown(found: Measured) -> str:
-    return f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})"
+    value, low, high = (round(one, 2) + 0.0 for one in (found.value, found.low, found.high))  # no minus before nought
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _listed(pairs: Iterable[tuple[str, str]]) -> str:

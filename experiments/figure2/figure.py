@@ -14,19 +14,21 @@ MARKS = {
     "sage": "o", "conditional sage": "P", "permutation test": "s", "mean importance": "D", "feature ablation": "^",
     "univariate predictors": "v",
 }  # fmt: skip
+BASE = "Commonest digit"
 PANELS = {"best": "most important pixels", "worst": "least important pixels"}
 
 
 def figure(curves: Curves, base: float) -> Figure:
     with styled():
-        drawn, axes = plt.subplots(1, 2, figsize=(10, 4.2))
+        drawn, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True)
         for panel, letter, end in zip(axes, "ab", PANELS, strict=True):
             _panel(panel, curves, end, base)
             lettered(panel, letter, f"{PANELS[end].capitalize()} ({SAID[end]})")
             panel.set_xlabel(f"number of {PANELS[end]}")
-            panel.set_ylabel("test accuracy")
-        handles, labels = axes[0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        axes[0].set_ylabel("test accuracy")
+        labelled = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
+        labelled[BASE] = labelled.pop(BASE)  # after all methods
+        drawn.legend(labelled.values(), labelled, loc="outside lower center", ncols=len(labelled))
         plt.close(drawn)
     return drawn
 
@@ -38,7 +40,7 @@ def _panel(axes: Any, curves: Curves, end: str, base: float) -> None:
             elinewidth=0.8, color=COLOURS[curve.method], label=TITLES[curve.method],
             zorder=4 if curve.method == "sage" else 3,
         )  # fmt: skip
-    axes.axhline(base, color="#666666", ls=":", lw=1, label="Commonest digit")
+    axes.axhline(base, color="#666666", ls=":", lw=1, label=BASE)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     axes.grid(axis="y", color="#e5e5e5")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,10 +16,12 @@ class Correlations:
     ----------
     values : by method
     resampled : by method, (resamples,)
+    within : by method, the correlation among subsets of one size, which does not reward a sum that grows with the size
     """
 
     values: Mapping[str, float]
     resampled: Mapping[str, np.ndarray]
+    within: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -35,6 +37,7 @@ class Correlations:
                 method: np.array([correlation(total[rows], -losses[rows]) for rows in again])
                 for method, total in totals.items()
             },
+            {method: within_sizes(total, -losses, subsets.sum(axis=1)) for method, total in totals.items()},
         )
 
     def interval(self, method: str) -> tuple[float, float]:
@@ -58,3 +61,13 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
     a, b = a - a.mean(), b - b.mean()
     size = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / size) if size else 0.0
+
+
+def within_sizes(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> float:
+    """Correlation of what is left of both when the mean of their size is taken off."""
+    a, b = a.astype(float), b.astype(float)
+    for size in np.unique(sizes):
+        same = sizes == size
+        a[same] -= a[same].mean()
+        b[same] -= b[same].mean()
+    return correlation(a, b)

@@ -31,7 +31,7 @@ class Judged:
     subsets: np.ndarray
     losses: np.ndarray
     totals: np.ndarray
-    splits: list[float]
+    splits: dict[str, list[float]]
 
 
 def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
@@ -42,7 +42,8 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
         Outcome(
             "table2", "", scale.name, {}, numbers=numbers, findings=_findings(judged), words=_words(judged),
             data={one.name: {"subsets": len(one.losses), "different": len(np.unique(one.subsets, axis=0)),
-                             "correlations": dict(one.correlations.values), "sage in other splits": one.splits}
+                             "correlations": dict(one.correlations.values),
+                             "among subsets of one size": dict(one.correlations.within), "other splits": one.splits}
                   for one in judged},
         ),
         {"table2": figure(judged, printed)},
@@ -87,5 +88,22 @@ def _words(judged: list[Judged]) -> list[str]:
         "the error of the importances.",
         f"Subsets: {counted}.",
         *(f"{one.title}: {caveat}" for one in judged if (caveat := task_of(one.name).caveat)),
+        _within(judged),
         f'"{SIZE}" is a control that is not in the paper: every feature counts as one.',
     ]
+
+
+def _within(judged: list[Judged]) -> str:
+    """A table of correlations among subsets of one size."""
+    methods = [method for method in judged[0].correlations.within if method != SIZE]
+    lines = [
+        "Sums of values that are mostly of one sign grow with the number of features, as performance does. Among "
+        "subsets of one size, so with the mean of each size taken off both, correlations are:",
+        "",
+        "| | " + " | ".join(one.title for one in judged) + " |",
+        "|---|" + "---|" * len(judged),
+    ]
+    for method in methods:
+        cells = " | ".join(f"{one.correlations.within[method]:.4f}" for one in judged)
+        lines.append(f"| {TITLES[method]} | {cells} |")
+    return "\n".join(lines)

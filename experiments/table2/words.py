@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,17 @@ def said(judged: Any, method: str, theirs: float | None, subsets: int) -> str:
     side = "Above" if ours > theirs else "Below"
     words = f"{side} by {abs(ours - theirs):.4f}, where draws of subsets explain {reach:.4f}."
     if judged.name == "brca":
-        return f"{words} Other genes than the paper's."
-    if method == "sage" and judged.splits:
-        low, high, std = min(judged.splits), max(judged.splits), np.std(judged.splits, ddof=1)
-        held = "which holds the paper's" if low <= theirs <= high else "which does not hold the paper's"
-        return f"{words} {len(judged.splits)} other splits give {low:.4f} to {high:.4f} (std {std:.4f}), {held}."
+        words += " Other genes than the paper's."
+    if method in judged.splits:
+        words += f" {about_splits(judged.splits[method], theirs)}"
     return words
+
+
+def about_splits(found: Sequence[float], theirs: float) -> str:
+    """What correlations are when rows are split otherwise, and whether the paper's is among them."""
+    low, high = min(found), max(found)
+    held = "which holds the paper's" if low <= theirs <= high else "which does not hold the paper's"
+    return f"{len(found)} other splits give {low:.4f} to {high:.4f} (std {np.std(found, ddof=1):.4f}), {held}."
 
 
 def about_sage(judged: Any) -> Finding:
@@ -56,5 +62,6 @@ def about_ablation(judged: Any) -> Finding:
     return Finding(
         f"Feature ablation fails ({judged.title}).", verdict,
         f"Its correlation is {value:.4f} where SAGE has {found.values['sage']:.4f} and the mere number of features "
-        f"{found.values['number of features']:.4f}.",
+        f"{found.values['number of features']:.4f}; among subsets of one size {found.within['feature ablation']:.4f} "
+        f"where SAGE has {found.within['sage']:.4f}.",
     )  # fmt: skip
