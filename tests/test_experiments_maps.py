@@ -15,6 +15,7 @@ from experiments.figure1.maps import Measured, correlation, image, is_central, s
 from experiments.figure2 import words as curve_words
 from experiments.figure2.curves import Curve, areas
 from experiments.figure2.selection import selected
+from experiments.methods.importance import Importance
 
 
 def test_the_centre_is_a_square_in_the_middle():
@@ -156,11 +157,13 @@ def test_interval_of_an_area_covers_the_truth_95_percent_of_the_time(seed):
     assert abs(missed - 0.05 * made) <= 3.5 * np.sqrt(made * 0.05 * 0.95)
 
 
-def _facts(method: str, *, negative: float = 0.0, smooth: float = 0.9, like_sage: float = 0.9) -> MapFacts:
+def _facts(
+    method: str, *, negative: float = 0.0, smooth: float = 0.9, like_sage: float = 0.9, blank: float = 0.0
+) -> MapFacts:
     def about(value: float) -> Measured:
         return Measured(value, value - 0.05, value + 0.05)
 
-    return MapFacts(method, about(0.9), about(negative), 0.0, about(smooth), about(like_sage), about(0.5))
+    return MapFacts(method, about(0.9), about(negative), 0.0, about(smooth), about(like_sage), about(0.5), blank)
 
 
 def _maps(**changed: dict[str, float]) -> dict[str, MapFacts]:
@@ -182,11 +185,20 @@ def test_maps_are_noisy_where_both_are_surely_more_often_negative_than_plausible
 
 
 @pytest.mark.parametrize(
-    ("smooth", "like_sage", "verdict"), [(0.1, 0.0, "confirmed"), (0.1, 0.28, "open"), (0.1, 0.6, "refuted")]
+    ("like_sage", "blank", "verdict"),
+    [(0.0, 0.9, "confirmed"), (0.28, 0.9, "open"), (0.0, 0.1, "open"), (0.6, 0.9, "open"), (0.6, 0.1, "refuted")],
 )
-def test_ablation_has_no_pattern_where_neither_neighbours_nor_sage_are_like_it(smooth, like_sage, verdict):
-    maps = _maps(feature_ablation={"smooth": smooth, "like_sage": like_sage})
-    assert map_words.about_ablation(maps, "claim", {"no_pattern": 0.3}).verdict == verdict
+def test_ablation_means_nothing_where_it_is_unlike_sage_and_as_large_for_blank_pixels(like_sage, blank, verdict):
+    maps = _maps(feature_ablation={"like_sage": like_sage, "blank": blank})
+    assert map_words.about_ablation(maps, "claim", {"unlike": 0.3, "alike": 0.5}).verdict == verdict
+
+
+def test_blank_pixels_are_those_that_never_vary():
+    values, varies = np.ones(784), np.ones(784, dtype=bool)
+    values[:10], varies[:10] = -0.25, False
+    found = Importance("feature ablation", list(values), None, "rows", 0.0, 0.0)
+    facts = MapFacts.of(found, found, varies, {"centre": 14, "top": 50, "resamples": 10})
+    assert facts.blank == 0.25
 
 
 @pytest.mark.parametrize(("smooth", "verdict"), [(0.5, "confirmed"), (0.87, "open"), (1.1, "refuted")])

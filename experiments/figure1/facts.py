@@ -23,6 +23,7 @@ class MapFacts:
     smooth : correlation of neighbouring pixels
     like_sage : correlation with the SAGE map
     unclear : share of all pixels whose 95 % interval holds zero
+    blank : mean size of values of pixels that never vary, which no model can use, over that of the centre's values
     """
 
     method: str
@@ -32,9 +33,10 @@ class MapFacts:
     smooth: Measured
     like_sage: Measured
     unclear: Measured
+    blank: float
 
     @classmethod
-    def of(cls, found: Importance, sage: Importance, settings: dict[str, Any]) -> MapFacts:
+    def of(cls, found: Importance, sage: Importance, varies: np.ndarray, settings: dict[str, Any]) -> MapFacts:
         values, again = found.scores, settings["resamples"]
         inside = is_central(settings["centre"])
         top = np.argsort(-values, kind="stable")[: settings["top"]]
@@ -47,4 +49,5 @@ class MapFacts:
             smooth=smoothness(values, resamples=again),
             like_sage=correlation(values, sage.scores, resamples=again),
             unclear=share((low <= 0) & (high >= 0)),
+            blank=float(np.abs(values[~varies]).mean() / np.abs(values[inside]).mean()),
         )

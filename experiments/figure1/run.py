@@ -24,7 +24,9 @@ METHODS = (
 def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     settings = scale.settings("figure1")
     found = importances("mnist", scale, METHODS)
-    facts = {method: MapFacts.of(one, found["sage"], settings) for method, one in found.items()}
+    pixels = task_of("mnist").parts.train.X.to_numpy()
+    varies = pixels.min(axis=0) < pixels.max(axis=0)
+    facts = {method: MapFacts.of(one, found["sage"], varies, settings) for method, one in found.items()}
     genes = _genes(scale)
     return (
         Outcome(
@@ -73,6 +75,8 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         f"{made['mnist_examples']:,} test rows. Ablation and univariate predictors fit 784 networks each to "
         f"{made['mnist_refit_rows']:,} rows and judge them on all 10,000; their intervals are over test rows, and do "
         "not count that a network fitted anew is another one.",
+        "Networks without one of two neighbouring pixels begin with nearly the same weights, so ablation values of "
+        "neighbours are alike whether or not they mean anything; pixels that never vary tell.",
         "Conditional SAGE is not in the paper's figure. A network that has learned to give the model's chances from "
         f"what is left of {made['mnist_conditional_rows']:,} training rows stands in for it; its errors are not part "
         "of the intervals.",

@@ -28,9 +28,9 @@ def of_maps(facts: Mapping[str, MapFacts]) -> list[Number]:
         for one in facts.values()
         if one.method != "sage"
     ]
-    found += [
-        _number(f"{_title(one)}: share of pixels whose interval holds zero", one.unclear) for one in facts.values()
-    ]
+    for one in facts.values():
+        blank = f"Pixels that never vary have values of {one.blank:.0%} of the size of the centre's."
+        found.append(_number(f"{_title(one)}: share of pixels whose interval holds zero", one.unclear, blank))
     return found
 
 
@@ -86,14 +86,15 @@ def about_noise(facts: Mapping[str, MapFacts], claim: str) -> Finding:
 
 
 def about_ablation(facts: Mapping[str, MapFacts], claim: str, settings: Mapping[str, Any]) -> Finding:
-    """No pattern: neither are neighbours alike nor is the map like SAGE's."""
-    one, bound = facts["feature ablation"], settings["no_pattern"]
-    is_so = one.smooth.high < bound and one.like_sage.high < bound
-    is_not = one.smooth.low > bound or one.like_sage.low > bound
+    """Meaningless: unlike SAGE's map, and of the same size where pixels never vary, so that no model can use them."""
+    one, bound, size = facts["feature ablation"], settings["unlike"], settings["alike"]
+    is_so = one.like_sage.high < bound and one.blank > size
+    is_not = one.like_sage.low > bound and one.blank < size
     return Finding(
         claim, "confirmed" if is_so else "refuted" if is_not else "open",
-        f"Neighbours correlate by {_shown(one.smooth)}, the map with SAGE's by {_shown(one.like_sage)}; below "
-        f"{bound} counts as no pattern.",
+        f"Its map correlates with SAGE's by {_shown(one.like_sage)} (below {bound} is taken for unlike), and pixels "
+        f"that never vary have values of {one.blank:.0%} of the size of the centre's (above {size:.0%} is taken for as "
+        f"large). Neighbours correlate by {_shown(one.smooth)}.",
     )  # fmt: skip
 
 
