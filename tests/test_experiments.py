@@ -239,6 +239,15 @@ def test_ablation_fails_where_it_has_less_than_half_of_sages_correlation(ablatio
     assert about_ablation(one).verdict == verdict
 
 
+def test_where_splits_disagree_on_ablation_the_question_is_open() -> None:
+    values = {"sage": 0.9, "feature ablation": 0.8, "number of features": 0.4}
+    for other, verdict, times in ((0.7, "refuted", 0), (0.1, "open", 1)):
+        one = judged(values, splits={"sage": [0.9, 0.8], "feature ablation": [0.9, other]})
+        found = about_ablation(one)
+        assert found.verdict == verdict
+        assert f"In 2 other splits it fails {times} times." in found.said
+
+
 def test_an_outcome_is_read_as_it_was_written_and_its_page_has_every_number(tmp_path: Path) -> None:
     numbers = [
         Number("this", 0.5, 0.25, 0.2, 0.3, "Halved."),
