@@ -54,7 +54,7 @@ def about_sage(judged: Any) -> Finding:
 
 
 def about_ablation(judged: Any) -> Finding:
-    """Does feature ablation fail? It does where it has less than half of SAGE's correlation; open if splits disagree."""
+    """Does feature ablation fail? It does with less than half of the correlation of SAGE; open where splits disagree."""
     found = judged.correlations
     value = found.values["feature ablation"]
     gap = found.resampled["feature ablation"] - found.resampled["sage"] / 2
