@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from clarysage.errors import ClarysageError
 from experiments.items import ITEMS, run
 from experiments.results import write_results
 from experiments.scale import HERE, SCALES, Scale
@@ -27,12 +28,25 @@ def main() -> None:
     asked = parser.parse_args()
     if unknown := [item for item in asked.items if item not in ITEMS]:
         parser.error(f"unknown item {unknown[0]!r}: wanted one of {', '.join(ITEMS)}")
+    if asked.jobs < 1:
+        parser.error(f"--jobs: got {asked.jobs}, wanted one or more")
     scale = Scale(asked.scale, asked.out, asked.jobs)
-    for item in asked.items or ITEMS:
-        print(f"{ITEMS[item]}, scale {scale.name}", file=sys.stderr)
-        found = run(item, scale)
-        print(f"  done in {found.seconds:,.0f} s: {scale.folder(item) / 'README.md'}", file=sys.stderr)
+    failed = [item for item in asked.items or ITEMS if not _is_run(item, scale)]
     print(write_results(scale))
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}. What was done is kept; the same command goes on from there.")
+
+
+def _is_run(item: str, scale: Scale) -> bool:
+    """Runs an item; one that fails says why and leaves the others to run."""
+    print(f"{ITEMS[item]}, scale {scale.name}", file=sys.stderr)
+    try:
+        found = run(item, scale)
+    except (ClarysageError, ImportError, ValueError) as error:
+        print(f"  {type(error).__name__}: {error}", file=sys.stderr)
+        return False
+    print(f"  done in {found.seconds:,.0f} s: {scale.folder(item) / 'README.md'}", file=sys.stderr)
+    return True
 
 
 if __name__ == "__main__":

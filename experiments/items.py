@@ -6,18 +6,22 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 from experiments.outcome import Outcome, drawn, versions
 from experiments.scale import Scale
 
 ITEMS = {
+    "figure1": "Figure 1: explanations of MNIST and BRCA",
+    "table2": "Table 2: correlation between total importance and the loss of retrained models",
+    "figure2": "Figure 2: feature selection with MNIST",
     "figure3": "Figure 3: identifying corrupted features",
     "figures4to6": "Figures 4 to 6: explanations of bank, bike and credit by all methods",
     "figure7": "Figure 7: convergence of SAGE and of averaged SHAP values",
-    "table2": "Table 2: correlation between total importance and the loss of retrained models",
-    "figure1": "Figure 1: explanations of MNIST and BRCA",
-    "figure2": "Figure 2: feature selection with MNIST",
 }
+
+
+BY_METHODS = ("figure1", "table2", "figure2", "figures4to6")  # which the settings of methods matter to
 
 
 def run(item: str, scale: Scale) -> Outcome:
@@ -30,8 +34,12 @@ def run(item: str, scale: Scale) -> Outcome:
     found, figures = outcome(scale)
     folder = scale.folder(item)
     found = replace(
-        found, item=item, title=ITEMS[item], scale=scale.name, settings=scale.settings(item),
+        found, item=item, title=ITEMS[item], scale=scale.name, settings=_settings(item, scale),
         figures=drawn(figures, folder), seconds=round(time.monotonic() - begun, 1), versions=versions(),
     )  # fmt: skip
     found.write(folder)
     return found
+
+
+def _settings(item: str, scale: Scale) -> dict[str, Any]:
+    return {**scale.settings(item), **({"methods": scale.settings("methods")} if item in BY_METHODS else {})}

@@ -67,6 +67,8 @@ def _findings(facts: dict[str, MapFacts], genes: Genes, settings: dict) -> list[
 def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
     made = scale.settings("methods")
     took = ", ".join(f"{TITLES[method]} {one.seconds:,.0f} s" for method, one in found.items() if one.model_rows)
+    abouts = ", ".join(f"{TITLES[method]} {one.about}" for method, one in found.items())
+    sage = found["sage"]
     return [
         "Maps have a scale of their own, which ends at the 99.5 % quantile of the sizes of values. The central quarter "
         "of the image is what is called the centre. Intervals of correlations are over blocks of 4 x 4 pixels drawn "
@@ -77,10 +79,13 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         "not count that a network fitted anew is another one.",
         "Networks without one of two neighbouring pixels begin with nearly the same weights, so ablation values of "
         "neighbours are alike whether or not they mean anything; pixels that never vary tell.",
+        f"Intervals of values are about: {abouts}. SAGE stopped at {sage.model_rows:,.0f} model rows, with a largest "
+        f"standard error of {sage.error_ratio:.3f} of the range of values (the paper goes on to 0.01), and permutation "
+        f"tests after {made['mnist_repeats']} repeats (the paper: 512), so that some of what is noise here is ours.",
         "Conditional SAGE is not in the paper's figure. A network that has learned to give the model's chances from "
         f"what is left of {made['mnist_conditional_rows']:,} training rows stands in for it; its errors are not part "
         "of the intervals.",
         f"BRCA: {task_of('brca').caveat} Intervals are about the population that patients are drawn from, of whom the "
         f"test part has few rows ({len(task_of('brca').test)}).",
-        f"Time that methods without refits took, with the network's own fit in the first: {took}.",
+        f"Time that methods without refits took: {took}.",
     ]  # fmt: skip

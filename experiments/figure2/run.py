@@ -61,7 +61,7 @@ def _words(scale: Scale) -> list[str]:
         "Pixels are ranked by each method's values, which were found as for Figure 1 (refits with "
         f"{methods['mnist_refit_rows']:,} rows). To the best k of them, and to the worst k, networks are fitted with "
         f"{settings['rows']:,} training rows, {settings['seeds']} with different seeds, and judged on the 10,000 test "
-        "rows.",
+        "rows. As in the paper, values are found on test rows too: what was chosen was seen by those who judge it.",
         "Intervals of 95 % are over seeds and over other test rows, with the pixels as they were chosen. The area "
         "under a curve is its mean height between the least and the largest number of pixels.",
     ]

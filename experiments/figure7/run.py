@@ -92,7 +92,7 @@ def converge(found: Sequence[Compared]) -> Finding:
 def more(found: Sequence[Compared], level: float) -> Finding:
     low, high = paper("figure7")["orders_of_magnitude"]
     ratios = {one.title: one.more.orders_of_magnitude(level) for one in found}
-    holds = all(low <= value <= high for value, _, _ in ratios.values())
+    holds = all(low <= least and most <= high for _, least, most in ratios.values())
     is_outside = any(most < low or least > high for _, least, most in ratios.values())
     verdict = "confirmed" if holds else "refuted" if is_outside else "open"
     said = ", ".join(

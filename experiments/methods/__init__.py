@@ -36,7 +36,12 @@ def settings(name: str, scale: Scale) -> dict[str, Any]:
 
 
 def _kept(name: str, scale: Scale) -> Kept:
-    return Kept.of(scale.folder("importances") / f"{name}.json", task=name, settings=settings(name, scale))
+    return Kept.of(
+        scale.folder("importances") / f"{name}.json",
+        task=name,
+        learner=str(task_of(name).learner),
+        settings=settings(name, scale),
+    )
 
 
 def _made(name: str, scale: Scale, method: str) -> dict[str, Any]:

@@ -34,6 +34,13 @@ class Importance:
     def scores(self) -> np.ndarray:
         return np.array(self.values)
 
+    @property
+    def error_ratio(self) -> float:
+        """The largest standard error beside the range of values: the paper's t, where errors are about the data."""
+        if self.std_errors is None:
+            raise ValueError(f"{self.method} has no standard errors")
+        return float(np.max(self.std_errors) / np.ptp(self.scores))
+
     def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray] | None:
         """Ends of intervals around the values."""
         if self.std_errors is None:

@@ -40,7 +40,7 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     numbers = [_number(one, method, printed) for one in judged for method in one.correlations.values]
     return (
         Outcome(
-            "table2", "", scale.name, {}, numbers=numbers, findings=_findings(judged), words=_words(judged),
+            "table2", "", scale.name, {}, numbers=numbers, findings=_findings(judged, printed), words=_words(judged),
             data={one.name: {"subsets": len(one.losses), "different": len(np.unique(one.subsets, axis=0)),
                              "correlations": dict(one.correlations.values),
                              "among subsets of one size": dict(one.correlations.within), "other splits": one.splits}
@@ -70,11 +70,9 @@ def _number(judged: Judged, method: str, printed: dict) -> Number:
     return Number(what, theirs, round(ours, 4), round(low, 4), round(high, 4), told)
 
 
-def _findings(judged: list[Judged]) -> list[Finding]:
-    return [
-        *(about_sage(one) for one in judged),
-        *(about_ablation(one) for one in judged if one.name in ("brca", "mnist")),
-    ]
+def _findings(judged: list[Judged], printed: dict) -> list[Finding]:
+    wide = [one for one in judged if one.name in ("brca", "mnist")]
+    return [*(about_sage(one, printed) for one in judged), *map(about_ablation, wide)]
 
 
 def _words(judged: list[Judged]) -> list[str]:

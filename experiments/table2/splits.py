@@ -23,7 +23,13 @@ def over_splits(name: str, scale: Scale) -> dict[str, list[float]]:
     if name not in MOVED or not settings["other_splits"]:
         return {}
     number, tolerance = settings["split_subsets"], settings["split_tolerance"]
-    kept = Kept.of(scale.folder("splits") / f"{name}.json", task=name, subsets=number, tolerance=tolerance)
+    kept = Kept.of(
+        scale.folder("splits") / f"{name}.json",
+        task=name,
+        learner=str(task_of(name).learner),
+        subsets=number,
+        tolerance=tolerance,
+    )
     asked = [str(FIRST + i) for i in range(settings["other_splits"])]
     title = f"{task_of(name).title} other splits"
     found = kept.all(asked, partial(in_split, name, number, tolerance), title=title, jobs=scale.jobs)

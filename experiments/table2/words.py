@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,9 @@ def about_splits(found: Sequence[float], theirs: float) -> str:
     return f"{len(found)} other splits give {low:.4f} to {high:.4f} (std {np.std(found, ddof=1):.4f}), {held}."
 
 
-def about_sage(judged: Any) -> Finding:
+def about_sage(judged: Any, printed: Mapping[str, Any]) -> Finding:
     """Is SAGE best or nearly best? Nearly means: no further below the best than anywhere in the paper's table."""
-    others = [method for method in OTHERS if method in judged.correlations.values]
+    others = [method for method in OTHERS if judged.name in printed[method]]
     value, low, high = judged.correlations.shortfall("sage", others)
     verdict = "confirmed" if high <= NEARLY else "refuted" if low > NEARLY else "open"
     place = "best" if value <= 0 else "not best"
@@ -54,7 +54,7 @@ def about_sage(judged: Any) -> Finding:
 
 
 def about_ablation(judged: Any) -> Finding:
-    """Does feature ablation fail? It does with less than half of the correlation of SAGE; open where splits disagree."""
+    """Does feature ablation fail? With less than half of the correlation of SAGE it does; open if splits disagree."""
     found = judged.correlations
     value = found.values["feature ablation"]
     gap = found.resampled["feature ablation"] - found.resampled["sage"] / 2
