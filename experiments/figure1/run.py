@@ -76,7 +76,9 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         f"{made['mnist_refit_rows']:,} rows and judge them on all 10,000; their intervals are over test rows, and do "
         "not count that a network fitted anew is another one.",
         "Networks without one of two neighbouring pixels begin with nearly the same weights, so ablation values of "
-        "neighbours are alike whether or not they mean anything; pixels that never vary tell.",
+        "neighbours are alike whether or not they mean anything. Ablation was first to be judged by the likeness of "
+        "neighbours, which would not have called it noise; that pixels which never vary have values as large was "
+        "looked at afterwards.",
         "Conditional SAGE is not in the paper's figure. A network that has learned to give the model's chances from "
         f"what is left of {made['mnist_conditional_rows']:,} training rows stands in for it; its errors are not part "
         "of the intervals.",
