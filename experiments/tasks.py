@@ -67,9 +67,11 @@ class Task:
         """The model as clarysage is to take it: of a network its layers, which it reads."""
         return getattr(self.model, "explained", self.model)
 
-    def fit(self, columns: Sequence[str]) -> Any:
-        """A model with the same hyperparameters that knows these columns alone."""
-        return self.learner.fit(self.parts.of(columns))
+    def fit(self, columns: Sequence[str], *, seed: int | None = None) -> Any:
+        """A model with the same hyperparameters that knows these columns alone; a network begins by the seed."""
+        is_seeded = seed is not None and isinstance(self.learner, Network)
+        learner = replace(self.learner, seed=seed) if is_seeded else self.learner
+        return learner.fit(self.parts.of(columns))
 
     def losses(self, model: Any, part: Part) -> np.ndarray:
         """Losses of a model on rows with its columns."""

@@ -11,6 +11,7 @@ from experiments.figure1.figure import figure
 from experiments.figure1.genes import Genes
 from experiments.methods import importances
 from experiments.methods.importance import Importance
+from experiments.methods.refits import REFERENCES
 from experiments.outcome import Finding, Outcome
 from experiments.scale import Scale, paper
 from experiments.style import TITLES
@@ -75,10 +76,12 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         "anew, those of shares over pixels.",
         f"SAGE, permutation tests and mean importance explain the network fitted to 54,000 rows by the first "
         f"{made['mnist_examples']:,} test rows. Ablation and univariate predictors fit 784 networks each to "
-        f"{made['mnist_refit_rows']:,} rows and judge them on all 10,000; their intervals are over test rows, and do "
-        "not count that a network fitted anew is another one.",
-        "Networks without one of two neighbouring pixels begin with nearly the same weights, so ablation values of "
-        "neighbours are alike whether or not they mean anything; pixels that never vary tell.",
+        f"{made['mnist_refit_rows']:,} rows and judge them on all 10,000; intervals are over test rows.",
+        "For ablation each network begins with weights of its own, and what is lost is reckoned from the mean of "
+        f"{REFERENCES} networks with all pixels, how these differ being part of the errors. In a first run all "
+        "networks had one seed: neighbours had nearly the same weights to begin with, and values were alike whether or not they "
+        "meant anything. Ablation was to be judged by the likeness of neighbours alone; that pixels which never vary "
+        "have values as large was looked at after that run.",
         f"Intervals of values are about: {abouts}. SAGE stopped at {sage.model_rows:,.0f} model rows, with a largest "
         f"standard error of {sage.error_ratio:.3f} of the range of values (the paper goes on to 0.01), and permutation "
         f"tests after {made['mnist_repeats']} repeats (the paper: 512), so that some of what is noise here is ours.",

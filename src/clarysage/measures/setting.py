@@ -234,7 +234,7 @@ def _about_size(size: int, removal: str) -> tuple[str, ...]:
                              hint='removal="baseline" for one row that stands in')  # fmt: skip
         little = f"Background: {size:,} rows are little to learn from; several hundred are wanted."
         return (little,) if size < FEW_TO_LEARN_FROM else ()
-    if size <= LARGE_BACKGROUND:
+    if size <= LARGE_BACKGROUND or np.isinf(default_rows(removal)):  # a baseline is the mean of any number
         return ()
     return (
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "
