@@ -79,9 +79,9 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         f"{made['mnist_refit_rows']:,} rows and judge them on all 10,000; intervals are over test rows.",
         "For ablation each network begins with weights of its own, and what is lost is reckoned from the mean of "
         f"{REFERENCES} networks with all pixels, how these differ being part of the errors. In a first run all "
-        "networks had one seed: neighbours had nearly the same weights to begin with, and values were alike whether or not they "
-        "meant anything. Ablation was to be judged by the likeness of neighbours alone; that pixels which never vary "
-        "have values as large was looked at after that run.",
+        "networks had one seed: neighbours had nearly the same weights to begin with, and values were alike whether or "
+        "not they meant anything. Ablation was to be judged by the likeness of neighbours alone; that pixels "
+        "which never vary have values as large was looked at after that run.",
         f"Intervals of values are about: {abouts}. SAGE stopped at {sage.model_rows:,.0f} model rows, with a largest "
         f"standard error of {sage.error_ratio:.3f} of the range of values (the paper goes on to 0.01), and permutation "
         f"tests after {made['mnist_repeats']} repeats (the paper: 512), so that some of what is noise here is ours.",
