@@ -44,7 +44,7 @@ class Runs:
 def runs(name: str, scale: Scale) -> Runs:
     """All pieces of a task; those that were made before are found again."""
     task, settings = task_of(name), scale.settings("figure7")
-    kept = Kept.of(scale.folder("figure7") / f"{name}.json", task=name, **{one: settings[one] for one in MADE_BY})
+    kept = Kept.of(scale.folder("convergence") / f"{name}.json", task=name, **{one: settings[one] for one in MADE_BY})
     repetitions, lots = range(settings["repetitions"]), range(0, min(settings["local"], len(task.test)), AT_ONCE)
     names = [
         "converged 0", *(f"{method} {r}" for method in METHODS for r in repetitions),
