@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
+from clarysage.errors import MissingDataError
 from experiments import __main__ as command
 from experiments import methods, tasks
 from experiments.kept import Kept
@@ -309,4 +310,40 @@ def test_an_unknown_item_is_refused_with_the_names_there_are(
     monkeypatch.setattr(sys, "argv", ["experiments", "figure9"])
     with pytest.raises(SystemExit):
         command.main()
-    assert "unknown item 'figure9': wanted one of figure3" in capsys.readouterr().err
+    assert "unknown item 'figure9': wanted one of figure1, table2" in capsys.readouterr().err
+
+
+def test_an_item_that_fails_says_why_and_leaves_the_others_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(item: str, scale: Scale) -> Outcome:
+        if item == "table2":
+            raise MissingDataError("bank is neither here nor there")
+        return Outcome(item, item, scale.name, {})
+
+    monkeypatch.setattr(command, "run", run)
+    monkeypatch.setattr(sys, "argv", ["experiments", "table2", "figure3", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit, match="Failed: table2"):
+        command.main()
+    told = capsys.readouterr()
+    assert "MissingDataError: bank is neither here nor there" in told.err
+    assert "figure3/README.md" in told.err
+    assert Path(told.out.strip()).exists()
+
+
+def test_brca_is_the_published_table_where_the_nearer_copy_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 3)), columns=["A", "B", "C"])
+    y = pd.Series(np.where(X["A"] > 0, "LumA", "Basal"), name="subtype")
+    table = cs.datasets.Dataset("brca", X, y, pd.DataFrame({"patient": np.arange(120)}), "", "", "")
+
+    def absent() -> None:
+        raise MissingDataError("not published")
+
+    monkeypatch.setattr(cs.datasets, "brca50", absent)
+    monkeypatch.setattr(cs.datasets, "brca", lambda: table)
+    task = TASKS["brca"]()
+    assert task.caveat == tasks.OTHER_GENES
+    assert task.features == ["A", "B", "C"]
+    monkeypatch.setattr(cs.datasets, "brca50", lambda: table)
+    assert TASKS["brca"]().caveat == tasks.NOT_THE_PAPERS
