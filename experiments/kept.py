@@ -64,5 +64,7 @@ class Kept:
         return [self.found[name] for name in names]
 
     def save(self) -> None:
+        """Writes the file, a line a result."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(json.dumps({"made": self.made, "found": self.found}, indent=0) + "\n", self.path)
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(result)}" for name, result in self.found.items())
+        write_whole(f'{{"made": {json.dumps(self.made)},\n"found": {{\n{lines}\n}}}}\n', self.path)

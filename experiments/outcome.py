@@ -77,7 +77,8 @@ class Outcome:
         """Puts results.json and the page, README.md, into a folder."""
         from experiments.page import as_page
 
-        write_whole(json.dumps(asdict(self), indent=1) + "\n", folder / "results.json")
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in asdict(self).items())
+        write_whole(f"{{\n{lines}\n}}\n", folder / "results.json")
         write_whole(as_page(self), folder / "README.md")
 
     @classmethod
