@@ -768,7 +768,7 @@ def test_a_slice_that_fails_is_left_out_with_the_reason_and_the_others_are_kept(
 
 def test_where_every_slice_fails_that_is_an_error(tables, rows):
     reference, current = tables
-    with pytest.raises(InputError, match="in rows 1 to 30 rows"):
+    with pytest.raises(InputError, match="in rows 1 to 30, column 'y'"):
         cs.monitor(linear, reference, current.assign(y=np.nan), target="y", background=rows, every=30, **QUICK)
 
 
