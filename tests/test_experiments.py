@@ -223,7 +223,9 @@ def test_a_difference_that_draws_explain_agrees_and_another_is_told_with_splits(
     assert "0.9700 to 0.9900" in told
     assert "holds the paper's" in told
     assert "does not hold" in said(one, "sage", 0.9, 5000)
-    assert said(one, "number of features", None, 5000) == ""
+    assert said(one, "conditional sage", None, 5000) == ""
+    control = said(judged({"sage": 0.98, "number of features": 0.58}), "number of features", None, 5000)
+    assert control.startswith("A control. SAGE is +0.4000 from it (+0.39")
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,8 @@ from experiments.table2.correlation import Correlations
 from experiments.table2.figure import figure
 from experiments.table2.retrained import retrained
 from experiments.table2.splits import over_splits
-from experiments.table2.words import about_ablation, about_sage, said
+from experiments.table2.words import SIZE, about_ablation, about_sage, said
 from experiments.tasks import TASKS, task_of
-
-SIZE = "number of features"  # a control that knows nothing: each feature counts as one
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,16 @@ import numpy as np
 from experiments.outcome import Finding
 
 NEARLY = 0.0107  # how far SAGE is below the best in the paper's own table, at most (BRCA)
+SIZE = "number of features"  # a control that knows nothing: each feature counts as one
 PAIR = ("feature ablation", "sage")
 OTHERS = ("permutation test", "mean importance", "feature ablation", "univariate predictors")
 
 
 def said(judged: Any, method: str, theirs: float | None, subsets: int) -> str:
     """Whether our correlation is within the interval of the paper's, and what was measured where it is not."""
+    if method == SIZE:
+        value, low, high = judged.correlations.shortfall(SIZE, ["sage"])
+        return f"A control. SAGE is {value:+.4f} from it ({low:+.4f} to {high:+.4f})."
     if theirs is None:
         return "" if method not in OTHERS else "Left out in the paper; here categories are set to the commonest."
     ours = judged.correlations.values[method]
@@ -67,6 +71,6 @@ def about_ablation(judged: Any) -> Finding:
     return Finding(
         f"Feature ablation fails ({judged.title}).", verdict,
         f"Its correlation is {value:.4f} where SAGE has {found.values['sage']:.4f} and the mere number of features "
-        f"{found.values['number of features']:.4f}; among subsets of one size {found.within['feature ablation']:.4f} "
+        f"{found.values[SIZE]:.4f}; among subsets of one size {found.within['feature ablation']:.4f} "
         f"where SAGE has {found.within['sage']:.4f}.{elsewhere}",
     )  # fmt: skip
