@@ -64,4 +64,6 @@ def _words(scale: Scale) -> list[str]:
         "rows. As in the paper, values are found on test rows too: what was chosen was seen by those who judge it.",
         "Intervals of 95 % are over seeds and over other test rows, with the pixels as they were chosen. The area "
         "under a curve is its mean height between the least and the largest number of pixels.",
+        "SAGE values had not converged when their budget was spent (Figure 1 says how far they came), and networks here "
+        "learn from fewer rows than the paper's: both may move what is found.",
     ]
