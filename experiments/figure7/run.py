@@ -31,9 +31,9 @@ WORDS = (
     "are averaged. Paired walks learn on the way and do better than that, until the error of the converged values is "
     "all that is left: the ratio for them is too small.",
     "How this is reckoned was settled after a look at the small scale. There, single examples that had not converged "
-    "were first counted at the iterations they had come to, which gave about 2.2 orders of magnitude for bank and bike; "
-    "the share of examples whose iterations are reckoned is in the table. Bounds of verdicts (a slope of -0.5, half an "
-    "order of magnitude for roughly) are ours.",
+    "were first counted at the iterations they had come to, which gave about 2.2 orders of magnitude for bank and "
+    "bike; the share of examples whose iterations are reckoned is in the table. Bounds of verdicts (a slope of -0.5, "
+    "half an order of magnitude for roughly) are ours.",
 )
 
 
