@@ -16,7 +16,6 @@ from experiments.outcome import Finding, Outcome
 from experiments.scale import Scale, paper
 from experiments.tasks import task_of
 
-
 PAPERS_ROWS = 54_000
 FEWER = (
     "At this scale SAGE values had not converged when their budget was spent (Figure 1 says how far they came), and "
