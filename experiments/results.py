@@ -21,6 +21,7 @@ with its figure, its settings and how long it took.
 def write_results(scale: Scale) -> Path:
     """Writes the page of all outcomes; that of the practical scale is experiments/RESULTS.md."""
     folder = scale.root / scale.name
+    folder.mkdir(parents=True, exist_ok=True)
     is_kept = scale.name == "practical" and scale.root.resolve() == HERE / "results"
     path = HERE / "RESULTS.md" if is_kept else folder / "RESULTS.md"
     blocks = [HEAD.format(scale=scale.name, words=SCALES[scale.name])]

@@ -25,6 +25,7 @@ from experiments.methods.refits import REFITS, refitted
 from experiments.outcome import Finding, Number, Outcome
 from experiments.page import as_page
 from experiments.parts import Part, Parts, by_groups, by_rows
+from experiments.results import write_results
 from experiments.scale import HERE, SCALES, Scale
 from experiments.table2.correlation import Correlations, correlation, within_sizes
 from experiments.table2.run import Judged
@@ -280,6 +281,11 @@ def test_every_item_has_a_configuration_at_every_scale_and_the_papers_numbers() 
         assert (HERE / item / "paper.toml").exists(), item
         for name in SCALES:
             assert Scale(name, Path()).settings(item), (item, name)
+
+
+def test_where_nothing_could_be_run_the_page_says_so(tmp_path: Path) -> None:
+    page = write_results(Scale("small", tmp_path / "new"))
+    assert page.read_text().count("Not run at this scale yet.") == 6
 
 
 @pytest.mark.usefixtures("toys")

@@ -85,6 +85,7 @@ def _words(judged: list[Judged]) -> list[str]:
         f"Subsets: {counted}.",
         *(f"{one.title}: {caveat}" for one in judged if (caveat := task_of(one.name).caveat)),
         _within(judged),
+        "That ablation is called open where splits disagree was settled after other splits had been looked at.",
         f'"{SIZE}" is a control that is not in the paper: every feature counts as one.',
     ]
 
