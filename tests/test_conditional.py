@@ -16,11 +16,11 @@ from sklearn.tree import DecisionTreeRegressor
 import clarysage as cs
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import Exact, estimate
+from clarysage.one_thread import one_thread
 from clarysage.removal.filling import Filling
 from clarysage.removal.gaussian import Scale, conditionable, drawn
 from clarysage.removal.latent_correlation import latent_correlation
 from clarysage.removal.margins import Margin
-from clarysage.removal.one_thread import one_thread
 from clarysage.tables import schema_of
 
 FAR = 4.5  # standard errors that no seed should reach

@@ -12,7 +12,8 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import METHODS, estimate
-from clarysage.execution.parallel import Joblib
+from clarysage.execution.crew import Crew
+from clarysage.execution.local import Local
 from clarysage.execution.seeds import DRAWS, stream
 from clarysage.inference.intervals import interval
 from clarysage.inference.moments import Moments
@@ -83,7 +84,7 @@ def test_two_jobs_give_the_same_intervals_over_200_seeds(method, problem, seed):
     game, truth = table_of(problem, seed)
     estimator, held = METHODS[method](), []
     for number in range(200):
-        alone, shared = (run(estimator, game, number, executor) for executor in (None, Joblib(2)))
+        alone, shared = (run(estimator, game, number, executor) for executor in (None, Crew(Local(2))))
         assert np.array_equal(alone.values, shared.values)
         assert np.array_equal(alone.covariance, shared.covariance)
         low, high = interval(shared.values[0], shared.std_error[0], shared.dof[0])

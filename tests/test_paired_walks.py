@@ -16,7 +16,8 @@ import oracle
 from clarysage.estimators import Exact, PairedWalks, estimate
 from clarysage.estimators.paired_walks import VARYING
 from clarysage.estimators.tour import Tour, care_needed
-from clarysage.execution.parallel import Joblib
+from clarysage.execution.crew import Crew
+from clarysage.execution.local import Local
 from clarysage.inference.visits import Visits, estimated_sum
 from clarysage.players import Players
 
@@ -438,7 +439,7 @@ def test_the_bits_depend_neither_on_the_number_of_jobs_nor_on_how_chunks_are_gro
     v = cs.PredictivePower.of(cs.Marginal(background).restrict(f, X), loss, X, y)
     alone = walked(v, draws, seed)
     assert PairedWalks().chunk(v) < draws // 5  # several chunks in the last round
-    for executor in (Joblib(2), Joblib(2, group=1), Joblib(2, group=3)):
+    for executor in (Crew(Local(2)), Crew(Local(2), group=1), Crew(Local(2), group=3)):
         shared = walked(v, draws, seed, executor=executor)
         assert shared.values.tobytes() == alone.values.tobytes()
         assert shared.covariance.tobytes() == alone.covariance.tobytes()

@@ -78,6 +78,8 @@ _ROOMS = {
     "Kernel": "estimators",
     "PairedWalks": "estimators",
     "SurrogateWalks": "estimators",
+    "Dask": "execution.dask",
+    "Ray": "execution.ray",
     "Estimate": "estimate",
     "StopReason": "estimate",
     "Converged": "inference.stopping",
@@ -88,6 +90,7 @@ _ROOMS = {
     "ClarysageError": "errors",
     "InputError": "errors",
     "ModelError": "errors",
+    "WorkersLostError": "errors",
     "ClarysageWarning": "errors",
     "datasets": "datasets",
     "plots": "plots",
@@ -97,9 +100,11 @@ _ROOMS = {
 
 if TYPE_CHECKING:
     from clarysage import datasets, integrations, plots, report
-    from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError
+    from clarysage.errors import ClarysageError, ClarysageWarning, InputError, ModelError, WorkersLostError
     from clarysage.estimate import Estimate, StopReason
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
+    from clarysage.execution.dask import Dask
+    from clarysage.execution.ray import Ray
     from clarysage.explanation import (
         Agreement,
         Comparison,
@@ -166,6 +171,7 @@ __all__ = [
     "Converged",
     "Copula",
     "CrossEntropy",
+    "Dask",
     "Deadline",
     "Estimate",
     "Exact",
@@ -187,6 +193,7 @@ __all__ = [
     "PredictivePower",
     "Predictor",
     "ProductOfMarginals",
+    "Ray",
     "RemovalQuality",
     "SignsKnown",
     "SingleDraws",
@@ -198,6 +205,7 @@ __all__ = [
     "TopKnown",
     "TreeConditional",
     "UniversalPower",
+    "WorkersLostError",
     "ZeroOne",
     "aggregated_saliency",
     "as_predictor",

@@ -42,6 +42,10 @@ class ModelError(InputError, RuntimeError):
     """A model that raised, or returned something that is not one prediction per row."""
 
 
+class WorkersLostError(InputError, RuntimeError):
+    """Workers that die whenever they are given the same work."""
+
+
 class UnavailableError(InputError):
     """Something a result cannot tell, such as an interval it holds no variance for."""
 

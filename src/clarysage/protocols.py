@@ -10,7 +10,7 @@ Notation: N examples, d columns, p players, k outputs, L losses, m background ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -182,6 +182,11 @@ class ShortWalks(Protocol):
     @property
     def is_sampled(self) -> bool:
         """Whether the background rows may be thought of as drawn from more."""
+        ...
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether the model itself predicts along walks, not what is known of its structure."""
         ...
 
     @property
@@ -375,7 +380,8 @@ class Estimator(Protocol[State]):
     """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
 
     An estimator may also have ``reach(game, state)``, what its values rest on, example by example and background row by
-    background row (:class:`~clarysage.inference.reach.Reach`): the loop then tells what they say of populations.
+    background row (:class:`~clarysage.inference.reach.Reach`): the loop then tells what they say of populations; and
+    ``finest(game)``, the fewest draws that are worth a chunk: short rounds are then cut into more chunks, to be shared.
     """
 
     @property
@@ -396,7 +402,7 @@ class Estimator(Protocol[State]):
         ...
 
     def chunk(self, game: Game) -> int:
-        """How many draws a chunk holds; depends on the game alone."""
+        """How many draws a chunk holds at most; depends on the game alone."""
         ...
 
     def pause(self, game: Game, made: int) -> int:
@@ -424,10 +430,26 @@ class StoppingRule(Protocol):
     def __call__(self, estimate: Estimate) -> StopReason | None: ...
 
 
+class LateError(Exception):
+    """Raised by an executor when the time is up before the next result has come."""
+
+
+def without_end() -> float:
+    """The time that is left where nobody set an end."""
+    return float("inf")
+
+
 class Executor(Protocol):
     """An ordered map; the results of tasks come back in the order of the tasks, whoever did them."""
 
-    def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]: ...
+    def map(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        time_left: Callable[[], float] = without_end,
+    ) -> Generator[Result, None, None]:
+        """Raises :class:`LateError` when no time is left; what is pending when it is closed is cancelled."""
+        ...
 
 
 class Observer(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +21,11 @@ from clarysage.execution.serial import Serial
 from clarysage.inference.reach import Sampled, skewness, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
 from clarysage.inference.sums import Estimated
-from clarysage.protocols import Estimator, Executor, Game, Observer, StoppingRule
+from clarysage.protocols import Estimator, Executor, Game, LateError, Observer, StoppingRule
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
 ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
+CHUNKS_TO_SHARE = 16  # in a round, where draws suffice, so that several workers have their part in it
 ROWS_BY_THE_CLOCK = 2**18  # model rows that preparations count on where there is a deadline, which they do not see
 
 
@@ -75,6 +77,10 @@ def estimate(
     looks = Looks([getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)])
     trace, begun = Trace(), time.monotonic()
     reason: StopReason | None = None
+
+    def time_left() -> float:
+        return begun + limits.seconds - time.monotonic() if made >= FEWEST_FOR_AN_ERROR else float("inf")
+
     try:
         while reason is None:
             ready = estimator.prepared(game, limits.rows_to_plan - spent, stream(seed, PILOT, number), state)
@@ -83,11 +89,12 @@ def estimate(
             chunks = limits.round(game, estimator, made, number, spent)
             if not chunks:
                 break
-            for chunk, part in zip(chunks, executor.map(work, chunks), strict=True):
-                state = part if state is None else estimator.merge(state, part)
-                made, number = made + chunk.draws, number + 1
-                if time.monotonic() - begun > limits.seconds and FEWEST_FOR_AN_ERROR <= made < limits.draws:
-                    raise _DeadlineError
+            with closing(executor.map(work, chunks, time_left)) as parts:
+                for chunk, part in zip(chunks, parts, strict=True):
+                    state = part if state is None else estimator.merge(state, part)
+                    made, number = made + chunk.draws, number + 1
+                    if time_left() < 0 and made < limits.draws:
+                        raise LateError
             if limits.is_finite:
                 observer.count(made / limits.draws, time.monotonic() - begun)
                 continue
@@ -97,7 +104,7 @@ def estimate(
             reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
             observer(replace(current, stopped=reason), time.monotonic() - begun)
         reason = reason or (StopReason.EXACT if limits.is_finite else StopReason.BUDGET)
-    except _DeadlineError:
+    except LateError:
         reason = StopReason.DEADLINE
     except ExhaustedError:
         if made < FEWEST_FOR_AN_ERROR:
@@ -156,10 +163,6 @@ class ExhaustedError(Exception):
     """Raised by an executor that has spent a budget of its own: the run ends with the estimate so far."""
 
 
-class _DeadlineError(Exception):
-    """The deadline came between two chunks."""
-
-
 @dataclass(frozen=True)
 class Limits:
     """How many draws there may be, how many model rows, and how many seconds."""
@@ -199,7 +202,7 @@ class Limits:
             draws = bisect_right(range(draws), self.rows - spent, key=lambda n: estimator.rows(game, n, made)) - 1
             if made + draws < FEWEST_FOR_AN_ERROR:
                 self._refuse(game, spent + estimator.rows(game, FEWEST_FOR_AN_ERROR - made, made))
-        size = estimator.chunk(game)
+        size = _chunk(estimator, game, draws)
         starts = range(made, made + draws, size)
         return [Chunk(number + i, start, min(size, made + draws - start)) for i, start in enumerate(starts)]
 
@@ -210,6 +213,14 @@ class Limits:
             wanted=f"at least {least:,}, of which {game.rows_spent:,} are for the ends of the game",
             hint="a larger budget, or fewer background rows",
         )
+
+
+def _chunk(estimator: Estimator[Any], game: Game, draws: int) -> int:
+    """How many draws a chunk holds in a round of so many, whoever the workers are."""
+    most = estimator.chunk(game)
+    if not hasattr(estimator, "finest"):
+        return most
+    return min(most, max(int(estimator.finest(game)), -(-draws // CHUNKS_TO_SHARE)))
 
 
 def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:

@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.coalitions import permutations
 from clarysage.estimate import Estimate
 from clarysage.estimators.comparisons import correction
-from clarysage.estimators.draws import ROWS_PER_CHUNK, scale
+from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, ROWS_PER_CHUNK, scale
 from clarysage.estimators.pairs import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.plan import Plan, planned
 from clarysage.estimators.tour import Tour
@@ -81,6 +81,12 @@ class PairedWalks:
 
     def chunk(self, game: Game) -> int:
         return max(1, ROWS_PER_CHUNK // 2 // max(1, rows_of_pair(game)))
+
+    def finest(self, game: Game) -> int:
+        """Calls of a model cost as much as thousands of quick rows; what is known of its structure is quicker still."""
+        if game.short is not None and not game.short.asks_model:
+            return self.chunk(game)
+        return max(1, FEWEST_ROWS_PER_CHUNK // max(1, rows_of_pair(game)))
 
     def pause(self, game: Game, made: int) -> int:
         """A quarter more; ends of the first passes are not walked past, where errors fall to those within examples."""

@@ -11,6 +11,7 @@ from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
+from clarysage.estimators.pairs import rows_of_pair
 from clarysage.estimators.tour import Tour, care_needed
 from clarysage.inference.reach import Reach, summed
 from clarysage.inference.sums import Estimated, added
@@ -18,6 +19,7 @@ from clarysage.protocols import Game
 
 FIRST_STAGE = 100  # pairs; or an eighth of the examples
 FEWEST_PAIRS = 16
+FEWEST_SLOW_ROWS = 256  # in a chunk
 SURROGATE_PAIRS = 32  # of the surrogate alone for each pair of the model
 
 
@@ -84,6 +86,10 @@ class SurrogateWalks:
 
     def chunk(self, game: Game) -> int:
         return self.stages[-1].walks.chunk(game)
+
+    def finest(self, game: Game) -> int:
+        """A slow model takes long over few rows, which are then worth sharing out."""
+        return max(1, FEWEST_SLOW_ROWS // max(1, rows_of_pair(game)))
 
     def pause(self, game: Game, made: int) -> int:
         return self.stages[-1].before + self.stages[-1].pairs

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 
 from threadpoolctl import ThreadpoolController
 
-from clarysage.protocols import Result, Task
+from clarysage.protocols import Result, Task, without_end
 
 
 class Serial:
@@ -17,7 +17,12 @@ class Serial:
     def _threads(self) -> ThreadpoolController:
         return ThreadpoolController()  # looks the loaded libraries up, which takes longer than many a round
 
-    def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+    def map(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        time_left: Callable[[], float] = without_end,
+    ) -> Generator[Result, None, None]:
         with self._threads.limit(limits=1):
             for task in tasks:
                 yield function(task)

@@ -1,44 +1,78 @@
-"""A function sent to worker processes once, through a file, and not again with every task."""
+"""A function sent to worker processes of this machine once, through files, and not again with every task."""
 
 from __future__ import annotations
 
+import mmap
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
+from threading import Lock
 from typing import Any
+from weakref import finalize
 
-_held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by the file it came in
+ALIGNED = 64  # bytes, at which arrays begin
+
+_held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by the folder it came in
+_lock = Lock()
 
 
 class Shipped:
-    """A function that travels as the name of a file; each process reads the file when it first needs it.
+    """A function that travels as the name of a folder; each process reads it when it first needs it.
 
-    The file lives as long as the object in the process that shipped it.
+    Arrays are mapped into memory, not read: workers share one copy of the data among them, and a page is copied only
+    for the worker that writes to it. The folder lives as long as the object in the process that shipped it.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.folder = TemporaryDirectory(prefix="clarysage-")
-        self.path = str(Path(self.folder.name) / "function")
-        self.places = list(sys.path)
-        Path(self.path).write_bytes(_dumps(function))
+        self.path, self.places = mkdtemp(prefix="clarysage-"), list(sys.path)
+        finalize(self, rmtree, self.path, ignore_errors=True)
+        buffers: list[pickle.PickleBuffer] = []
+        head = dumped(function, buffers.append)
+        layout = _write(Path(self.path) / "arrays", [buffer.raw() for buffer in buffers])
+        (Path(self.path) / "function").write_bytes(pickle.dumps((head, layout)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "places": self.places}
 
     def __call__(self, task: Any) -> Any:
-        if self.path not in _held:
-            _held.clear()
-            sys.path.extend(place for place in self.places if place not in sys.path)  # modules the function comes from
-            _held[self.path] = pickle.loads(Path(self.path).read_bytes())  # written by __init__, in a folder of our own
-        return _held[self.path](task)
+        with _lock:
+            if self.path not in _held:
+                _held.clear()
+                sys.path.extend(place for place in self.places if place not in sys.path)  # where its modules come from
+                _held[self.path] = _read(Path(self.path))
+            function = _held[self.path]
+        return function(task)
 
 
-def _dumps(function: Callable[[Any], Any]) -> bytes:
+def dumped(function: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """The function as bytes, functions and classes of notebooks and scripts included."""
     try:
         import cloudpickle
     except ImportError:  # older joblib brings its own
         from joblib.externals import cloudpickle
-    dumped: bytes = cloudpickle.dumps(function)
-    return dumped
+    found: bytes = cloudpickle.dumps(function, protocol=5, buffer_callback=buffer_callback)
+    return found
+
+
+def _write(path: Path, parts: Sequence[memoryview]) -> list[tuple[int, int]]:
+    """Writes parts one after the other; where each begins and ends."""
+    layout = []
+    with path.open("wb") as file:
+        for part in parts:
+            start = file.tell()
+            file.write(part)
+            layout.append((start, file.tell()))
+            file.write(bytes(-file.tell() % ALIGNED))
+    return layout
+
+
+def _read(folder: Path) -> Callable[[Any], Any]:
+    """The function that __init__ has written, in a folder of our own."""
+    head, layout = pickle.loads((folder / "function").read_bytes())
+    with (folder / "arrays").open("rb") as file:
+        whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if layout and layout[-1][1] else b"")
+    function: Callable[[Any], Any] = pickle.loads(head, buffers=[whole[start:end] for start, end in layout])
+    return function

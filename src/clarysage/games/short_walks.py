@@ -94,6 +94,11 @@ class ShortWalks:
         return self.draws.takes_all
 
     @property
+    def asks_model(self) -> bool:
+        """Whether the model itself predicts along walks, not what is known of its structure."""
+        return self.restricted.native is None
+
+    @property
     def is_unbiased(self) -> bool:
         """Whether payoffs are right on average, so that no walk with all rows is needed beside them."""
         is_simple = self.draws.ranked is None

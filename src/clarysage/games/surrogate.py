@@ -13,9 +13,9 @@ from scipy.special import expit, logit, softmax
 from clarysage.errors import InputError
 from clarysage.games.short_walks import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
+from clarysage.one_thread import one_thread
 from clarysage.protocols import Beyond, Compared, Game, Walks
 from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.one_thread import one_thread
 from clarysage.tables import Schema
 
 SURE = 1e-6  # probabilities nearer to 0 or 1 count as this near when their log odds are imitated

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from clarysage.estimators import ExhaustedError
 from clarysage.games import UniversalPower
-from clarysage.protocols import Executor, Observer, Result, Task
+from clarysage.protocols import Executor, Observer, Result, Task, without_end
 from clarysage.removal.memo import Memo
 
 
@@ -46,17 +47,22 @@ class Ahead:
         self.learned = game.learned  # one object for all rounds, which is sent to workers once
         self.done, self.begun = 0, time.monotonic()
 
-    def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+    def map(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        time_left: Callable[[], float] = without_end,
+    ) -> Generator[Result, None, None]:
         wanted = self._rehearsed(function, tasks)
         keys = [key for new in wanted for key in new]
-        coming = self.executor.map(self.learned, keys)
-        for task, new in zip(tasks, wanted, strict=False):
-            for key in new:
-                self.game.memo.put(key, next(coming))
-                self.done += 1
-                if self.of:
-                    self.observer.count(self.done / self.of, time.monotonic() - self.begun)
-            yield function(task)
+        with closing(self.executor.map(self.learned, keys, time_left)) as coming:
+            for task, new in zip(tasks, wanted, strict=False):
+                for key in new:
+                    self.game.memo.put(key, next(coming))
+                    self.done += 1
+                    if self.of:
+                        self.observer.count(self.done / self.of, time.monotonic() - self.begun)
+                yield function(task)
         if len(wanted) < len(tasks):
             raise ExhaustedError
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from clarysage.removal.one_thread import one_thread
+from clarysage.one_thread import one_thread
 from clarysage.removal.row_marks import bits
 
 RIDGE = 1e-10  # added to the variance of each score, so that columns which determine each other can be conditioned on

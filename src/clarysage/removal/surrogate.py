@@ -14,13 +14,13 @@ from clarysage.errors import InputError
 from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
 from clarysage.models.torch_training import is_module, trained
+from clarysage.one_thread import one_thread
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.boosting import boosted
 from clarysage.removal.hybrid import mean_over
 from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.masked_rows import MaskedRows, as_seen
 from clarysage.removal.once import Once
-from clarysage.removal.one_thread import one_thread
 from clarysage.removal.output_form import OutputForm
 from clarysage.removal.prefixes import at_prefixes
 from clarysage.removal.regressors import check_regressor, fitted, takes_weights

@@ -1,0 +1,123 @@
+"""Workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+from weakref import finalize
+
+from clarysage.errors import InputError, MissingLibraryError, ModelError
+from clarysage.execution.engine import Done, Group, do, mentions
+
+SECONDS_TO_CONNECT = 10
+SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as adaptive ones do when they are asked
+
+
+class Dask:
+    """The workers of a Dask cluster, to be given as ``n_jobs``.
+
+    Model and data are scattered: they travel once, and each worker holds one copy, however many batches it computes.
+    Tasks go to the cluster's own scheduler by its client. (joblib's backend for Dask waits for ever when a worker is
+    lost for good, and does not cancel what is pending: it is not used, but ``joblib.parallel_config("dask")`` is
+    understood.)
+
+    Parameters
+    ----------
+    cluster : a ``distributed.Client``, the address of a scheduler, or anything that a Client can be made of, such as a
+        ``LocalCluster``; default: the current client
+
+    Examples
+    --------
+    >>> Dask("tcp://scheduler:8786")
+    Dask('tcp://scheduler:8786')
+    """
+
+    name = "Dask"
+
+    def __init__(self, cluster: Any = None) -> None:
+        self.cluster = cluster
+        self._client: Any = None
+        self._sent: tuple[Any, Any] = (None, None)
+
+    def __repr__(self) -> str:
+        return f"Dask({'' if self.cluster is None else repr(self.cluster)})"
+
+    @property
+    def client(self) -> Any:
+        """The client, connected when it is first needed."""
+        if self._client is None or self._client.status == "closed":
+            self._client, self._sent = _client_of(self.cluster), (None, None)
+            if self._client is not self.cluster and self.cluster is not None:
+                finalize(self, _close, self._client)
+        return self._client
+
+    def roster(self) -> dict[str, int]:
+        found: dict[str, int] = dict(self.client.nthreads())
+        if not found:
+            _await_worker(self.client)
+            found = dict(self.client.nthreads())
+        return found
+
+    def results(
+        self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
+    ) -> Generator[Done, None, None]:
+        client, sent = self.client, self._scattered(function)
+        pending = deque(client.submit(do, sent, group, pure=False) for group in groups)
+        try:
+            while pending:
+                left = time_left()
+                done: Done = pending[0].result(timeout=None if left == float("inf") else max(0.0, left))
+                pending.popleft()
+                yield done
+        except Exception as error:
+            if self.is_loss(error):
+                self._sent = (None, None)  # the data may be lost with the workers
+            raise
+        finally:
+            if pending and client.status == "running":
+                client.cancel(list(pending), force=True)
+
+    def is_loss(self, error: BaseException) -> bool:
+        return mentions(error, ["KilledWorker", "FutureCancelledError", "CommClosedError", "CancelledError"])
+
+    def _scattered(self, function: Any) -> Any:
+        if self._sent[0] is not function:
+            try:
+                sent = self.client.scatter(function, broadcast=True, hash=False)
+            except (TypeError, AttributeError, ValueError) as error:
+                raise ModelError("model", got=f"a model that cannot be sent to other processes ({error})",
+                                 wanted="one that can be pickled", hint="n_jobs=2, for threads of this process"
+                                 ) from error  # fmt: skip
+            self._sent = (function, sent)
+        return self._sent[1]
+
+
+def _client_of(cluster: Any) -> Any:
+    try:
+        from distributed import Client, get_client
+    except ImportError as error:
+        raise MissingLibraryError("distributed", "dask", "A Dask cluster") from error
+    if isinstance(cluster, Client):
+        return cluster
+    try:
+        return get_client() if cluster is None else Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT)
+    except (ValueError, TypeError, OSError) as error:
+        got = "no Dask client" if cluster is None else f"{cluster!r}, where no scheduler answers ({error})"
+        raise InputError("n_jobs", got=f"Dask() with {got}", wanted="a Client or the address of a running scheduler",
+                         hint='Dask("tcp://host:8786"), or client = distributed.Client() and Dask(client)'
+                         ) from error  # fmt: skip
+
+
+def _close(client: Any) -> None:
+    if client.status == "running":
+        client.close(timeout=SECONDS_TO_CONNECT)
+
+
+def _await_worker(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
+    except TimeoutError as error:
+        raise InputError("n_jobs", got=f"a Dask cluster without workers for {SECONDS_FOR_A_WORKER} s",
+                         wanted="one with a worker or more", hint="dask worker ADDRESS, on as many machines as you like"
+                         ) from error  # fmt: skip

@@ -1,0 +1,52 @@
+"""What engines have in common: workers that are handed groups of tasks, each with the function to do them by."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Protocol
+
+from clarysage.one_thread import one_thread
+
+Group = Sequence[Any]
+Done = tuple[list[Any], float]  # results of a group, and the seconds they took
+
+
+class Engine(Protocol):
+    """Workers of some kind: of this machine, of a Dask or of a Ray cluster."""
+
+    @property
+    def name(self) -> str: ...
+
+    def results(
+        self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
+    ) -> Generator[Done, None, None]:
+        """Of one group after the other, in their order.
+
+        The function goes to each worker once. Where no result comes in the time that is left, TimeoutError; what is
+        pending when the iterator is closed, or fails, is cancelled.
+        """
+        ...
+
+    def is_loss(self, error: BaseException) -> bool:
+        """Whether an error says that workers were lost, not that a task failed."""
+        ...
+
+    def roster(self) -> dict[str, int]:
+        """Workers that there are now, by name, and how many tasks each does at a time."""
+        ...
+
+
+def do(function: Callable[[Any], Any], group: Group) -> Done:
+    """Does a group of tasks, with one BLAS and OpenMP thread, so that bits equal those of any other worker."""
+    begun = time.perf_counter()
+    with one_thread():
+        results = [function(task) for task in group]
+    return results, time.perf_counter() - begun
+
+
+def mentions(error: BaseException, names: Sequence[str]) -> bool:
+    """Whether an error, or what it was raised from, is of a class with one of these names."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    cause = error.__cause__
+    return bool(kinds & set(names)) or (cause is not None and mentions(cause, names))
