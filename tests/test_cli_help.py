@@ -95,6 +95,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
 
 def test_names_that_are_offered_are_those_of_the_tables() -> None:
     from clarysage.estimators import METHODS
+    from clarysage.execution.parallel import BACKENDS
     from clarysage.explanation import ABOUT
     from clarysage.inference.significance import ADJUSTMENTS
     from clarysage.losses import LOSSES
@@ -106,6 +107,7 @@ def test_names_that_are_offered_are_those_of_the_tables() -> None:
         "loss": ["auto", *LOSSES],
         "removal": [*REMOVALS, AUTO_CONDITIONAL],
         "method": ["auto", *METHODS],
+        "backend": [*BACKENDS],
         "about": [*ABOUT],
         "every": [*PERIODS],
         "adjust": [*ADJUSTMENTS, "none"],

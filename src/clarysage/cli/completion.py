@@ -20,6 +20,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "auto conditional",
     ),
     "method": ("auto", "exact", "paired walks", "surrogate walks", "permutation", "kernel"),
+    "backend": ("processes", "threads", "dask", "ray"),
     "about": ("data", "rows", "population"),
     "adjust": ("holm", "benjamini hochberg", "none"),
     "every": ("hour", "day", "week", "month", "quarter", "year"),

@@ -10,7 +10,7 @@ import typer
 from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.delivery import Delivery
-from clarysage.cli.option_checks import check_about, check_options, check_rows, spelled, whole
+from clarysage.cli.option_checks import check_about, check_options, check_rows, spelled, whole, workers
 from clarysage.cli.request import Request, run
 from clarysage.cli.results import of_explanation
 from clarysage.cli.speech import clean_stdout, guarded, has_viewer, speaker
@@ -37,6 +37,8 @@ def explain(
     budget: options.Budget = None,
     deadline: options.Deadline = None,
     n_jobs: options.NJobs = 1,
+    backend: options.Backend = "processes",
+    address: options.Address = None,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
@@ -68,17 +70,17 @@ def explain(
     Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage,
     3 not converged (or interrupted by Ctrl-C), with the result printed and written all the same.
     """
-    settings = {
-        "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
-        "budget": whole(budget), "deadline": deadline, "n_jobs": n_jobs,
-    }  # fmt: skip
-    request = Request.of(
-        model, data, target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle, trust=trust,
-        output=output, classes=classes, background=background, background_rows=background_rows, groups=groups,
-        seed=seed, settings=settings,
-    )  # fmt: skip
     say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
     with guarded(say, debug=debug):
+        settings = {
+            "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
+            "budget": whole(budget), "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
+        }  # fmt: skip
+        request = Request.of(
+            model, data, target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle, trust=trust,
+            output=output, classes=classes, background=background, background_rows=background_rows, groups=groups,
+            seed=seed, settings=settings,
+        )  # fmt: skip
         with clean_stdout():
             check_options(settings, has_target=target is not None)
             check_rows(rows, json_file)

@@ -10,7 +10,7 @@ import typer
 
 from clarysage.cli import completion, options
 from clarysage.cli.delivery import Delivery
-from clarysage.cli.option_checks import check_options, named_measures, spelled, whole
+from clarysage.cli.option_checks import check_options, named_measures, spelled, whole, workers
 from clarysage.cli.refit_costs import say_costs
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_importances
@@ -45,6 +45,8 @@ def measures(
     budget: options.Budget = None,
     deadline: options.Deadline = None,
     n_jobs: options.NJobs = 1,
+    backend: options.Backend = "processes",
+    address: options.Address = None,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
@@ -78,7 +80,7 @@ def measures(
             return
         settings = {
             "loss": spelled(loss), "removal": spelled(removal), "tolerance": tolerance, "budget": whole(budget),
-            "deadline": deadline, "n_jobs": n_jobs,
+            "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
         }  # fmt: skip
         with clean_stdout():
             request = Request.of(

@@ -10,7 +10,15 @@ import typer
 from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.delivery import Delivery
-from clarysage.cli.option_checks import as_adjustment, as_every, check_level, check_options, spelled, whole
+from clarysage.cli.option_checks import (
+    as_adjustment,
+    as_every,
+    check_level,
+    check_options,
+    spelled,
+    whole,
+    workers,
+)
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_monitoring
 from clarysage.cli.speech import CALLED, Say, clean_stdout, guarded, has_viewer, speaker
@@ -61,6 +69,8 @@ def monitor(
     budget: options.Budget = None,
     deadline: options.Deadline = None,
     n_jobs: options.NJobs = 1,
+    backend: options.Backend = "processes",
+    address: options.Address = None,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
@@ -83,16 +93,16 @@ def monitor(
     written all the same.
     """
     say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
-    settings = {
-        "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
-        "budget": whole(budget), "deadline": deadline, "n_jobs": n_jobs,
-    }  # fmt: skip
-    request = Request.of(
-        model, reference, current=current, target=target, by=by, sample_weight=sample_weight, drop=drop,
-        allow_pickle=allow_pickle, trust=trust, output=output, classes=classes, background=background,
-        background_rows=background_rows, groups=groups, seed=seed, settings=settings,
-    )  # fmt: skip
     with guarded(say, debug=debug, called=CALLED_HERE):
+        settings = {
+            "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
+            "budget": whole(budget), "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
+        }  # fmt: skip
+        request = Request.of(
+            model, reference, current=current, target=target, by=by, sample_weight=sample_weight, drop=drop,
+            allow_pickle=allow_pickle, trust=trust, output=output, classes=classes, background=background,
+            background_rows=background_rows, groups=groups, seed=seed, settings=settings,
+        )  # fmt: skip
         with clean_stdout():
             check_options(settings, has_target=target is not None)
             check_level(level)

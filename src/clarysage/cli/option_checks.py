@@ -27,6 +27,16 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
 
 
+def workers(n_jobs: int, backend: str, address: str | None) -> Any:
+    """Who works, as the library takes it for ``n_jobs``."""
+    from clarysage.execution.parallel import workers_of
+
+    try:
+        return workers_of(n_jobs, spelled(backend), address)
+    except InputError as error:
+        raise OptionError(error.argument, **error.parts) from error
+
+
 def check_about(about: str) -> None:
     """Raise for intervals about something else than there is."""
     from clarysage.explanation import ABOUT

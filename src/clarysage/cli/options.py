@@ -121,7 +121,27 @@ Deadline = Annotated[
     float | None, typer.Option(metavar="SECONDS", show_default=False, help="Stop after this many seconds.")
 ]
 NJobs = Annotated[
-    int, typer.Option(metavar="K", help="Workers, -1 for all cores; the result is the same for any number.")
+    int,
+    typer.Option(
+        metavar="K", help="Workers, -1 for all cores; the result is the same for any number. A cluster has its own."
+    ),
+]
+Backend = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=names("backend"),
+        help='Who works: "processes" or "threads" of this machine, or a cluster by "dask" or "ray"; the result is the '
+        "same.",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        show_default=False,
+        help="Of the cluster: a Dask scheduler such as tcp://host:8786, or a Ray cluster such as auto.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")]
 JsonFile = Annotated[

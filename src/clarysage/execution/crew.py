@@ -33,7 +33,7 @@ class Crew:
     def __init__(self, engine: Engine, *, group: int | None = None) -> None:
         self.engine, self.group = engine, group
         self.seconds: float | None = None  # that a task took in the last round
-        self.roster: dict[str, int] = {}
+        self.has_begun = False
 
     def map(
         self,
@@ -53,7 +53,9 @@ class Crew:
         self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
         """What workers have done, group by group."""
-        self.roster = self.roster or self.engine.roster()
+        if not self.has_begun:
+            self.engine.lost()  # those of earlier runs
+            self.has_begun = True
         left, losses = self.groups(tasks), 0
         while left:
             try:
@@ -68,11 +70,11 @@ class Crew:
                     raise
                 losses += 1
                 self._tell_of_loss(error, len(left), losses)
-        self._tell_of_missing()
+        self._tell_of_replaced(self.engine.lost())
 
     def groups(self, tasks: Sequence[Any]) -> list[Group]:
         """Tasks that go to a worker at once: few enough for all workers to be busy, enough to be worth the way."""
-        workers = sum(self.roster.values())
+        workers = self.engine.workers()
         least, most = len(tasks) / (GROUPS_PER_WORKER * workers), len(tasks) / workers
         wanted = least if self.seconds is None else SECONDS_PER_GROUP / max(self.seconds, 1e-9)
         size = self.group or max(1, math.ceil(min(max(least, wanted), most)))
@@ -91,14 +93,11 @@ class Crew:
             "result does not change."
         )
 
-    def _tell_of_missing(self) -> None:
-        """Of workers that a cluster itself has replaced, without an error."""
-        before, self.roster = self.roster, self.engine.roster()
-        missing = len(before.keys() - self.roster.keys())
-        if missing:
+    def _tell_of_replaced(self, lost: int) -> None:
+        if lost:
             _warn(
-                f"{missing:,} worker{'s' * (missing != 1)} of the {self.engine.name} cluster left it or "
-                f"{'were' if missing != 1 else 'was'} lost: their batches were computed by others. The result does not "
+                f"{lost:,} worker{'s' * (lost != 1)} of the {self.engine.name} cluster left it or "
+                f"{'were' if lost != 1 else 'was'} lost: their batches were computed by others. The result does not "
                 "change."
             )
 

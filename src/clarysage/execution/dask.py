@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
+from uuid import uuid4
 from weakref import finalize
 
-from clarysage.errors import InputError, MissingLibraryError, ModelError
-from clarysage.execution.engine import Done, Group, do, mentions
+from clarysage.errors import InputError, MissingLibraryError
+from clarysage.execution.engine import Done, Group, do_packed, mentions, unpacked
+from clarysage.execution.shipping import held, packed_for_others
 
 SECONDS_TO_CONNECT = 10
 SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as adaptive ones do when they are asked
@@ -17,7 +21,7 @@ SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as
 class Dask:
     """The workers of a Dask cluster, to be given as ``n_jobs``.
 
-    Model and data are scattered: they travel once, and each worker holds one copy, however many batches it computes.
+    Model and data are packed once and scattered; each worker unpacks them once, however many batches it computes.
     Tasks go to the cluster's own scheduler by its client. (joblib's backend for Dask waits for ever when a worker is
     lost for good, and does not cancel what is pending: it is not used, but ``joblib.parallel_config("dask")`` is
     understood.)
@@ -39,6 +43,7 @@ class Dask:
         self.cluster = cluster
         self._client: Any = None
         self._sent: tuple[Any, Any] = (None, None)
+        self._roster: dict[str, int] = {}  # threads of workers, by their addresses
 
     def __repr__(self) -> str:
         return f"Dask({'' if self.cluster is None else repr(self.cluster)})"
@@ -52,24 +57,24 @@ class Dask:
                 finalize(self, _close, self._client)
         return self._client
 
-    def roster(self) -> dict[str, int]:
-        found: dict[str, int] = dict(self.client.nthreads())
-        if not found:
+    def workers(self) -> int:
+        self._roster = self._roster or self.client.nthreads()
+        if not self._roster:
             _await_worker(self.client)
-            found = dict(self.client.nthreads())
-        return found
+            self._roster = self.client.nthreads()
+        return sum(self._roster.values())
 
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
-        client, sent = self.client, self._scattered(function)
-        pending = deque(client.submit(do, sent, group, pure=False) for group in groups)
+        client, (packed, name) = self.client, self._scattered(function)
+        pending = deque(client.submit(_do_scattered, packed, name, sys.path, group, pure=False) for group in groups)
         try:
             while pending:
                 left = time_left()
-                done: Done = pending[0].result(timeout=None if left == float("inf") else max(0.0, left))
+                done = pending[0].result(timeout=None if left == float("inf") else max(0.0, left))
                 pending.popleft()
-                yield done
+                yield unpacked(done)
         except Exception as error:
             if self.is_loss(error):
                 self._sent = (None, None)  # the data may be lost with the workers
@@ -81,16 +86,22 @@ class Dask:
     def is_loss(self, error: BaseException) -> bool:
         return mentions(error, ["KilledWorker", "FutureCancelledError", "CommClosedError", "CancelledError"])
 
-    def _scattered(self, function: Any) -> Any:
+    def lost(self) -> int:
+        before, self._roster = self._roster, self.client.nthreads()
+        return len(before.keys() - self._roster.keys())
+
+    def _scattered(self, function: Any) -> tuple[Any, str]:
+        """The packed function on its way to all workers, and a name for it."""
         if self._sent[0] is not function:
-            try:
-                sent = self.client.scatter(function, broadcast=True, hash=False)
-            except (TypeError, AttributeError, ValueError) as error:
-                raise ModelError("model", got=f"a model that cannot be sent to other processes ({error})",
-                                 wanted="one that can be pickled", hint="n_jobs=2, for threads of this process"
-                                 ) from error  # fmt: skip
-            self._sent = (function, sent)
-        return self._sent[1]
+            packed = packed_for_others(function)
+            self._sent = (function, (self.client.scatter(packed, broadcast=True, hash=False), uuid4().hex))
+        found: tuple[Any, str] = self._sent[1]
+        return found
+
+
+def _do_scattered(packed: bytes, name: str, places: list[str], group: Group) -> bytes:
+    """Does a group in a worker, with the function that was packed."""
+    return do_packed(held(name, places, lambda: pickle.loads(packed)), group)
 
 
 def _client_of(cluster: Any) -> Any:

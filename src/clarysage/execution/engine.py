@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
@@ -32,8 +33,12 @@ class Engine(Protocol):
         """Whether an error says that workers were lost, not that a task failed."""
         ...
 
-    def roster(self) -> dict[str, int]:
-        """Workers that there are now, by name, and how many tasks each does at a time."""
+    def workers(self) -> int:
+        """How many groups are done at a time."""
+        ...
+
+    def lost(self) -> int:
+        """Workers that were lost since this was last asked, and whose groups others have done, without an error."""
         ...
 
 
@@ -43,6 +48,17 @@ def do(function: Callable[[Any], Any], group: Group) -> Done:
     with one_thread():
         results = [function(task) for task in group]
     return results, time.perf_counter() - begun
+
+
+def do_packed(function: Callable[[Any], Any], group: Group) -> bytes:
+    """The same, with results packed by ourselves: clusters hand over arrays that cannot be written to."""
+    return pickle.dumps(do(function, group), protocol=5)
+
+
+def unpacked(packed: bytes) -> Done:
+    """What :func:`do_packed` has done, in a worker of our own."""
+    done: Done = pickle.loads(packed)
+    return done
 
 
 def mentions(error: BaseException, names: Sequence[str]) -> bool:

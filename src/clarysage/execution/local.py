@@ -7,7 +7,6 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
 from typing import Any
 
 from clarysage.errors import ClarysageWarning
@@ -20,47 +19,46 @@ OF_PROCESSES = ("LokyBackend", "MultiprocessingBackend")  # backends on this mac
 class Local:
     """``n_jobs`` workers by joblib, -1 for all cores; None follows ``joblib.parallel_config``.
 
-    Processes receive the function, with model and data, once; where it cannot be sent, threads work.
+    Processes receive the function, with model and data, once; where it cannot be sent, threads work. ``backend`` is
+    joblib's name of theirs, where it is not left to its configuration.
     """
 
     name = "joblib"
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    def __init__(self, n_jobs: int | None = None, *, backend: str | None = None) -> None:
+        self.n_jobs, self.backend = n_jobs, backend
         self._sent: tuple[Any, Any] = (None, None)
 
-    def roster(self) -> dict[str, int]:
+    def workers(self) -> int:
         import joblib
 
-        return {"this machine": int(joblib.effective_n_jobs(self.n_jobs))}
+        return int(joblib.effective_n_jobs(self.n_jobs))
 
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
         import joblib
 
-        backend, _ = joblib.parallel.get_active_backend()
-        sent = self._shipped(function) if type(backend).__name__ in OF_PROCESSES else function
-        options = {"backend": "threading"} if sent is None else {}
-        is_lazy = bool(options) or getattr(backend, "supports_return_generator", False)
-        kind = "generator" if is_lazy else "list"
-        parallel = joblib.Parallel(n_jobs=self.n_jobs, return_as=kind, batch_size=1, pre_dispatch="all", **options)
+        configured = type(joblib.parallel.get_active_backend()[0])
+        is_sent = self.backend is None and configured.__name__ in OF_PROCESSES
+        sent = self._shipped(function) if is_sent else function
+        named = "threading" if sent is None else self.backend
+        is_lazy = named is not None or configured.supports_return_generator
+        parallel = joblib.Parallel(
+            self.n_jobs, backend=named, return_as="generator" if is_lazy else "list", batch_size=1, pre_dispatch="all"
+        )
         parallel.timeout = _limit(time_left())
         found = parallel(joblib.delayed(_do_for_parent)(sent or function, group) for group in groups)
-        if not is_lazy:
+        if is_lazy:
+            yield from _in_time(found, parallel, time_left)
+        else:
             yield from found
-            return
-        with warnings.catch_warnings(), closing(found):
-            warnings.filterwarnings("ignore", ".*tasks (which were still|have been).*", UserWarning)  # when cut short
-            try:
-                for done in found:
-                    yield done
-                    parallel.timeout = _limit(time_left())
-            except multiprocessing.TimeoutError as error:  # which is no TimeoutError
-                raise TimeoutError from error
 
     def is_loss(self, error: BaseException) -> bool:
         return mentions(error, ["BrokenExecutor", "BrokenProcessPool", "TerminatedWorkerError"])
+
+    def lost(self) -> int:
+        return 0
 
     def _shipped(self, function: Any) -> Shipped | None:
         """The function on its way to processes; None, with a warning, where it cannot go."""
@@ -68,6 +66,20 @@ class Local:
             self._sent = (function, _ship(function))
         shipped: Shipped | None = self._sent[1]
         return shipped
+
+
+def _in_time(found: Any, parallel: Any, time_left: Callable[[], float]) -> Generator[Done, None, None]:
+    """Results as they come, as long as there is time; workers stop when there is none, or when they are left."""
+    try:
+        for done in found:
+            yield done
+            parallel.timeout = _limit(time_left())
+    except multiprocessing.TimeoutError as error:  # which is no TimeoutError
+        raise TimeoutError from error
+    finally:
+        with warnings.catch_warnings():  # that some were left is what was wanted
+            warnings.simplefilter("ignore", UserWarning)
+            found.close()
 
 
 def _limit(seconds: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, resembling
 from clarysage.execution.crew import Crew
 from clarysage.execution.dask import Dask
 from clarysage.execution.engine import Engine
@@ -14,12 +14,35 @@ from clarysage.execution.ray import Ray
 from clarysage.execution.serial import Serial
 from clarysage.protocols import Executor
 
-CLUSTERS: dict[str, Any] = {"dask": Dask, "ray": Ray}  # by the names that a command line has for them
+BACKENDS = ("processes", "threads", "dask", "ray")
+
+
+def workers_of(n_jobs: int, backend: str = "processes", address: str | None = None) -> Any:
+    """Workers by names, as a command line has them: something that :func:`as_executor` takes.
+
+    Examples
+    --------
+    >>> workers_of(2), workers_of(1, "dask", "tcp://scheduler:8786")
+    (2, Dask('tcp://scheduler:8786'))
+    """
+    if backend not in BACKENDS:
+        raise InputError("backend", got=f"{backend!r}", wanted=f"one of {', '.join(map(repr, BACKENDS))}",
+                         hint=resembling(backend, BACKENDS))  # fmt: skip
+    if address is not None and backend in ("processes", "threads"):
+        raise InputError("address", got=f"{address!r} with {backend} of this machine", wanted='"dask" or "ray" as '
+                         "backend", hint="--backend dask")  # fmt: skip
+    if backend == "dask" and address is None:
+        raise InputError("address", got="none", wanted="that of a scheduler", hint="--address tcp://host:8786")
+    if backend == "dask":
+        return Dask(address)
+    if backend == "ray":
+        return Ray(address)
+    return n_jobs if backend == "processes" or n_jobs == 1 else Local(n_jobs, backend="threading")
 
 
 def as_executor(n_jobs: Any) -> Executor:
     """Serial for one job, joblib for more, a cluster where one is given; None follows ``joblib.parallel_config``."""
-    if isinstance(n_jobs, tuple(CLUSTERS.values())):
+    if isinstance(n_jobs, (Local, Dask, Ray)):
         return Crew(n_jobs)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError("n_jobs", got=f"{n_jobs!r}", wanted="a whole number of workers, -1 for all cores, a cluster "
@@ -27,7 +50,7 @@ def as_executor(n_jobs: Any) -> Executor:
     if n_jobs == 1:
         return Serial()
     engine = _configured() or Local(None if n_jobs is None else int(n_jobs))
-    return Serial() if isinstance(engine, Local) and sum(engine.roster().values()) == 1 else Crew(engine)
+    return Serial() if isinstance(engine, Local) and engine.workers() == 1 else Crew(engine)
 
 
 def _configured() -> Engine | None:

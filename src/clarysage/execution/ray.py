@@ -8,13 +8,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from clarysage.errors import InputError, MissingLibraryError, ModelError
-from clarysage.execution.engine import Done, Group, do, mentions
-from clarysage.execution.shipping import dumped
+from clarysage.errors import InputError, MissingLibraryError
+from clarysage.execution.engine import Done, Group, do_packed, mentions, unpacked
+from clarysage.execution.shipping import held, packed_for_others
 
-RETRIES = 3  # of a task whose worker died, by Ray itself
-
-_held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by its name in the object store
+LOSSES_OF_A_GROUP = 1  # that are made good by doing it again, before all is sent anew
 
 
 class Ray:
@@ -40,6 +38,7 @@ class Ray:
     def __init__(self, address: str | None = None) -> None:
         self.address = address
         self._sent: tuple[Any, Any] = (None, None)
+        self._lost = 0
 
     def __repr__(self) -> str:
         return f"Ray({'' if self.address is None else repr(self.address)})"
@@ -63,16 +62,28 @@ class Ray:
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
         ray, stored = self.ray, self._stored(function)
-        task = ray.remote(num_cpus=1, max_retries=RETRIES)(_do_stored)
-        pending = deque(task.remote([stored], sys.path, group) for group in groups)
+        task = ray.remote(num_cpus=1, max_retries=0)(_do_stored)  # Ray would try again without a word
+        todo, pending = deque(groups), deque(task.remote([stored], sys.path, group) for group in groups)
+        losses = 0
         try:
             while pending:
                 left = time_left()
-                yield _got(ray, pending[0], None if left == float("inf") else max(0.0, left))
+                try:
+                    done = _got(ray, pending[0], None if left == float("inf") else max(0.0, left))
+                except Exception as error:
+                    losses += 1
+                    if not self.is_loss(error) or losses > LOSSES_OF_A_GROUP:
+                        raise
+                    self._lost += 1
+                    pending[0] = task.remote([stored], sys.path, todo[0])
+                    continue
+                losses = 0
                 pending.popleft()
+                todo.popleft()
+                yield done
         except Exception as error:
             if self.is_loss(error):
-                self._sent = (None, None)
+                self._sent = (None, None)  # the data may be lost with the workers
             raise
         finally:
             for reference in pending:
@@ -82,39 +93,31 @@ class Ray:
         return mentions(error, ["WorkerCrashedError", "RayActorError", "NodeDiedError", "ObjectLostError",
                                 "OwnerDiedError", "OutOfMemoryError"])  # fmt: skip
 
-    def roster(self) -> dict[str, int]:
-        nodes = (node for node in self.ray.nodes() if node["Alive"])
-        return {node["NodeID"]: max(1, int(node["Resources"].get("CPU", 0))) for node in nodes}
+    def workers(self) -> int:
+        return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+
+    def lost(self) -> int:
+        found, self._lost = self._lost, 0
+        return found
 
     def _stored(self, function: Any) -> Any:
         if self._sent[0] is not function:
-            try:
-                packed = dumped(function)
-            except Exception as error:
-                raise ModelError("model", got=f"a model that cannot be sent to other processes ({error})",
-                                 wanted="one that can be pickled", hint="n_jobs=2, for threads of this process"
-                                 ) from error  # fmt: skip
-            self._sent = (function, self.ray.put(packed))
+            self._sent = (function, self.ray.put(packed_for_others(function)))
         return self._sent[1]
 
 
 def _got(ray: Any, reference: Any, timeout: float | None) -> Done:
     try:
-        done: Done = ray.get(reference, timeout=timeout)
+        return unpacked(ray.get(reference, timeout=timeout))
     except ray.exceptions.GetTimeoutError as error:
         raise TimeoutError from error
     except ray.exceptions.RayTaskError as error:  # an error of the task's own, behind Ray's
         raise error.cause from None
-    return done
 
 
-def _do_stored(stored: list[Any], places: list[str], group: Group) -> Done:
-    """Does a group in a worker, with the function that is behind a reference; unpacked when it is new."""
+def _do_stored(stored: list[Any], places: list[str], group: Group) -> bytes:
+    """Does a group in a worker, with the function that is behind a reference."""
     import ray
 
-    name = stored[0].hex()
-    if name not in _held:
-        _held.clear()
-        sys.path.extend(place for place in places if place not in sys.path)
-        _held[name] = pickle.loads(ray.get(stored[0]))
-    return do(_held[name], group)
+    reference = stored[0]
+    return do_packed(held(reference.hex(), places, lambda: pickle.loads(ray.get(reference))), group)

@@ -1,4 +1,4 @@
-"""A function sent to worker processes of this machine once, through files, and not again with every task."""
+"""A function sent to worker processes once, and not again with every task; on this machine, through files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
+from clarysage.errors import ModelError
+
 ALIGNED = 64  # bytes, at which arrays begin
 
-_held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by the folder it came in
+_held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by its name
 _lock = Lock()
 
 
@@ -38,13 +40,17 @@ class Shipped:
         return {"path": self.path, "places": self.places}
 
     def __call__(self, task: Any) -> Any:
-        with _lock:
-            if self.path not in _held:
-                _held.clear()
-                sys.path.extend(place for place in self.places if place not in sys.path)  # where its modules come from
-                _held[self.path] = _read(Path(self.path))
-            function = _held[self.path]
-        return function(task)
+        return held(self.path, self.places, lambda: _read(Path(self.path)))(task)
+
+
+def held(name: str, places: Sequence[str], read: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """The function of this name in this process, read when it is new; ``places`` are where its modules come from."""
+    with _lock:
+        if name not in _held:
+            _held.clear()
+            sys.path.extend(place for place in places if place not in sys.path)
+            _held[name] = read()
+        return _held[name]
 
 
 def dumped(function: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
@@ -55,6 +61,16 @@ def dumped(function: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] 
         from joblib.externals import cloudpickle
     found: bytes = cloudpickle.dumps(function, protocol=5, buffer_callback=buffer_callback)
     return found
+
+
+def packed_for_others(function: Any) -> bytes:
+    """The function as bytes for other machines; an error where it cannot be sent there."""
+    try:
+        return dumped(function)
+    except Exception as error:
+        raise ModelError("model", got=f"a model that cannot be sent to other processes ({error})",
+                         wanted="one that can be pickled", hint="n_jobs=2, for threads of this process"
+                         ) from error  # fmt: skip
 
 
 def _write(path: Path, parts: Sequence[memoryview]) -> list[tuple[int, int]]:

@@ -1,0 +1,329 @@
+"""Workers of every kind compute the same bits, are replaced when they die, and stop when they are told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neural_network import MLPRegressor
+
+import clarysage as cs
+from clarysage.execution.crew import GROUPS_PER_WORKER, Crew
+from clarysage.execution.parallel import as_executor, workers_of
+from clarysage.execution.shipping import Shipped
+from tests.clusters import KINDS, Counting, Deadly, Slow, bits, crew_of, dask_cluster, made_up, plain
+
+CASES = [pytest.param(kind, marks=pytest.mark.needs("distributed", "ray")) for kind in KINDS]
+PROCESSES = [case for case in CASES if case.values[0] != "threads"]
+
+
+@pytest.fixture(scope="module")
+def crews() -> Iterator[Any]:
+    """Workers by their kind; clusters are started when they are first asked for."""
+    from contextlib import ExitStack
+
+    found: dict[str, Any] = {}
+    with ExitStack() as stack:
+
+        def crew(kind: str) -> Any:
+            if kind not in found:
+                found[kind] = stack.enter_context(crew_of(kind))
+            return found[kind]
+
+        yield crew
+
+
+MODELS = {
+    "neighbours": lambda X, y: KNeighborsRegressor().fit(X, y),
+    "forest": lambda X, y: RandomForestRegressor(10, random_state=0).fit(X, y),
+    "network": lambda X, y: MLPRegressor(hidden_layer_sizes=(16,), max_iter=50, tol=1.0, random_state=0).fit(X, y),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("model", sorted(MODELS))
+def test_every_kind_of_worker_gives_the_bits_of_one_process(crews, kind, model):
+    X, y = made_up()
+    f = MODELS[model](X, y)
+    options = {"background": X[:32], "method": "paired walks", "tolerance": 0.02, "rng": 11}
+    alone = cs.sage(f, X, y, **options)
+    assert alone.converged
+    assert bits(cs.sage(f, X, y, n_jobs=crews(kind), **options)) == bits(alone)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_decisions_have_the_same_bits_with_every_kind_of_worker(crews, kind):
+    X, y = made_up()
+    model = LogisticRegression().fit(X, y > 0)
+    runs = [
+        cs.sage(model.predict_proba, X, y > 0, loss="cross entropy", stop=cs.TopKnown(2), rng=2, n_jobs=workers)
+        for workers in (1, crews(kind))
+    ]
+    assert bits(runs[0]) == bits(runs[1])
+
+
+@pytest.mark.parametrize("kind", PROCESSES)
+def test_a_model_goes_to_each_worker_once(crews, kind, tmp_path):
+    X, y = made_up()
+    model = Counting(tmp_path / "marks")
+    options = {"method": "permutation", "tolerance": 0.02, "rng": 3, "loss": "squared error", "background": X[:64]}
+    shared = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+    marks = (tmp_path / "marks").read_text().splitlines()
+    unpacked = [mark for mark in marks if mark.startswith("unpacked")]
+    assert marks.count("packed") == 1
+    assert 1 <= len(unpacked) == len(set(unpacked)) <= 2
+    assert bits(shared) == bits(cs.sage(model, X, y, **options))
+
+
+@pytest.mark.parametrize("kind", PROCESSES)
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_a_killed_worker_had_to_do_is_done_again_with_the_same_bits_and_a_warning(crews, kind, times, tmp_path):
+    X, y = made_up()
+    options = {"method": "permutation", "tolerance": 0.05, "rng": 3, "loss": "squared error", "background": X[:64]}
+    alone = cs.sage(plain, X, y, **options)
+    model = Deadly(tmp_path / "marks", times)
+    with pytest.warns(cs.ClarysageWarning, match=r"lost.*The result does not change"):
+        found = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+    assert (tmp_path / "marks").read_text() == ""
+    assert bits(found) == bits(alone)
+
+
+@pytest.mark.parametrize("kind", PROCESSES)
+def test_workers_that_always_die_end_the_run_with_an_error_and_the_estimate_so_far(crews, kind, tmp_path):
+    X, y = made_up()
+    model = Deadly(tmp_path / "marks", 1000)
+    with (
+        pytest.warns(cs.ClarysageWarning, match="A worker was lost"),
+        pytest.raises(cs.WorkersLostError, match=r"n_jobs: got workers that were lost 3 times in a row"),
+    ):
+        cs.sage(model, X, y, method="permutation", tolerance=0.001, rng=3, n_jobs=crews(kind))
+
+
+@pytest.mark.parametrize("kind", PROCESSES)
+def test_a_deadline_cancels_what_is_pending_and_returns_the_estimate_so_far(crews, kind, tmp_path):
+    X, y = made_up()
+    model = Slow(tmp_path / "marks", 0.4)
+    options = {"method": "permutation", "tolerance": 1e-9, "deadline": 3.0, "rng": 3, "background": X[:64]}
+    found = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+    assert found.stopped is cs.StopReason.DEADLINE
+    assert found.draws >= 2
+    assert np.isfinite(found.interval()[0]).all()
+    _assert_nobody_works_on(tmp_path / "marks")
+
+
+@pytest.mark.parametrize("kind", PROCESSES)
+def test_ctrl_c_cancels_what_is_pending_and_returns_the_estimate_so_far(crews, kind, tmp_path):
+    X, y = made_up()
+    model = Slow(tmp_path / "marks", 0.4)
+    options = {"method": "permutation", "tolerance": 1e-9, "rng": 3, "background": X[:64]}
+    after = threading.Timer(5.0, os.kill, (os.getpid(), signal.SIGINT))
+    after.start()
+    try:
+        found = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+    finally:
+        after.cancel()
+    assert found.stopped is cs.StopReason.INTERRUPTED
+    assert found.draws >= 2
+    _assert_nobody_works_on(tmp_path / "marks")
+
+
+def _assert_nobody_works_on(marks: Path) -> None:
+    """Once those who were amid a group are through with it."""
+    time.sleep(3.0)
+    before = marks.stat().st_size
+    time.sleep(1.5)
+    assert marks.stat().st_size == before
+
+
+@pytest.mark.needs("distributed")
+def test_a_slow_batch_does_not_outlast_the_deadline(crews, tmp_path):
+    X, y = made_up()
+
+    def asleep(Z):
+        if os.getpid() != parent and Path(tmp_path / "mark").exists():
+            time.sleep(60)
+        return plain(Z)
+
+    parent = os.getpid()
+
+    def rule(estimate):  # from the first round on, batches take a minute
+        Path(tmp_path / "mark").touch()
+
+    for kind in ("processes", "dask"):
+        (tmp_path / "mark").unlink(missing_ok=True)
+        begun = time.monotonic()
+        options = {"method": "permutation", "tolerance": None, "stop": rule, "deadline": 4.0, "rng": 3}
+        found = cs.sage(asleep, X, y, n_jobs=crews(kind), **options)
+        assert found.stopped is cs.StopReason.DEADLINE
+        assert time.monotonic() - begun < 30  # not a bound on speed: a batch alone would take 60
+
+
+@pytest.mark.needs("distributed", "ray")
+def test_a_configuration_of_joblib_leads_to_the_cluster(crews, tmp_path):
+    X, y = made_up()
+    options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error"}
+    alone = bits(cs.sage(plain, X, y, **options))
+    client = crews("dask").client
+    with joblib.parallel_config("dask", client=client):
+        assert as_executor(None).engine.client is client
+        assert as_executor(2).engine.client is client
+        assert bits(cs.sage(plain, X, y, **options)) == alone
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    crews("ray")
+    with joblib.parallel_config("ray", n_jobs=2):
+        assert isinstance(as_executor(None).engine, cs.Ray)
+        assert bits(cs.sage(plain, X, y, **options)) == alone
+
+
+@pytest.mark.needs("distributed")
+def test_an_address_leads_to_the_cluster_as_its_client_does(crews):
+    X, y = made_up()
+    options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error"}
+    address = crews("dask").client.scheduler.address
+    assert bits(cs.sage(plain, X, y, n_jobs=cs.Dask(address), **options)) == bits(cs.sage(plain, X, y, **options))
+
+
+@pytest.mark.needs("distributed")
+def test_other_measures_take_a_cluster_too(crews):
+    X, y = made_up(60, 4)
+    for name in ("permutation test", "mean loss shap", "feature ablation"):
+        model = KNeighborsRegressor().fit(X, y)
+        options = {"rng": 1, "background": X[:16]} if name != "feature ablation" else {"rng": 1}
+        alone, shared = (cs.importance(name, model, X, y, n_jobs=workers, **options) for workers in (1, crews("dask")))
+        assert alone.values.tobytes() == shared.values.tobytes()
+
+
+@pytest.mark.needs("distributed")
+def test_a_cluster_that_is_not_there_is_refused_by_name(monkeypatch):
+    from clarysage.execution import dask
+
+    def no_client() -> None:
+        raise ValueError("No global client found and no address provided")
+
+    monkeypatch.setattr(dask, "SECONDS_TO_CONNECT", 1)
+    monkeypatch.setattr("distributed.get_client", no_client)
+    X, y = made_up()
+    with pytest.raises(cs.InputError, match=r"n_jobs: got Dask\(\) with 'tcp://127.0.0.1:9', where no scheduler"):
+        cs.sage(plain, X, y, method="permutation", n_jobs=cs.Dask("tcp://127.0.0.1:9"))
+    with pytest.raises(cs.InputError, match=r"n_jobs: got Dask\(\) with no Dask client"):
+        cs.sage(plain, X, y, method="permutation", n_jobs=cs.Dask())
+
+
+@pytest.mark.needs("distributed")
+def test_a_cluster_without_workers_is_refused(monkeypatch):
+    from clarysage.execution import dask
+
+    monkeypatch.setattr(dask, "SECONDS_FOR_A_WORKER", 1)
+    X, y = made_up()
+    with dask_cluster(0) as client, pytest.raises(cs.InputError, match="n_jobs: got a Dask cluster without workers"):
+        cs.sage(plain, X, y, method="permutation", n_jobs=cs.Dask(client))
+
+
+@pytest.mark.parametrize("kind", [case for case in PROCESSES if case.values[0] != "processes"])
+def test_a_model_that_cannot_be_packed_is_refused_by_a_cluster(crews, kind):
+    X, y = made_up()
+    lock = threading.Lock()
+
+    def model(Z):
+        with lock:
+            return plain(Z)
+
+    with pytest.raises(cs.ModelError, match="model: got a model that cannot be sent to other processes"):
+        cs.sage(model, X, y, method="permutation", n_jobs=crews(kind))
+
+
+@pytest.mark.parametrize("wrong", [0, True, 2.0, "dask", [1]])
+def test_what_is_no_number_of_workers_and_no_cluster_is_refused(wrong):
+    with pytest.raises(cs.InputError, match=r"n_jobs: got .*Dask\(client\)"):
+        as_executor(wrong)
+
+
+def test_names_of_backends_lead_to_workers():
+    assert workers_of(3) == 3
+    assert workers_of(2, "threads").backend == "threading"
+    assert repr(workers_of(1, "ray")) == "Ray()"
+    for options, argument in [((1, "spark"), "backend"), ((1, "dask"), "address"), ((2, "threads", "a:1"), "address")]:
+        with pytest.raises(cs.InputError, match=f"{argument}: got"):
+            workers_of(*options)
+
+
+class Idle:
+    """An engine of so many workers that nobody asks to work."""
+
+    name = "idle"
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def workers(self) -> int:
+        return self.number
+
+    def lost(self) -> int:
+        return 0
+
+    def is_loss(self, error: BaseException) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("seconds", [None, 1e-6, 1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("tasks", [1, 5, 64, 1000])
+def test_groups_hold_every_task_once_and_leave_no_worker_without_one(seconds, workers, tasks):
+    crew = Crew(Idle(workers))
+    crew.seconds = seconds
+    groups = crew.groups(range(tasks))
+    assert [task for group in groups for task in group] == list(range(tasks))
+    size = max(map(len, groups))
+    assert size <= -(-tasks // workers)
+    assert len(groups) <= GROUPS_PER_WORKER * workers
+    if seconds is not None and size > 1:
+        assert (size - 1) * seconds < 0.2 or size <= -(-tasks // (GROUPS_PER_WORKER * workers))
+
+
+def test_rounds_that_are_sooner_done_than_handed_over_are_done_here():
+    class Refuses(Idle):
+        def results(self, *args: Any) -> Any:
+            raise AssertionError("asked to work")
+
+    crew = Crew(Refuses(2))
+    crew.seconds = 1e-5
+    assert list(crew.map(abs, [-1, -2, -3])) == [1, 2, 3]
+    crew.seconds = 1.0
+    with pytest.raises(AssertionError, match="asked to work"):
+        list(crew.map(abs, [-1, -2, -3]))
+
+
+def test_what_is_shipped_arrives_with_arrays_that_can_be_written_to_but_are_nobody_elses():
+    import pickle
+
+    arrays = {
+        "a": np.arange(5.0),
+        "f": np.asfortranarray(np.ones((3, 4))),
+        "none": np.empty((0, 3)),
+        "s": np.array("x"),
+    }
+    shipped = Shipped(lambda task: arrays)
+    one = pickle.loads(pickle.dumps(shipped))(None)
+    assert all(np.array_equal(one[name], arrays[name]) and one[name].dtype == arrays[name].dtype for name in arrays)
+    one["a"][:] = -1.0
+    from clarysage.execution import shipping
+
+    shipping._held.clear()
+    assert np.array_equal(pickle.loads(pickle.dumps(shipped))(None)["a"], np.arange(5.0))
+    folder = Path(shipped.path)
+    assert folder.is_dir()
+    del shipped
+    assert not folder.exists()
