@@ -137,8 +137,8 @@ def _exact(runs: Sequence[Explanation]) -> Explanation:
     for place in places[1:]:
         if np.abs(runs[place].values - first.values).max() > ROUNDING * size:
             raise InputError(
-                "explanations", got=f"other values in number {place + 1} than in number {places[0] + 1}, though nothing "
-                "was sampled in either", wanted="explanations of the same game", hint="the same model and removal",
+                "explanations", got=f"other values in number {place + 1} than in number {places[0] + 1}, though "
+                "nothing was sampled in either", wanted="the same game in all", hint="the same model and removal",
             )  # fmt: skip
     beside = len(runs) - len(places)
     if not beside:
@@ -152,14 +152,14 @@ def _merged(runs: Sequence[Explanation], rule: Converged | None, trusted: Sequen
     weights = np.array(draws, dtype=np.float64) / sum(draws)
     pool = Pool(weights, np.stack([one.std_error**2 for one in runs]))
     whole = _added(runs)
-    constants = [one.constant for one in runs if one.constant is not None]
+    constants = [np.asarray(one.constant) for one in runs if one.constant is not None]
     merged = replace(
         first,
         values=whole.values[0],
         std_error=np.sqrt(whole.variance[0]),
         dof=whole.dof[0],
         covariance=_covariance(runs, weights),
-        constant=float(pool.mean(constants)) if len(constants) == len(runs) else None,  # type: ignore[arg-type]
+        constant=float(pool.mean(constants)) if len(constants) == len(runs) else None,
         model_rows=sum(one.model_rows for one in runs),
         draws=sum(draws),
         targets=_targets(runs, pool),
@@ -195,7 +195,9 @@ def _covariance(runs: Sequence[Explanation], weights: np.ndarray) -> np.ndarray 
 
 def _targets(runs: Sequence[Explanation], pool: Pool) -> dict[str, Target]:
     """About rows and population, where all runs have something to say of them."""
-    rows, population = ([one.targets[about] for one in runs if about in one.targets] for about in ("rows", "population"))
+    rows, population = (
+        [one.targets[about] for one in runs if about in one.targets] for about in ("rows", "population")
+    )
     if len(rows) < len(runs):
         return {}
     parts = _known_parts(runs)
@@ -225,9 +227,9 @@ def _parts(runs: Sequence[Explanation], pool: Pool) -> dict[str, Any]:
     return {"parts": pool.mean(known[0]), "parts_weight": known[1], "parts_error": error}
 
 
-def _by_example(runs: Sequence[Explanation], weights: np.ndarray) -> dict[str, np.ndarray | None]:
+def _by_example(runs: Sequence[Explanation], weights: np.ndarray) -> dict[str, Any]:
     """Values of single examples, and their errors, where all runs have them."""
-    found: dict[str, np.ndarray | None] = dict.fromkeys(("per_example", "per_example_error"))
+    found: dict[str, Any] = dict.fromkeys(("per_example", "per_example_error"))
     for name in found:
         known = [getattr(one, name) for one in runs if getattr(one, name) is not None]
         if len(known) < len(runs) or len({one.shape for one in known}) > 1:
@@ -288,7 +290,7 @@ def _notes(runs: Sequence[Explanation], trusted: Sequence[str]) -> tuple[str, ..
 
 
 def _provenance(runs: Sequence[Explanation]) -> dict[str, Any]:
-    """That of the first run, with all seeds and the costs of all runs; what else differs, such as versions, is listed."""
+    """That of the first run, with all seeds and costs of all runs; what else differs, as versions may, is listed."""
     found: dict[str, Any] = {}
     for key in dict.fromkeys(key for one in runs for key in one.provenance):
         known = [one.provenance[key] for one in runs if key in one.provenance]

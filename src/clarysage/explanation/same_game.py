@@ -83,8 +83,8 @@ def _check_features(first: Explanation, other: Explanation, place: int) -> None:
             shown = ", ".join(map(repr, missing[:SHOWN])) + (" and others" if len(missing) > SHOWN else "")
             raise InputError("explanations", got=f"number {without} without {shown}, which number {having} has",
                              wanted="the same features in all")  # fmt: skip
-    members = [{name: sorted(inside) for name, inside in (one.groups or {}).items()} for one in (first, other)]
-    _demand_same(*members, "groups", place)
+    mine, its = ({name: sorted(inside) for name, inside in (one.groups or {}).items()} for one in (first, other))
+    _demand_same(mine, its, "groups", place)
 
 
 def _check_data(first: Explanation, other: Explanation, parts: Sequence[str], place: int) -> None:

@@ -45,7 +45,8 @@ class Pool:
 
     def rows(self, found: Sequence[Target]) -> Target:
         """About the population of rows, where what single rows contribute is not known."""
-        shared = self.mean([np.maximum(0.0, one.std_error**2 - own) for one, own in zip(found, self.sampling)])
+        pairs = zip(found, self.sampling, strict=True)
+        shared = self.mean([np.maximum(0.0, one.std_error**2 - own) for one, own in pairs])
         return self._target(found, shared + self.least)
 
     def rows_by_parts(self, found: Sequence[Target], parts: Sequence[np.ndarray], weights: np.ndarray) -> Target | None:
@@ -86,7 +87,7 @@ class Pool:
         return Target(values, np.sqrt(variance), self._degrees(found, variance), self._skew(found, variance))
 
     def _degrees(self, found: Sequence[Target], variance: np.ndarray) -> np.ndarray:
-        r"""Degrees of freedom, as if all runs were wrong about their variances in the same way, since rows are the same.
+        r"""Degrees of freedom, as if all runs erred in their variances in the same way, since their rows are the same.
 
         .. math:: \nu + 1 = \Big(V \Big/ \sum_r \frac{w_r V_r}{\sqrt{\nu_r + 1}}\Big)^2
         """
@@ -94,7 +95,7 @@ class Pool:
         doubt = self.mean([one.std_error**2 / np.sqrt(one.dof + 1) for one in found])
         ratio = np.divide(variance, doubt, out=np.zeros_like(variance), where=doubt > 0)
         few, many = known.min(axis=0), known.max(axis=0)
-        return np.where(doubt > 0, np.clip(ratio**2 - 1, np.minimum(few, FEWEST), many), few)
+        return np.asarray(np.where(doubt > 0, np.clip(ratio**2 - 1, np.minimum(few, FEWEST), many), few))
 
     def _skew(self, found: Sequence[Target], variance: np.ndarray) -> np.ndarray:
         """Third moments are of the rows, and so are shared; too large rather than too small, by those of sampling."""
