@@ -187,7 +187,7 @@ def test_intervals_about_the_population_hold_its_values_no_less_often_than_they_
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "boosting", "logistic"])
 def test_intervals_about_the_population_hold_in_many_runs(name: str, seed: int) -> None:
-    times = 400
+    times = 150
     found = coverage(name, times, seed, examples=150, background=80, runs=4, passes=2.0)
     for share in found.values():
         assert (share > 0.93 - 4 * np.sqrt(0.95 * 0.05 / times)).all(), share
