@@ -48,6 +48,7 @@ _ROOMS = {
     "Explanation": "explanation",
     "compare": "explanation",
     "Comparison": "explanation",
+    "merge": "explanation",
     "monitor": "monitoring.monitor",
     "Monitoring": "explanation",
     "Agreement": "explanation",
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
         RemovalQuality,
         compare,
         load,
+        merge,
     )
     from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
@@ -225,6 +227,7 @@ __all__ = [
     "mean_importance",
     "mean_loss_shap",
     "measures",
+    "merge",
     "monitor",
     "network_weights",
     "number_of_splits",

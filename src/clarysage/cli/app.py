@@ -15,6 +15,7 @@ from clarysage.cli.doctor import doctor
 from clarysage.cli.examples import examples
 from clarysage.cli.explain import explain
 from clarysage.cli.measures import measures
+from clarysage.cli.merge import merge
 from clarysage.cli.monitor import monitor
 from clarysage.cli.report import report
 from clarysage.cli.speech import FAILED, USAGE, complain
@@ -71,6 +72,7 @@ for command, what in (
     (explain, "Explain a model in a file by the rows in another."),
     (measures, "Compare measures of a model in a file, side by side."),
     (compare, "Compare saved explanations: what changed."),
+    (merge, "Merge saved runs of one explanation, made with different seeds."),
     (monitor, "Find features that no longer contribute what they did."),
     (report, "Write the page of a saved result, to open in a browser."),
     (demo, "Explain a model of diabetes, made on the spot."),

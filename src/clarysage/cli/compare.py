@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,9 @@ from clarysage.cli import options
 from clarysage.cli.config import or_configured
 from clarysage.cli.delivery import Delivery
 from clarysage.cli.option_checks import as_adjustment, check_level
-from clarysage.cli.presence import check_readable
 from clarysage.cli.results import of_comparison
+from clarysage.cli.saved import explanation_in
 from clarysage.cli.speech import CALLED, OptionError, clean_stdout, guarded, speaker
-from clarysage.errors import InputError
 
 # what must be alike in all files, and is no option of this command
 CALLED_HERE = {**CALLED, **dict.fromkeys(("loss", "measure", "groups"), "FILE")}
@@ -56,7 +55,7 @@ def compare(
             called, adjustment = _names(given, names), as_adjustment(adjust)
             check_level(level)
             delivery.check([*given, config])
-            explanations = [_explanation(path) for path in given]
+            explanations = [explanation_in(path) for path in given]
             found = cs.compare(explanations, names=called, paired=paired, adjust=adjustment, level=level)
         delivery.deliver(of_comparison(found), say)
 
@@ -88,14 +87,3 @@ def _names(files: Sequence[Path], names: str | None) -> list[str]:
         example = ",".join(distinct(files))
         raise OptionError("--names", got=repr(names), wanted=f"{len(files)} distinct names", hint=f"--names {example}")
     return called
-
-
-def _explanation(path: Path) -> Any:
-    import clarysage as cs
-
-    check_readable("FILE", path)
-    found = cs.load(path)
-    if not isinstance(found, cs.Explanation):
-        raise InputError("FILE", got=f"{path}, which holds {type(found).__name__}", wanted="an explanation",
-                         hint="a file that explain --json wrote")  # fmt: skip
-    return found

@@ -25,6 +25,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "clarysage compare old-model.json new-model.json --names old,new --html comparison.html",
         "clarysage compare may.json june.json july.json --unpaired --adjust benjamini-hochberg --json -",
     ),
+    "merge": (
+        "clarysage merge seed1.json seed2.json seed3.json --json merged.json",
+        "clarysage merge runs/1.json runs/2.json --html merged.html --plot merged.png --tests",
+    ),
     "monitor": (
         "clarysage monitor model.skops test.csv june.csv --target price --html monitoring.html",
         "clarysage monitor model.skops test.csv live.csv --target price --by date --every week --json monitoring.json",

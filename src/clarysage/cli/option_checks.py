@@ -44,6 +44,13 @@ def check_about(about: str) -> None:
     _check_names({"about": about}, {"about": [*ABOUT]})
 
 
+def check_tolerance(tolerance: float) -> None:
+    """Raise for a tolerance that is none."""
+    from clarysage.inference.stopping import Converged
+
+    _check_values({"tolerance": tolerance}, {"tolerance": Converged})
+
+
 def check_rows(rows: bool, json_file: Path | None) -> None:
     """Raise where rows are to be written, but nowhere."""
     if rows and json_file is None:

@@ -45,6 +45,15 @@ REWORDED = (
     (r"\bpaired=False\b", "--unpaired"),
     (r"\bThe same background=, in both,", "The same --background in both"),
     (
+        r"\bbackground= with the same rows in every run, since without it rows are drawn with the seed",
+        "--background with a file of no more rows than --background-rows, the same in every run, since rows are drawn "
+        "with --seed where there are more, or no file",
+    ),
+    (r"removal= as an object, such as .* in every run", "cs.merge in Python, with removal= as an object"),
+    (r"\banother rng=", "another --seed"),
+    (r"\bthe same method= in every run", "the same --method in every run"),
+    (r"\ba smaller tolerance=", "a smaller --tolerance"),
+    (
         r"learner=HistGradientBoostingRegressor\(\), or .* fitted or not",
         "a scikit-learn model in a .skops or .joblib file",
     ),

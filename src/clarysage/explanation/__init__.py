@@ -6,6 +6,7 @@ from clarysage.explanation.comparison import Comparison
 from clarysage.explanation.explanation import ABOUT, Explanation
 from clarysage.explanation.importances import Importances, Traits
 from clarysage.explanation.interactions import Interactions
+from clarysage.explanation.merging import merge
 from clarysage.explanation.monitoring import Finding, Monitoring
 from clarysage.explanation.removal_quality import RemovalQuality
 from clarysage.explanation.saved import load
@@ -25,4 +26,5 @@ __all__ = [
     "Traits",
     "compare",
     "load",
+    "merge",
 ]

@@ -271,6 +271,7 @@ def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
         "examples": len(v.X),
         "columns": int(v.X.shape[1]),
         "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
+        **_removal_seed(setting.removal),
         "fingerprints": {
             "X": fingerprint_of_rows(v.X, v.restricted.schema),
             "y": fingerprint(v.targets[0]),
@@ -278,6 +279,12 @@ def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
             "background": _of_background(v.restricted),
         },
     }
+
+
+def _removal_seed(removal: Removal) -> dict[str, int]:
+    """The seed that a removal learns or draws with, where it has one: with another it makes another game."""
+    seed = getattr(removal, "rng", None)
+    return {"removal_seed": int(seed)} if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else {}
 
 
 def _of_background(restricted: Any) -> str:
