@@ -375,7 +375,9 @@ class Estimator(Protocol[State]):
     """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
 
     An estimator may also have ``reach(game, state)``, what its values rest on, example by example and background row by
-    background row (:class:`~clarysage.inference.reach.Reach`): the loop then tells what they say of populations.
+    background row (:class:`~clarysage.inference.reach.Reach`): the loop then tells what they say of populations. One
+    that learns from its state on the way has ``rewound(state)``, that of an earlier time: of all draws up to when it
+    was last prepared for another round, so that a run that was broken off can learn the same again.
     """
 
     @property

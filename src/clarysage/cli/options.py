@@ -123,6 +123,15 @@ Deadline = Annotated[
 NJobs = Annotated[
     int, typer.Option(metavar="K", help="Workers, -1 for all cores; the result is the same for any number.")
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="Keep the run in a file, after every round and when it is interrupted: the same command goes on where it "
+        "was, and ends with the same result.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")]
 JsonFile = Annotated[
     Path | None,
