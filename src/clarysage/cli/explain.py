@@ -88,6 +88,8 @@ def explain(
             delivery.check([*request.inputs, config, checkpoint])
             if checkpoint is not None:
                 check_writable("--checkpoint", checkpoint, [*request.inputs, *([] if config is None else [config])])
+                if checkpoint.exists():
+                    say(f"going on with the run that {checkpoint.name} holds.")
             if about is not None:
                 check_about(about)
             explanation = run(request, say, progress=has_viewer(quiet))

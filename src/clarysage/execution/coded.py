@@ -64,7 +64,7 @@ class Encoder:
         if dtype not in DTYPES:
             raise TypeError(f"array of {array.dtype}")
         axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-        laid = np.ascontiguousarray(array.transpose(axes), dtype=dtype)
+        laid = array.transpose(axes).astype(dtype, order="C", copy=False)
         told = {"array": dtype, "shape": list(laid.shape), "axes": axes}
         if WORTH_A_LOOK <= laid.nbytes <= MOST_LEFT_OUT and laid.ndim > 1:
             rows = laid.reshape(len(laid), -1)
