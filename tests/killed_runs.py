@@ -55,7 +55,8 @@ def forked(asked: Path, checkpoint: Path, result: Path, seconds: float) -> bool:
             explained(asked, checkpoint).save(result)
             os._exit(0)
         except BaseException as error:
-            print(error, file=sys.stderr, flush=True)
+            sys.stderr.write(f"{error}\n")
+            sys.stderr.flush()
             os._exit(1)
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
@@ -109,4 +110,4 @@ def main(kills: int, seed: int, folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))))
+    sys.stdout.write(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))))

@@ -1,4 +1,4 @@
-"""Checkpoints: a run that was broken off goes on with the very bits of one that was not; files are trusted or refused."""
+"""Checkpoints: a run that was broken off goes on with the very bits of one that was not; or a file is refused."""
 
 from __future__ import annotations
 
@@ -308,6 +308,32 @@ def test_a_deadline_ends_a_call_and_the_next_goes_on(tmp_path: Path) -> None:
     assert bits(found) == bits(sage(model=slow, deadline=600))
 
 
+def test_who_watches_sees_the_run_from_where_it_went_on(tmp_path: Path) -> None:
+    class Watching:
+        def __init__(self) -> None:
+            self.seen = list[tuple[float, float]]()
+
+        def __call__(self, now: Estimate, elapsed: float) -> None:
+            self.seen.append((now.draws, elapsed))
+
+        def count(self, share: float, elapsed: float) -> None:
+            self.seen.append((share, elapsed))
+
+        def close(self) -> None:
+            self.seen.append((0, 0))
+
+    for case in ("paired walks", "exact"):
+        file, count, seen = tmp_path / case, Breaking(np.inf), Watching()
+        run(case, executor=count)
+        game, estimator, stop = CASES[case]
+        assert broken(case, file, Breaking(count.rounds[0] + 1)) is None
+        kept = read_checkpoint(file).progress(STATES)
+        found = Checkpoint(file, {"of": case}, read_checkpoint(file))
+        estimate(game(), estimator, stop=stop, seed=5, observer=seen, checkpoint=found)
+        assert seen.seen[0][0] == (kept.made / 2**7 if case == "exact" else kept.made)
+        assert seen.seen[0][1] >= kept.seconds > 0, "what is left is told from the time of the whole run"
+
+
 def test_two_workers_go_on_with_the_file_of_one(tmp_path: Path) -> None:
     import joblib
 
@@ -370,7 +396,7 @@ OTHER_RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "background": ({"background": BACKGROUND[:-1]}, "data of background: "),
     "groups": ({"groups": {"both": ["x0", "x1"]}}, "groups: None there, .'both': "),
     "names": ({"feature_names": list("abcd")}, "features: x0, x1, x2, x3 there, a, b, c, d here"),
-    "budget": ({"budget": 10**6}, "budget: nothing there, 1000000 here"),
+    "budget": ({"budget": 10**6}, "budget: none there, 1000000 here"),
     "deadline": ({"deadline": 60}, "deadline: none there, some here"),
     "rules": ({"stop": cs.TopKnown(2)}, r"stop:  there, TopKnown\(k=2, "),
     "rules of one's own": ({"stop": lambda now: None}, "stop:  there, function here"),
@@ -398,20 +424,25 @@ def test_a_file_of_another_run_is_refused_with_what_differs(what: str, kept: Pat
 
 
 def test_all_that_differs_is_said_and_nothing_else(kept: Path) -> None:
-    with pytest.raises(InputError, match="seed: 3 there, 5 here; budget: nothing there, 9 here; wanted") as caught:
+    with pytest.raises(InputError, match="seed: 3 there, 5 here; budget: none there, 9 here; wanted") as caught:
         sage(kept, loss="squared error", rng=5, budget=9)
     assert str(caught.value).count(" there, ") == 2
 
 
 def test_a_file_of_another_version_of_the_library_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarysage.measures.kept.__version__", "99")
-    with pytest.raises(InputError, match="clarysage: .* there, 99 here"):
+    with pytest.raises(InputError, match=r"clarysage: .* there, 99 here"):
         sage(kept, loss="squared error")
 
 
 def test_what_results_do_not_depend_on_may_differ(kept: Path) -> None:
     whole = bits(sage(loss="squared error", tolerance=0.1))
     assert bits(sage(kept, loss="squared error", progress=False, tolerance=0.1)) == whole
+
+
+def test_settings_are_told_by_their_values_not_by_their_types(tmp_path: Path) -> None:
+    one = sage(tmp_path / "run", budget=20_000, stop=cs.TopKnown(2))
+    assert bits(sage(tmp_path / "run", budget=np.float64(2e4), stop=cs.TopKnown(np.int64(2)))) == bits(one)
 
 
 @pytest.mark.parametrize("path", ["", 3, "missing/run", "."])
@@ -423,7 +454,7 @@ def test_a_path_that_cannot_be_written_is_refused_before_any_work(
     def asked(Z: np.ndarray) -> np.ndarray:
         raise AssertionError("the model was asked")
 
-    with pytest.raises(InputError, match="^checkpoint: "):
+    with pytest.raises(InputError, match=r"^checkpoint: "):
         sage(path, asked)
 
 
@@ -434,7 +465,7 @@ def test_a_folder_that_may_not_be_written_is_refused_before_any_work(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", refused)  # root may write anywhere
-    with pytest.raises(InputError, match="beside which nothing can be written .Permission denied"):
+    with pytest.raises(InputError, match=r"beside which nothing can be written .Permission denied"):
         sage(tmp_path / "run", lambda Z: 1 / 0)
 
 
@@ -483,7 +514,7 @@ def test_a_file_cut_off_anywhere_is_refused(small: Path) -> None:
     refused(small.with_name("empty"), b"")
     for cut in (*(data[:length] for length in range(len(data))), data + b"\0"):
         small.write_bytes(cut)
-        with pytest.raises(InputError, match="^checkpoint: .* Try another path, or deleting the file"):
+        with pytest.raises(InputError, match=r"^checkpoint: .* Try another path, or deleting the file"):
             read_checkpoint(small)
 
 
@@ -491,7 +522,7 @@ def test_a_file_with_any_byte_changed_is_refused(small: Path) -> None:
     data = small.read_bytes()
     for place in range(len(data)):
         small.write_bytes(data[:place] + bytes([data[place] ^ (1 << place % 8)]) + data[place + 1 :])
-        with pytest.raises(InputError, match="^checkpoint: .* Try another path, or deleting the file"):
+        with pytest.raises(InputError, match=r"^checkpoint: .* Try another path, or deleting the file"):
             read_checkpoint(small)
     refused(small, small.read_bytes())
 
@@ -583,7 +614,7 @@ def test_a_method_of_ones_own_is_refused_rather_than_kept_wrongly(tmp_path: Path
         def merge(self, other: Any) -> Any:
             return Other(self.moments.merge(other.moments), self.seen | other.seen, 0)
 
-    with pytest.raises(InputError, match="checkpoint: got a method whose draws are kept as .*Other"):
+    with pytest.raises(InputError, match=r"checkpoint: got a method whose draws are kept as .*Other"):
         sage(tmp_path / "run", method=Mine())
 
 

@@ -24,7 +24,8 @@ class Checkpoint:
 
     The file is replaced as a whole at the end of each round, so that a process that is killed loses one round at most.
     What estimators prepare, such as a plan or surrogates, is not kept but made again, from the same random streams and
-    the same states.
+    the same states. Two processes that write to the same file take turns to replace it: each time it is whole, and of
+    one of them.
 
     Parameters
     ----------

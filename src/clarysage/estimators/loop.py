@@ -82,7 +82,7 @@ def estimate(
     work: Work | None = None
     reason: StopReason | None = None
     try:
-        if run.rounds and run.is_looked:  # rules may be others than those that were asked by an earlier call
+        if run.rounds:  # rules may be others than those that were asked by an earlier call
             reason = watch.again(run, estimator, game, limits)
         while reason is None:
             if run.is_looked:
@@ -91,12 +91,12 @@ def estimate(
                 if ready is not estimator:
                     run.preparations.append((run.number, float(rows)))
                     estimator, work = ready, None
-                run.left = limits.round(game, estimator, run.made, run.number, run.spent)
+                run.left = limits.round(game, estimator, run.made, run.number, run.spent)[::-1]
                 run.is_looked = not run.left
             if run.is_looked:
                 break
             work = work or Work(estimator, game, seed)  # a new function would be sent to the workers anew
-            chunks = run.left
+            chunks = run.left[::-1]
             for chunk, part in zip(chunks, executor.map(work, chunks), strict=True):
                 run.take(estimator, chunk, part)
                 if time.monotonic() - begun > limits.seconds and FEWEST_FOR_AN_ERROR <= run.made < limits.draws:
@@ -158,10 +158,14 @@ class Watch:
         return self._said(run.look(estimator.read(game, run.state)))
 
     def again(self, run: Progress, estimator: Estimator[Any], game: Game, limits: Limits) -> StopReason | None:
-        """The same of a round that has been looked at."""
-        if not limits.is_finite:
-            return self._said(run.looks.again(estimator.read(game, run.state)))
-        self.observer.count(run.made / limits.draws, self.elapsed)
+        """The same of a round that has been looked at; amid a round there is no reason, but something to see."""
+        if limits.is_finite:
+            self.observer.count(run.made / limits.draws, self.elapsed)
+            return None
+        current = run.looks.again(estimator.read(game, run.state))
+        if run.is_looked:
+            return self._said(current)
+        self.observer(current, self.elapsed)
         return None
 
     def _said(self, current: Estimate) -> StopReason | None:

@@ -23,7 +23,7 @@ class Progress:
     spent : model rows, as of the last look
     state : of the draws, None before the first
     made, number : draws, and chunks of them
-    left : chunks of the round that are still to come
+    left : chunks of the round that are still to come, the next one last
     is_looked : whether the round is over, with the look at its end
     rounds : that are over
     preparations : of the estimator, each with the number of the next chunk and the model rows that were left then
@@ -48,7 +48,8 @@ class Progress:
         """Takes in the next chunk, whose draws are ``part``; merging may change the state in place."""
         self.is_whole = False
         self.state = part if self.state is None else estimator.merge(self.state, part)
-        self.made, self.number, self.left = self.made + chunk.draws, self.number + 1, self.left[1:]
+        self.left.pop()
+        self.made, self.number = self.made + chunk.draws, self.number + 1
         self.is_whole = True
 
     def look(self, current: Estimate) -> Estimate:

@@ -80,7 +80,7 @@ def identity_of(
         "columns of features": fingerprint(np.asarray(setting.players.owner)),
         "groups": repr(setting.members),
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
-        "budget": min(budgets, default=None),
+        "budget": f"{float(min(budgets)):.17g}" if budgets else "none",
         "deadline": "none" if not any(isinstance(rule, Deadline) for rule in rules) else "some",
         "stop": ", ".join(told(rule) for rule in deciding),
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),
@@ -117,6 +117,8 @@ def told(thing: Any) -> str:
     >>> told(lambda estimate: None)
     'function'
     """
+    if isinstance(thing, np.generic):
+        thing = thing.item()
     if thing is None or isinstance(thing, (bool, int, float, str)):
         return repr(thing)
     if isinstance(thing, np.ndarray):
