@@ -40,7 +40,6 @@ from clarysage.estimators.unexplained import Blocks
 from clarysage.execution.checkpoint_file import FIRST_LINE, read_checkpoint, write_checkpoint
 from clarysage.execution.coded import Decoder, Encoder
 from clarysage.games import PredictivePower, SingleDraws, pointwise
-from clarysage.inference.decisions import SignsKnown
 from clarysage.inference.stopping import Budget, Converged
 from clarysage.removal import Marginal
 
@@ -103,8 +102,10 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[Any]]] = {
     "kernel": (squared, Kernel(), [after(150)]),
     "paired walks": (squared, PairedWalks(), [Converged(0.1)]),
     "paired walks with comparisons": (crossed, PairedWalks(), [after(300)]),
-    "paired walks until signs are known": (squared, PairedWalks(), [SignsKnown(negligible=0.2), after(2000)]),
+    "paired walks with looks": (squared, PairedWalks(), [cs.TopKnown(2, negligible=0.02), after(250)]),
+    "paired walks until the top is known": (squared, PairedWalks(), [cs.TopKnown(3, negligible=0.02)]),
     "paired walks up to a budget": (squared, PairedWalks(), [Budget(9000)]),
+    "paired walks planned for a small budget": (crossed, PairedWalks(), [Budget(6000)]),
     "surrogate walks": (squared, SurrogateWalks(), [after(60)]),
     "exact": (of_seven, Exact(), []),
     "solved": (linear, SolvedGame(), []),
@@ -120,7 +121,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any, list[Any]]] = {
 }
 
 
-OF_ONE_ROUND = ("leave one out", "leave one in", "absolute exact")
+OF_ONE_ROUND = ("paired walks planned for a small budget", "leave one out", "leave one in", "absolute exact")
 
 
 @pytest.fixture(autouse=True)
