@@ -433,6 +433,24 @@ def test_interrupt_gives_the_estimate_so_far_and_exit_code_3(folder: Path) -> No
     assert "Interrupted; this is the estimate so far." in result.stdout
 
 
+def test_interrupted_run_goes_on_from_its_checkpoint_to_the_same_json(folder: Path) -> None:
+    (folder / "plain.py").write_text(MODULE + "\ncalls.clear()\ninterrupted.after = 30\n")
+    options = [
+        "explain", "plain:interrupted", "test.csv", "--target", "load", "--drop", "label", "--tolerance", "0.003",
+        "--method", "permutation",
+    ]  # fmt: skip
+    assert run(*options, "--checkpoint", "run.checkpoint", "-q").exit_code == 3
+    sys.modules["plain"].interrupted.after = 10**9
+    result = run(*options, "--checkpoint", "run.checkpoint", "--json", "resumed.json")
+    assert result.exit_code == 0
+    assert "note: going on with the run that run.checkpoint holds." in result.stderr
+    assert run(*options, "--json", "whole.json", "-q").exit_code == 0
+    assert Path("resumed.json").read_bytes() == Path("whole.json").read_bytes()
+    said = error_of(*options, "--checkpoint", "run.checkpoint", "--seed", "1", "-q")
+    assert said.startswith("error: --checkpoint: got ")
+    assert "seed: 0 there, 1 here" in said
+
+
 def test_interrupt_before_any_estimate_is_one_line(folder: Path) -> None:
     (folder / "plain.py").write_text(MODULE + "\ninterrupted.after = 0\n")
     assert "interrupted" in error_of("explain", "plain:interrupted", "test.csv", "--drop", "label", "-q")

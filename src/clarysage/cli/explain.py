@@ -11,6 +11,7 @@ from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.delivery import Delivery
 from clarysage.cli.option_checks import check_about, check_options, check_rows, spelled, whole, workers
+from clarysage.cli.output_files import check_writable
 from clarysage.cli.request import Request, run
 from clarysage.cli.results import of_explanation
 from clarysage.cli.speech import clean_stdout, guarded, has_viewer, speaker
@@ -39,6 +40,7 @@ def explain(
     n_jobs: options.NJobs = 1,
     backend: options.Backend = "processes",
     address: options.Address = None,
+    checkpoint: options.Checkpoint = None,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
@@ -75,6 +77,7 @@ def explain(
         settings = {
             "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
             "budget": whole(budget), "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
+            "checkpoint": checkpoint,
         }  # fmt: skip
         request = Request.of(
             model, data, target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle, trust=trust,
@@ -84,7 +87,11 @@ def explain(
         with clean_stdout():
             check_options(settings, has_target=target is not None)
             check_rows(rows, json_file)
-            delivery.check([*request.inputs, config])
+            delivery.check([*request.inputs, config, checkpoint])
+            if checkpoint is not None:
+                check_writable("--checkpoint", checkpoint, [*request.inputs, *([] if config is None else [config])])
+                if checkpoint.exists():
+                    say(f"going on with the run that {checkpoint.name} holds.")
             if about is not None:
                 check_about(about)
             explanation = run(request, say, progress=has_viewer(quiet))

@@ -143,6 +143,15 @@ Address = Annotated[
         help="Of the cluster: a Dask scheduler such as tcp://host:8786, or a Ray cluster such as auto.",
     ),
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        show_default=False,
+        help="Keep the run in a file, after every round and when it is interrupted: the same command goes on where it "
+        "was, and ends with the same result.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")]
 JsonFile = Annotated[
     Path | None,

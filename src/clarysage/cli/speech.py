@@ -27,7 +27,7 @@ CALLED = {
     **{name: f"--{name.replace('_', '-')}" for name in
        ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
         "n_jobs", "output", "about", "train", "adjust", "level", "paired", "names", "by", "every",
-        "background_rows", "backend", "address")},
+        "background_rows", "backend", "address", "checkpoint")},
 }  # fmt: skip
 
 # advice for Python -> the same for the command line

@@ -7,14 +7,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason, Target
 from clarysage.estimators.draws import is_null
-from clarysage.estimators.trace import Trace
+from clarysage.estimators.progress import Progress
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
@@ -22,6 +22,9 @@ from clarysage.inference.reach import Sampled, skewness, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
 from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, LateError, Observer, StoppingRule
+
+if TYPE_CHECKING:
+    from clarysage.estimators.checkpoint import Checkpoint
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
 ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
@@ -59,68 +62,77 @@ def estimate(
     executor: Executor | None = None,
     seed: int = 0,
     observer: Observer | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Estimate:
     """Draws until the first of the rules says stop, and reads the estimate.
 
     Rounds depend on the game and on the draws made so far, never on the workers, and rules are asked at their ends
     alone: the same seed gives the same bits on any executor. A deadline or Ctrl-C ends the run between chunks, with
-    the estimate so far; an error of the model carries the estimate so far as its ``estimate``.
+    the estimate so far; an error of the model carries the estimate so far as its ``estimate``. With a checkpoint the
+    run goes on where an earlier one was broken off, be it amid a round, and has the bits of one that was not.
     """
     estimator.check(game)
     observer, executor = observer or Silent(), executor or Serial()
     limits = Limits.of(game, estimator, stop)
     rules: list[StoppingRule] = [rule for rule in stop if not isinstance(rule, (Budget, Deadline))]
+    confidences = [getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)]
+    run = Progress(Looks(confidences), game.rows_spent)
+    if checkpoint is not None:
+        run, estimator = checkpoint.resumed(run, game, estimator, seed)
+    begun = time.monotonic()
+    watch = Watch(rules, observer, begun - run.seconds)
     work: Work | None = None
-    state: Any = None
-    made = number = 0
-    spent = game.rows_spent
-    looks = Looks([getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)])
-    trace, begun = Trace(), time.monotonic()
     reason: StopReason | None = None
 
     def time_left() -> float:
-        return begun + limits.seconds - time.monotonic() if made >= FEWEST_FOR_AN_ERROR else float("inf")
+        return begun + limits.seconds - time.monotonic() if run.made >= FEWEST_FOR_AN_ERROR else float("inf")
 
     try:
+        if run.rounds:  # rules may be others than those that were asked by an earlier call
+            reason = watch.again(run, estimator, game, limits)
         while reason is None:
-            ready = estimator.prepared(game, limits.rows_to_plan - spent, stream(seed, PILOT, number), state)
-            if work is None or ready is not estimator:  # a new function would be sent to the workers anew
-                estimator, work = ready, Work(ready, game, seed)
-            chunks = limits.round(game, estimator, made, number, spent)
-            if not chunks:
+            if run.is_looked:
+                rows = limits.rows_to_plan - run.spent
+                ready = estimator.prepared(game, rows, stream(seed, PILOT, run.number), run.state)
+                if ready is not estimator:
+                    run.preparations.append((run.number, float(rows)))
+                    estimator, work = ready, None
+                run.left = limits.round(game, estimator, run.made, run.number, run.spent)[::-1]
+                run.is_looked = not run.left
+            if run.is_looked:
                 break
+            work = work or Work(estimator, game, seed)  # a new function would be sent to the workers anew
+            chunks = run.left[::-1]
             with closing(executor.map(work, chunks, time_left)) as parts:
                 for chunk, part in zip(chunks, parts, strict=True):
-                    state = part if state is None else estimator.merge(state, part)
-                    made, number = made + chunk.draws, number + 1
-                    if time_left() < 0 and made < limits.draws:
+                    run.take(estimator, chunk, part)
+                    if time_left() < 0 and run.made < limits.draws:
                         raise LateError
-            if limits.is_finite:
-                observer.count(made / limits.draws, time.monotonic() - begun)
-                continue
-            current = looks.taken(estimator.read(game, state))
-            trace.add(current)
-            spent = current.model_rows
-            reason = next((said for rule in rules if (said := _asked(rule, current)) is not None), None)
-            observer(replace(current, stopped=reason), time.monotonic() - begun)
+            reason = watch.ended(run, estimator, game, limits)
+            if checkpoint is not None:
+                run.seconds = watch.elapsed
+                checkpoint.write(run)
         reason = reason or (StopReason.EXACT if limits.is_finite else StopReason.BUDGET)
     except LateError:
         reason = StopReason.DEADLINE
     except ExhaustedError:
-        if made < FEWEST_FOR_AN_ERROR:
+        if run.made < FEWEST_FOR_AN_ERROR:
             raise
         reason = StopReason.BUDGET
     except KeyboardInterrupt:
-        if made < FEWEST_FOR_AN_ERROR or limits.is_finite:
+        if run.made < FEWEST_FOR_AN_ERROR or limits.is_finite:
             raise
         reason = StopReason.INTERRUPTED
     except Exception as error:
-        if made >= FEWEST_FOR_AN_ERROR and not limits.is_finite:
-            found = looks.last(_reaching(estimator, game, state))
+        if run.made >= FEWEST_FOR_AN_ERROR and not limits.is_finite:
+            found = run.looks.last(_reaching(estimator, game, run.state))
             error.estimate = replace(found, stopped=StopReason.FAILED)  # type: ignore[attr-defined]
         raise
     finally:
         observer.close()
+        if checkpoint is not None:
+            run.seconds = watch.elapsed
+            checkpoint.write(run)
     if limits.is_finite and reason is StopReason.DEADLINE:
         raise InputError(
             "deadline",
@@ -128,8 +140,45 @@ def estimate(
             wanted="more time for exact enumeration",
             hint='method="paired walks"',
         )
-    result = looks.last(replace(_reaching(estimator, game, state), stopped=reason))
-    return _finished(replace(result, trace=trace.ended(result)), game)
+    result = run.looks.last(replace(_reaching(estimator, game, run.state), stopped=reason))
+    return _finished(replace(result, trace=run.trace.ended(result)), game)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is shown a run at the end of each round: the rules, and an observer; and when it began."""
+
+    rules: Sequence[StoppingRule]
+    observer: Observer
+    begun: float
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the run, those of earlier calls included."""
+        return time.monotonic() - self.begun
+
+    def ended(self, run: Progress, estimator: Estimator[Any], game: Game, limits: Limits) -> StopReason | None:
+        """Why to stop at the end of a round, if at all."""
+        if limits.is_finite:
+            run.end_round()
+            return self.again(run, estimator, game, limits)
+        return self._said(run.look(estimator.read(game, run.state)))
+
+    def again(self, run: Progress, estimator: Estimator[Any], game: Game, limits: Limits) -> StopReason | None:
+        """The same of a round that has been looked at; amid a round there is no reason, but something to see."""
+        if limits.is_finite:
+            self.observer.count(run.made / limits.draws, self.elapsed)
+            return None
+        current = run.looks.again(estimator.read(game, run.state))
+        if run.is_looked:
+            return self._said(current)
+        self.observer(current, self.elapsed)
+        return None
+
+    def _said(self, current: Estimate) -> StopReason | None:
+        reason = next((said for rule in self.rules if (said := _asked(rule, current)) is not None), None)
+        self.observer(replace(current, stopped=reason), self.elapsed)
+        return reason
 
 
 @dataclass
@@ -150,6 +199,11 @@ class Looks:
             return current
         self.number, self.at = self.number + 1, current.draws
         return replace(current, looks=self.number, is_look=True)
+
+    def again(self, current: Estimate) -> Estimate:
+        """The estimate of a round that was looked at, as it was then."""
+        is_look = self.number > 0 and current.draws == self.at
+        return replace(current, looks=self.number, is_look=True) if is_look else current
 
     def last(self, result: Estimate) -> Estimate:
         """The estimate that is handed out, a further look unless it was one."""

@@ -84,6 +84,10 @@ class SurrogateWalks:
         is_over = walked is not None and walked.draws >= last.pairs
         return replace(self, stages=(*self.stages, self._next(game, state, rng))) if is_over else self
 
+    def rewound(self, state: Staged) -> Staged:
+        """The state as it was when the next stage was prepared: what stages up to now walked changes no more."""
+        return Staged({number: walked for number, walked in state.walked.items() if number < len(self.stages)})
+
     def chunk(self, game: Game) -> int:
         return self.stages[-1].walks.chunk(game)
 

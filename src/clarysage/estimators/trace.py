@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from clarysage.estimate import Estimate
@@ -9,15 +11,16 @@ from clarysage.estimate import Estimate
 MOST = 128  # points; beyond these every other one is dropped
 
 
+@dataclass
 class Trace:
     """Points of a run, (L, 4) each: draws, model rows, the largest standard error, and the range of the values.
 
     Which looks are kept depends on their number alone, so that the same run leaves the same trace.
     """
 
-    def __init__(self) -> None:
-        self.points: list[np.ndarray] = []
-        self.seen, self.every = 0, 1
+    points: list[np.ndarray] = field(default_factory=list)
+    seen: int = 0
+    every: int = 1
 
     def add(self, current: Estimate) -> None:
         """A look on the way."""

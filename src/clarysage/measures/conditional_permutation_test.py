@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clarysage.errors import InputError
+from clarysage.measures.kept import Kept
 from clarysage.measures.repeated import repeated
 from clarysage.measures.setting import Setting
 from clarysage.removal import (
@@ -39,6 +40,7 @@ def conditional_permutation_test(
     deadline: float | None = None,
     stop: Any = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -74,13 +76,15 @@ def conditional_permutation_test(
     True
     """
     _check(removal)
+    kept = Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng,
-        among=DRAWS,
+        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng), among=DRAWS,
     )  # fmt: skip
     return repeated(
         setting, y, measure="conditional permutation test", loss=loss, sample_weight=sample_weight, repeats=repeats,
-        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, progress=progress,
+        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, kept=kept,
+        progress=progress,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.stopping import Deadline
 from clarysage.measures.by_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
+from clarysage.measures.kept import Kept
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import Setting
@@ -43,6 +44,7 @@ def mean_absolute_shap(
     budget: float | None = None,
     deadline: float | None = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -56,7 +58,7 @@ def mean_absolute_shap(
 
     Parameters
     ----------
-    model, X, background, removal, groups, sample_weight, feature_names, n_jobs, progress, rng : as in
+    model, X, background, removal, groups, sample_weight, feature_names, n_jobs, checkpoint, progress, rng : as in
         :func:`~clarysage.sage`. The output is what the model predicts: numbers for a regression, probabilities for a
         classifier that has them, not log-odds. Of two classes it is the probability of the second; that of the first
         moves as far the other way, and is not counted again. Of several outputs the absolute values are added up, as
@@ -88,10 +90,11 @@ def mean_absolute_shap(
     if not isinstance(backend, str) or backend.lower() not in BACKENDS:
         raise InputError("backend", got=f"{backend!r}", wanted=f"one of {', '.join(map(repr, BACKENDS))}")
     rules = rules_by_example(tolerance, walks, budget, deadline)
-    executor = as_executor(n_jobs)
+    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
-    )
+        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng),
+    )  # fmt: skip
     f_S = setting.removal.restrict(setting.f, setting.X)
     v = pointwise(f_S, setting.X, players=setting.players, sample_weight=sample_weight)
     v = replace(v, rows_in_vain=v.rows_in_vain + setting.rows_spent)
@@ -102,9 +105,10 @@ def mean_absolute_shap(
         return _explained(setting, v, result, estimator.name, [*notes, *about_visits(result)])
 
     stop = rules_for(v, rules, walks)
+    point = kept.of(setting, v, measure="mean absolute shap", estimator=estimator, rules=stop)
     try:
         result = estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
-                          observer=observer_of(progress, stop))  # fmt: skip
+                          observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanation(error.estimate)  # type: ignore[attr-defined]

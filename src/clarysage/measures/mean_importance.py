@@ -10,6 +10,7 @@ from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower
 from clarysage.losses.choice import is_auto
 from clarysage.measures.best_constant import over_best_constant, with_constant
+from clarysage.measures.kept import Kept
 from clarysage.measures.repeated import check_given
 from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import Setting
@@ -25,6 +26,7 @@ def mean_importance(
     groups: Mapping[str, Sequence[Any]] | None = None,
     sample_weight: Any = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -41,7 +43,7 @@ def mean_importance(
     model, X, y, loss, groups, sample_weight : as in :func:`~clarysage.sage`; the columns of a group are all set to
         their means
     background : rows whose means are taken; default X itself
-    n_jobs, progress, feature_names : as in :func:`~clarysage.sage`
+    n_jobs, checkpoint, progress, feature_names : as in :func:`~clarysage.sage`
     rng : not needed, since nothing is drawn; here so that all measures are called alike
 
     Returns
@@ -61,14 +63,16 @@ def mean_importance(
     ['x0', 'x1']
     """
     check_given(y)
-    executor = as_executor(n_jobs)
+    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal="baseline", groups=groups, feature_names=feature_names, rng=rng
-    )
+        model, X, background=background, removal="baseline", groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng),
+    )  # fmt: skip
     f_S = setting.removal.restrict(setting.f, setting.X)
     v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
+    point = kept.of(setting, v, measure="mean importance", estimator=LEAVE_ONE_OUT, rules=())
     result = estimate(v, LEAVE_ONE_OUT, stop=(), executor=executor, seed=setting.entropy,
-                      observer=observer_of(progress, []))  # fmt: skip
+                      observer=observer_of(progress, []), checkpoint=point)  # fmt: skip
     notes = [*([f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []), *v.remarks]
     shown = over_best_constant(v)
     found = with_constant(

@@ -13,6 +13,7 @@ from clarysage.estimate import Estimate
 from clarysage.estimators import estimate
 from clarysage.execution.parallel import as_executor
 from clarysage.measures.by_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
+from clarysage.measures.kept import Kept
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import Setting
@@ -34,6 +35,7 @@ def mean_loss_shap(
     budget: float | None = None,
     deadline: float | None = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -48,8 +50,8 @@ def mean_loss_shap(
 
     Parameters
     ----------
-    model, X, y, background, removal, loss, groups, sample_weight, feature_names, n_jobs, progress, rng : as in
-        :func:`~clarysage.sage`
+    model, X, y, background, removal, loss, groups, sample_weight, feature_names, n_jobs, checkpoint, progress,
+        rng : as in :func:`~clarysage.sage`
     method : "auto" (exact where that is cheap, else walks), "exact" or "paired walks"
     tolerance : stop when the largest standard error of the means is below this share of their range, and every example
         has had four pairs of walks at least
@@ -75,13 +77,14 @@ def mean_loss_shap(
     ((50, 3), True)
     """
     rules = rules_by_example(tolerance, walks, budget, deadline)
-    executor = as_executor(n_jobs)
+    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     if y is None:
         raise InputError("y", got="None", wanted="the responses of the examples, since values are shares of a loss",
                          hint="mean_absolute_shap for values of the model's output")  # fmt: skip
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
-    )
+        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng),
+    )  # fmt: skip
     v, notes = setting.game(y, loss, sample_weight)
     estimator, why = estimator_for(v, method, rules, walks)
     stop = rules_for(v, rules, walks)
@@ -100,9 +103,10 @@ def mean_loss_shap(
         ]
         return each if isinstance(loss, (list, tuple)) else each[0]
 
+    point = kept.of(setting, v, measure="mean loss shap", estimator=estimator, rules=stop)
     try:
         result = estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
-                          observer=observer_of(progress, stop))  # fmt: skip
+                          observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]

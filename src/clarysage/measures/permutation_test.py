@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clarysage.measures.kept import Kept
 from clarysage.measures.repeated import repeated
 from clarysage.measures.setting import Setting
 
@@ -26,6 +27,7 @@ def permutation_test(
     deadline: float | None = None,
     stop: Any = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -47,7 +49,7 @@ def permutation_test(
     repeats : so many repeats, each of which draws a row for every example and feature; default: five or more, until a
         rule says stop
     tolerance, budget, deadline, stop : as in :func:`~clarysage.sage`; with ``repeats`` the tolerance is not looked at
-    n_jobs, progress, feature_names, rng : as in :func:`~clarysage.sage`
+    n_jobs, checkpoint, progress, feature_names, rng : as in :func:`~clarysage.sage`
 
     Returns
     -------
@@ -65,11 +67,13 @@ def permutation_test(
     >>> permutation_test(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1], rng=0).top(2)
     ['x0', 'x1']
     """
+    kept = Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal="marginal", groups=groups, feature_names=feature_names, rng=rng,
-        rows_to_draw=ROWS_TO_DRAW,
+        model, X, background=background, removal="marginal", groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng), rows_to_draw=ROWS_TO_DRAW,
     )  # fmt: skip
     return repeated(
         setting, y, measure="permutation test", loss=loss, sample_weight=sample_weight, repeats=repeats,
-        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, progress=progress,
+        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, kept=kept,
+        progress=progress,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from clarysage.execution.parallel import as_executor
 from clarysage.games import SingleDraws
 from clarysage.losses.choice import is_auto
 from clarysage.measures.best_constant import over_best_constant, with_constant
+from clarysage.measures.kept import Kept
 from clarysage.measures.rules import observer_of, rules_of
 from clarysage.measures.setting import Setting
 
@@ -30,6 +31,7 @@ def repeated(
     deadline: float | None,
     stop: Any,
     n_jobs: int | None,
+    kept: Kept,
     progress: bool | None,
 ) -> Any:
     """The explanation of a setting by repeats, or a list of them for a list of losses."""
@@ -53,9 +55,10 @@ def repeated(
         found = with_constant(setting.explanations(shown, result, **options))
         return found if isinstance(loss, (list, tuple)) else found[0]
 
+    point = kept.of(setting, v.power, measure=measure, estimator=estimator, rules=rules)
     try:
         result = estimate(v, estimator, stop=rules, executor=executor, seed=setting.entropy,
-                          observer=observer_of(progress, rules))  # fmt: skip
+                          observer=observer_of(progress, rules), checkpoint=point)  # fmt: skip
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from clarysage.estimate import Estimate
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.parallel import as_executor
 from clarysage.inference.stopping import Deadline
+from clarysage.measures.kept import Kept
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of, rules_of
 from clarysage.measures.setting import Setting
@@ -35,6 +36,7 @@ def sage(
     deadline: float | None = None,
     stop: Any = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -61,6 +63,10 @@ def sage(
         (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
     n_jobs : workers; results are the same bits for any number
+    checkpoint : a file to keep the run in, written at the end of every round and when the run is interrupted, so that
+        the same call goes on where it was, with the bits of a run that was not interrupted. ``rng=None`` takes up the
+        seed in it; a finer ``tolerance`` goes on from a run that had converged. A file of another run, or a damaged
+        one, is refused
     progress : True for a bar on stderr
     feature_names : names for the columns, where X has none or others are wanted
     rng : seed or Generator
@@ -85,18 +91,21 @@ def sage(
     """
     called = time.monotonic()
     rules = rules_of(tolerance, budget, deadline, stop)
-    executor = as_executor(n_jobs)
+    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
-    )
+        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng),
+    )  # fmt: skip
     v, remarks = setting.game(y, loss, sample_weight)
     rules = [left_of(rule, time.monotonic() - called) for rule in rules]
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
     remarks += about_manifold(v, setting.removal, setting.entropy)
 
+    measure = "shapley effects" if y is None else "sage"
+    point = kept.of(setting, v, measure=measure, estimator=estimator, rules=rules)
+
     def explanations(result: Estimate) -> Any:
-        measure = "shapley effects" if y is None else "sage"
         notes = [*remarks, *_about_speed(time.monotonic() - begun, result, estimator.name)]
         found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=notes)
         return found if isinstance(loss, (list, tuple)) else found[0]
@@ -106,7 +115,8 @@ def sage(
     try:
         still, in_vain = nothing_moves(v, rules, **options) if estimator.limit(v) is None else (None, 0)
         v = replace(v, rows_in_vain=v.rows_in_vain + in_vain) if in_vain else v
-        result = still or estimate(v, estimator, stop=rules, observer=observer_of(progress, rules), **options)
+        options |= {"observer": observer_of(progress, rules), "checkpoint": point}
+        result = still or estimate(v, estimator, stop=rules, **options)
     except Exception as error:
         if hasattr(error, "estimate"):
             error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]

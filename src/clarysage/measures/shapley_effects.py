@@ -23,6 +23,7 @@ def shapley_effects(
     deadline: float | None = None,
     stop: Any = None,
     n_jobs: int | None = None,
+    checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,
@@ -48,6 +49,6 @@ def shapley_effects(
     """
     return sage(
         model, X, background=background, removal=removal, method=method, groups=groups, sample_weight=sample_weight,
-        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, progress=progress,
-        feature_names=feature_names, rng=rng,
+        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, checkpoint=checkpoint,
+        progress=progress, feature_names=feature_names, rng=rng,
     )  # fmt: skip

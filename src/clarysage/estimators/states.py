@@ -1,0 +1,26 @@
+"""What the file of a checkpoint may hold: the states of all estimators, and how far a run has come."""
+
+from __future__ import annotations
+
+from clarysage.estimators.draws import Draws
+from clarysage.estimators.exact import Table
+from clarysage.estimators.loop import Chunk, Looks
+from clarysage.estimators.one_by_one import Parts
+from clarysage.estimators.paired_walks import Walked
+from clarysage.estimators.progress import Progress
+from clarysage.estimators.repeats import Repeated
+from clarysage.estimators.solved import Answers
+from clarysage.estimators.surrogate_walks import Staged
+from clarysage.estimators.trace import Trace
+from clarysage.inference.influences import Influences, Leaning
+from clarysage.inference.moments import Moments
+from clarysage.inference.visits import Visits
+
+STATES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        Progress, Chunk, Looks, Trace,
+        Answers, Draws, Parts, Repeated, Staged, Table, Walked,
+        Influences, Leaning, Moments, Visits,
+    )
+}  # fmt: skip
