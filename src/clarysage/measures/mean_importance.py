@@ -63,10 +63,13 @@ def mean_importance(
     check_given(y)
     executor = as_executor(n_jobs)
     setting = Setting.of(
-        model, X, background=background, removal="baseline", groups=groups, feature_names=feature_names, rng=rng
-    )
+        model, X, y, sample_weight, background=background, removal="baseline", groups=groups,
+        feature_names=feature_names, rng=rng,
+    )  # fmt: skip
     f_S = setting.removal.restrict(setting.f, setting.X)
-    v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
+    v = PredictivePower.of(
+        f_S, loss, setting.X, setting.y, players=setting.players, sample_weight=setting.sample_weight
+    )
     result = estimate(v, LEAVE_ONE_OUT, stop=(), executor=executor, seed=setting.entropy,
                       observer=observer_of(progress, []))  # fmt: skip
     notes = [*([f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []), *v.remarks]

@@ -66,10 +66,10 @@ def permutation_test(
     ['x0', 'x1']
     """
     setting = Setting.of(
-        model, X, background=background, removal="marginal", groups=groups, feature_names=feature_names, rng=rng,
-        rows_to_draw=ROWS_TO_DRAW,
+        model, X, y, sample_weight, background=background, removal="marginal", groups=groups,
+        feature_names=feature_names, rng=rng, rows_to_draw=ROWS_TO_DRAW,
     )  # fmt: skip
     return repeated(
-        setting, y, measure="permutation test", loss=loss, sample_weight=sample_weight, repeats=repeats,
+        setting, measure="permutation test", loss=loss, repeats=repeats,
         tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, progress=progress,
     )  # fmt: skip
