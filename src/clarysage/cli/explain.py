@@ -37,6 +37,9 @@ def explain(
     budget: options.Budget = None,
     deadline: options.Deadline = None,
     n_jobs: options.NJobs = 1,
+    max_rows: options.MaxRows = None,
+    memory_limit: options.MemoryLimit = None,
+    batch_size: options.BatchSize = None,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
@@ -70,7 +73,8 @@ def explain(
     """
     settings = {
         "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
-        "budget": whole(budget), "deadline": deadline, "n_jobs": n_jobs,
+        "budget": whole(budget), "deadline": deadline, "n_jobs": n_jobs, "max_rows": max_rows,
+        "memory_limit": memory_limit, "batch_size": batch_size,
     }  # fmt: skip
     request = Request.of(
         model, data, target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle, trust=trust,

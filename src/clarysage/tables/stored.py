@@ -118,7 +118,7 @@ def stored(table: Any, argument: str) -> Stored:
         except (InputError, MissingLibraryError):
             raise
         except (OSError, ValueError, TypeError) as error:  # pyarrow's own are children of these
-            got = f"{table!r}" if isinstance(table, (str, os.PathLike)) else f"a {type(table).__name__}"
+            got = repr(os.fspath(table)) if isinstance(table, (str, os.PathLike)) else f"a {type(table).__name__}"
             reason = " ".join(str(error).split())[:200].rstrip(".")
             raise InputError(argument, got=f"{got}, which cannot be read ({reason})", wanted=WANTED) from error
     if found.rows == 0:
