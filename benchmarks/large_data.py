@@ -4,7 +4,7 @@
     python benchmarks/large_data.py --rows 50_000_000 --group-rows 1_000_000 --model lightgbm
 
 The table is written to a temporary folder piece by piece, as one Parquet file, and deleted afterwards. Each run is a
-process of its own with default settings, in which nothing but the path is handed to ``cs.sage``: its peak is that of the
+process of its own with default settings, in which only the path is handed to ``cs.sage``: its peak is that of the
 whole process, libraries and model included. ``--cap`` has the system refuse memory beyond that many bytes
 (``RLIMIT_DATA``), so that a run that needs more ends in an error.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from clarysage.errors import InputError, MissingLibraryError, resembling
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 WANTED = "a Parquet or Arrow file, a folder of Parquet files, or a table"
-BATCH_BYTES = 2**25  # of rows that are decoded at once; of Parquet, pages of each column come on top
+BATCH_BYTES = 2**23  # of rows that are decoded at once; about three times as much is held meanwhile
 BUFFER_BYTES = 2**18  # of a column chunk that is read ahead: a whole one may be gigabytes
+COLUMNS_AT_ONCE = 64  # of Parquet, of each of which a page is held, commonly of a megabyte
 FEWEST_AT_ONCE = 1024
 BYTES_OF_TEXT = 64  # a guess, for cells whose size is not known before they are read
 
@@ -30,11 +31,13 @@ BYTES_OF_TEXT = 64  # a guess, for cells whose size is not known before they are
 class Piece:
     """Some rows that lie together: how many in each part that can be left out, and how to read the parts wanted.
 
-    ``read(columns, parts, at_once)`` yields record batches of at most so many rows, in the order of the parts.
+    ``read(columns, parts, at_once)`` yields record batches of at most so many rows, in the order of the parts, and
+    is called again for every ``width`` columns.
     """
 
     counts: tuple[int, ...]
     read: Callable[[list[str], list[int], int], Iterable[Any]]
+    width: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Stored:
         readers of files return, 'pyarrow' for what was an object of pyarrow
     prepare : what is done to a table of rows that was read
     index : columns in which pandas stored an index, which is no feature
+    argument : what it was handed in as
     """
 
     name: str
@@ -59,7 +63,8 @@ class Stored:
     schema: Any
     container: str
     prepare: Callable[[Any], Any] | None = None
-    index: tuple[str, ...] = field(default=())
+    index: tuple[str, ...] = ()
+    argument: str = "X"
 
     @property
     def rows(self) -> int:
@@ -88,18 +93,37 @@ class Stored:
 
     def take(self, places: np.ndarray) -> Any:
         """The rows at the given places, which ascend, as a table in memory."""
-        arrow, columns = _library("pyarrow"), list(dict.fromkeys(self.columns))
-        at_once = max(FEWEST_AT_ONCE, BATCH_BYTES // max(1, self.bytes_of_row))
-        schema = arrow.schema([self.schema.field(column) for column in columns], metadata=self.schema.metadata)
-        taken, first = [], 0
+        try:
+            table = self._read(places)
+        except (OSError, ValueError, TypeError) as error:  # pyarrow's own are children of these
+            if isinstance(error, InputError):
+                raise
+            raise InputError(self.argument, got=f"{self.name}, which cannot be read ({_reason(error)})",
+                             wanted="a sound file") from error  # fmt: skip
+        table = _as_pandas(table) if self.container == "pandas" else table
+        return table if self.prepare is None else self.prepare(table)
+
+    def _read(self, places: np.ndarray) -> Any:
+        arrow, taken, first = _library("pyarrow"), [], 0
         for piece in self.pieces:
             last = first + sum(piece.counts)
             wanted = places[np.searchsorted(places, first) : np.searchsorted(places, last)] - first
-            taken += [_in(batch, schema) for batch in _taken(piece, wanted, columns, at_once)] if len(wanted) else []
+            taken += [self._of_piece(piece, wanted)] if len(wanted) else []
             first = last
-        table = arrow.Table.from_batches(taken, schema).combine_chunks()
-        table = _as_pandas(table) if self.container == "pandas" else table
-        return table if self.prepare is None else self.prepare(table)
+        return arrow.concat_tables(taken).combine_chunks().replace_schema_metadata(self.schema.metadata)
+
+    def _of_piece(self, piece: Piece, wanted: np.ndarray) -> Any:
+        """Rows of a piece, some columns at a time."""
+        arrow, width = _library("pyarrow"), piece.width or len(self.columns)
+        found = []
+        for start in range(0, len(self.columns), width):
+            columns = list(self.columns[start : start + width])
+            at_once = max(FEWEST_AT_ONCE, BATCH_BYTES // _bytes_of(self.schema, columns))
+            schema = arrow.schema([self.schema.field(column) for column in columns])
+            batches = [_in(batch, schema) for batch in _taken(piece, wanted, columns, at_once)]
+            found.append(arrow.Table.from_batches(batches, schema).combine_chunks())
+        columns = [column for part in found for column in part.columns]
+        return arrow.Table.from_arrays(columns, schema=arrow.schema([field for part in found for field in part.schema]))
 
 
 def is_stored(table: Any) -> bool:
@@ -110,7 +134,7 @@ def is_stored(table: Any) -> bool:
 def stored(table: Any, argument: str) -> Stored:
     """A path, or a dataset, file or table of pyarrow, as a stored table; nothing but its outline is read."""
     if isinstance(table, Stored):
-        found = table
+        found = replace(table, argument=argument)
     else:
         try:
             is_path = isinstance(table, (str, os.PathLike))
@@ -119,14 +143,13 @@ def stored(table: Any, argument: str) -> Stored:
             raise
         except (OSError, ValueError, TypeError) as error:  # pyarrow's own are children of these
             got = repr(os.fspath(table)) if isinstance(table, (str, os.PathLike)) else f"a {type(table).__name__}"
-            reason = " ".join(str(error).split())[:200].rstrip(".")
-            raise InputError(argument, got=f"{got}, which cannot be read ({reason})", wanted=WANTED) from error
+            raise InputError(argument, got=f"{got}, which cannot be read ({_reason(error)})", wanted=WANTED) from error
     if found.rows == 0:
         raise InputError(argument, got=f"{found.name}, which has no rows", wanted="a table with rows")
     repeated = sorted({name for name in found.columns if found.columns.count(name) > 1})
     if repeated:
         raise InputError(argument, got=f"several columns named {repeated[0]!r}", wanted="distinct column names")
-    return found
+    return replace(found, argument=argument)
 
 
 def from_table(table: Any, argument: str = "X") -> Stored:
@@ -195,7 +218,7 @@ def _of_fragment(fragment: Any, schema: Any) -> Piece:
             for batch in file.iter_batches(at_once, row_groups=[groups[part] for part in parts], columns=own):
                 yield _Beside(batch, known)
 
-    return Piece(tuple(counts[group] for group in groups), read)
+    return Piece(tuple(counts[group] for group in groups), read, COLUMNS_AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -227,7 +250,7 @@ def _of_parquet_file(file: Any, argument: str) -> Stored:
         yield from file.iter_batches(at_once, row_groups=parts, columns=columns)
 
     counts = tuple(file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups))
-    return _found("the file", (Piece(counts, read),), file.schema_arrow, "pyarrow")
+    return _found("the file", (Piece(counts, read, COLUMNS_AT_ONCE),), file.schema_arrow, "pyarrow")
 
 
 def _of_parquet_dataset(dataset: Any, argument: str) -> Stored:
@@ -276,8 +299,7 @@ def _taken(piece: Piece, wanted: np.ndarray, columns: list[str], at_once: int) -
             yield batch.take(_library("pyarrow").array(few))
         first = last
     if first != sum(piece.counts[part] for part in parts):
-        raise InputError("X", got=f"{first:,} rows where {sum(piece.counts[part] for part in parts):,} were said to be",
-                         wanted="a table that does not change while it is read")  # fmt: skip
+        raise ValueError(f"{first:,} rows where its outline has {sum(piece.counts[part] for part in parts):,}")
 
 
 def _in(batch: Any, schema: Any) -> Any:
@@ -290,10 +312,10 @@ def _in(batch: Any, schema: Any) -> Any:
         if column.name in batch.schema.names:
             found = batch.column(column.name)
         else:
-            kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
-            found = arrow.array([cells.get(column.name)], type=kind).take(
-                arrow.array(np.zeros(batch.num_rows, dtype=np.int64))
-            )
+            is_coded = arrow.types.is_dictionary(column.type)
+            kind = column.type.value_type if is_coded else column.type
+            found = arrow.repeat(arrow.scalar(cells.get(column.name), type=kind), batch.num_rows)
+            found = found.dictionary_encode() if is_coded else found
         columns.append(found if found.type == column.type else found.cast(column.type))
     return arrow.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -317,6 +339,10 @@ def _bytes_of(schema: Any, columns: Iterable[str]) -> int:
 
 def _hive() -> Any:
     return _library("pyarrow.dataset").HivePartitioning.discover(infer_dictionary=True)  # as pandas has it
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".")
 
 
 def _names_beside(path: str) -> list[str]:
