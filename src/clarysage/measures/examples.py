@@ -16,7 +16,7 @@ from clarysage.explanation import Explanation
 from clarysage.models import Predictor
 from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, stored
 from clarysage.tables.stored import from_table
-from clarysage.tables.target import read_target, read_weights
+from clarysage.tables.target import given_weights, read_target
 
 MEMORY_LIMIT = 1e9  # bytes, where the user does not say
 ROWS_OF_STORED = 100_000  # at most, of a table that is not in memory
@@ -155,7 +155,7 @@ def _from_stored(
     rows = source.rows
     y = y if y is None or "y" in named else read_target(y, None, rows)[places]
     weights = sample_weight
-    weights = weights if weights is None or "sample_weight" in named else read_weights(weights, None, rows)[places]
+    weights = weights if weights is None or "sample_weight" in named else given_weights(weights, None, rows)[places]
     table = source.take(places)
     found = {argument: table[name] for argument, name in named.items()}
     X = _selected(table, features) if len(features) < table.shape[1] else table
@@ -176,7 +176,7 @@ def _from_memory(
         return Examples(X, y, weights, tuple(named.values()))
     places = drawn(n, max_rows, rng)
     y = None if y is None else read_target(y, X, n)[places]
-    weights = None if weights is None else read_weights(weights, X, n)[places]
+    weights = None if weights is None else given_weights(weights, X, n)[places]
     return Examples(rows_of(X, places), y, weights, tuple(named.values()), n)
 
 
