@@ -339,6 +339,24 @@ def test_names_of_columns_are_those_columns(kind, table):
         assert named.values.tobytes() == known.values.tobytes()
 
 
+def test_measures_that_refit_take_names_of_columns_too(table):
+    from sklearn.linear_model import LinearRegression
+
+    small = table.drop(columns="id")[:120]
+    X, y, w = small[["a", "b", "c"]], small["y"], small["w"]
+    model = LinearRegression().fit(X, y)
+    for measure in (cs.feature_ablation, cs.squared_correlation, cs.shapley_net_effects, cs.universal_power):
+        options: dict[str, Any] = {} if measure is cs.squared_correlation else {"rng": 0}
+        known = measure(model, X, y, sample_weight=w, **options)
+        named = measure(model, small, "y", sample_weight="w", **options)
+        assert named.feature_names == ("a", "b", "c")
+        assert named.values.tobytes() == known.values.tobytes()
+    chosen: dict[str, Any] = {"measures": ["sage", "permutation test"], "rng": 0}
+    known = cs.importances(model, X, y, sample_weight=w, background=X[:40], **chosen)
+    named = cs.importances(model, small, "y", sample_weight="w", background=small[:40], **chosen)
+    assert all(named[name].values.tobytes() == known[name].values.tobytes() for name in known)
+
+
 def test_measures_without_responses_leave_out_the_column_that_they_name(path, table):
     for X in (path, table):
         effects = cs.shapley_effects(f, X, "y", sample_weight="w", max_rows=100, budget=20_000, rng=0)

@@ -88,6 +88,23 @@ def drawn(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.choice(rows, size, replace=False, shuffle=False))  # in memory of the order of the sample
 
 
+def taken_apart(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """A table in memory without the columns that y and sample_weight name, and the two; as they are without names."""
+    named = _names(y, sample_weight)
+    X, found = _apart(as_table(X, "X"), named, ())
+    return X, found.get("y", y), found.get("sample_weight", sample_weight)
+
+
+def narrowed(background: Any, X: Any, apart: Sequence[str]) -> Any:
+    """The background without columns of responses and weights, where these were taken out of X, too."""
+    labels = None if background is None or is_stored(background) else labels_of(background)
+    extra = [name for name in apart if name in (labels or ()) and name not in (labels_of(X) or ())]
+    if not extra:
+        return background
+    kept = [label for label in labels or () if label not in extra]
+    return _selected(background, kept)
+
+
 def without(X: Any, column: Any) -> Any:
     """X without the column of responses, if that is a name; for measures that do not look at responses."""
     if not isinstance(column, str):
@@ -147,8 +164,7 @@ def _from_stored(
     f: Predictor, source: Stored, y: Any, sample_weight: Any, max_rows: int | None, limit: float,
     rng: np.random.Generator,
 ) -> Examples:  # fmt: skip
-    named = {argument: source.find(name, argument) for argument, name in (("y", y), ("sample_weight", sample_weight))
-             if isinstance(name, str)}  # fmt: skip
+    named = {argument: source.find(name, argument) for argument, name in _names(y, sample_weight).items()}
     features = _features(f, source, named)
     source = source.select(list(dict.fromkeys([*features, *named.values()])))
     places = drawn(source.rows, rows_to_read(source, max_rows, limit), rng)
@@ -168,7 +184,7 @@ def _from_stored(
 def _from_memory(
     f: Predictor, X: Any, y: Any, sample_weight: Any, max_rows: int | None, rng: np.random.Generator
 ) -> Examples:
-    named = {argument: name for argument, name in (("y", y), ("sample_weight", sample_weight)) if isinstance(name, str)}
+    named = _names(y, sample_weight)
     X, found = _apart(X, named, f.feature_names or ())
     y, weights = found.get("y", y), found.get("sample_weight", sample_weight)
     n = len(X)
@@ -178,6 +194,12 @@ def _from_memory(
     y = None if y is None else read_target(y, X, n)[places]
     weights = None if weights is None else given_weights(weights, X, n)[places]
     return Examples(rows_of(X, places), y, weights, tuple(named.values()), n)
+
+
+def _names(y: Any, sample_weight: Any) -> dict[str, str]:
+    """Names of columns, by the arguments that they were given as."""
+    given = {"y": y, "sample_weight": sample_weight}
+    return {argument: name for argument, name in given.items() if isinstance(name, str)}
 
 
 def _apart(X: Any, named: dict[str, str], fitted: Sequence[str]) -> tuple[Any, dict[str, Any]]:

@@ -20,7 +20,7 @@ from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
-from clarysage.measures.examples import MEMORY_LIMIT, Examples, background_from, check_memory, check_size
+from clarysage.measures.examples import MEMORY_LIMIT, Examples, background_from, check_memory, check_size, narrowed
 from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.removal_choice import choose_removal
@@ -29,7 +29,7 @@ from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
-from clarysage.tables import as_table, container_of, is_stored, labels_of, rows_of
+from clarysage.tables import as_table, is_stored, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
 FEW_TO_LEARN_FROM = 50
@@ -91,7 +91,7 @@ class Setting:
         )
         X = examples.X
         rows, source, notes = _background(
-            _narrowed(background, X, examples.apart), removal, f, X, stream(entropy, BACKGROUND, 0), rows_to_draw,
+            narrowed(background, X, examples.apart), removal, f, X, stream(entropy, BACKGROUND, 0), rows_to_draw,
             MEMORY_LIMIT if memory_limit is None else memory_limit,
         )  # fmt: skip
         names = column_names(X, feature_names, f.feature_names, labels_of(rows))
@@ -251,16 +251,6 @@ def _background(
     chosen = np.sort(rng.choice(n, int(size), replace=False))
     note = f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given."
     return rows_of(X, chosen), chosen, (note,)
-
-
-def _narrowed(background: Any, X: Any, apart: Sequence[str]) -> Any:
-    """The background without columns of responses and weights, where these were taken out of X, too."""
-    labels = None if background is None or is_stored(background) else labels_of(background)
-    extra = [name for name in apart if name in (labels or ()) and name not in (labels_of(X) or ())]
-    if not extra:
-        return background
-    kept = [label for label in labels or () if label not in extra]
-    return background[kept] if container_of(background) == "pandas" else background.select(kept)
 
 
 def _limited(removal: Any, memory_limit: float, is_named: bool) -> Any:
