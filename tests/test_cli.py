@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 import clarysage as cs
 from clarysage.cli.app import app
+from clarysage.execution.seeds import BACKGROUND, stream
 
 FEATURES = ["heat", "wind", "hour", "noise"]
 QUICK = ["--method", "permutation", "--tolerance", "0.2"]
@@ -857,3 +858,60 @@ def test_intervals_about_something_else_are_refused_before_the_work(folder: Path
     done = run("explain", "plain:heat", *DATA, "--about", "world")
     assert done.exit_code == 2
     assert "--about: got 'world'" in done.stderr
+
+
+@pytest.mark.needs("pyarrow")
+@pytest.mark.parametrize("name", ["t.parquet", "parts"])
+def test_a_large_parquet_table_is_sampled_as_the_library_does(folder: Path, name: str) -> None:
+    whole = make_table(400, 3).assign(weight=np.arange(400) + 1.0)
+    if name == "parts":
+        (folder / "parts").mkdir()
+        for part in range(4):
+            whole.iloc[100 * part : 100 * part + 100].to_parquet(folder / "parts" / f"{part}.parquet", index=False)
+    else:
+        whole.to_parquet(folder / name, row_group_size=60)
+    TRAIN.to_parquet(folder / "train.parquet", row_group_size=50)
+    columns = ["--target", "load", "--drop", "label", "--sample-weight", "weight"]
+    options = ["--background", "train.parquet", "--background-rows", "40", "--max-rows", "70"]
+    found = explain("plain:heat", name, *columns, *options, "--batch-size", "64", "--memory-limit", "1e8", *QUICK)
+    chosen = np.sort(stream(0, BACKGROUND, 0).choice(120, 40, replace=False))
+    expected = cs.sage(
+        lambda rows: 2 * rows["heat"], whole[[*FEATURES, "load", "weight"]], "load", sample_weight="weight",
+        background=TRAIN[FEATURES].iloc[chosen], max_rows=70, batch_size=64, **SETTINGS,
+    )  # fmt: skip
+    assert found["feature_names"] == FEATURES
+    np.testing.assert_array_equal(found["values"], expected.values)
+    assert found["provenance"]["rows_of_source"] == 400
+    assert found["provenance"]["fingerprints"] == expected.provenance["fingerprints"]
+
+
+def test_a_text_file_is_thinned_too(folder: Path) -> None:
+    found = explain("plain:heat", *DATA, "--max-rows", "20", *QUICK)
+    expected = cs.sage(lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], max_rows=20, **SETTINGS)
+    np.testing.assert_array_equal(found["values"], expected.values)
+    assert found["provenance"]["examples"] == 20
+
+
+@pytest.mark.needs("pyarrow", "lightgbm")
+def test_a_large_parquet_table_has_categories_where_the_model_wants_them(folder: Path) -> None:
+    table = colours(300, 0)
+    booster = fit_lightgbm(table, "model.txt")
+    table.to_parquet(folder / "t.parquet", row_group_size=50)
+    found = explain("model.txt", "t.parquet", "--target", "price", "--max-rows", "100", *QUICK)
+    whole = categorical(table).assign(price=table["price"])
+    expected = cs.sage(booster, whole, "price", max_rows=100, **SETTINGS)
+    np.testing.assert_allclose(found["values"], expected.values, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--memory-limit", "0", "--memory-limit: got 0.0; wanted a positive number of bytes. Try --memory-limit 1e9"),
+        ("--max-rows", "0", "--max-rows"),
+        ("--batch-size", "0", "--batch-size"),
+    ],
+)
+def test_limits_of_nothing_are_refused(folder: Path, option: str, value: str, said: str) -> None:
+    result = run("explain", "plain:heat", *DATA, option, value)
+    assert result.exit_code == 2
+    assert said in result.stderr

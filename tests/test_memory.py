@@ -51,6 +51,17 @@ def test_a_smaller_limit_is_kept_too():
     assert growth(setup, run) <= 1e8 + 5e7  # beside it: codes of the data and the covariance of 784 values
 
 
+@pytest.mark.parametrize("method", ["kernel", "paired walks"])
+def test_a_smaller_limit_of_the_run_is_kept_by_a_removal_named_by_a_string(method):
+    setup = "X = rng.random((300, 784))\ny = X[:, 0]"
+    run = (
+        "cs.sage(lambda Z: Z[:, :9].sum(axis=1), X, y, background=X[:256], memory_limit=1e8, "
+        f"loss='squared error', method='{method}', tolerance=None, budget=600 + 2 * 783 * 256, rng=0)"
+    )
+    # beside it, whatever the limit: codes, covariances and main effects of 784 columns; a limit of 1e9 takes 3.2e8
+    assert growth(setup, run) <= 1e8 + 1e8
+
+
 @pytest.mark.parametrize("method", ["permutation", "kernel", "paired walks"])
 def test_200_000_examples_stay_within_the_limit(method):
     setup = "X = rng.random((200_000, 20))\ny = X[:, 0] + X[:, 1]"

@@ -20,7 +20,7 @@ MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns the model
 
 @dataclass(frozen=True)
 class Table:
-    """A table that was read, and what to call it in messages."""
+    """A table that was read, or one to be read row by row, and what to call it in messages."""
 
     what: str
     name: str
@@ -30,6 +30,19 @@ class Table:
     def columns(self) -> list[str]:
         return list(self.frame.columns)
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it is still on disk, since it is too large to be read whole."""
+        return not hasattr(self.frame, "iloc")
+
+    def select(self, columns: list[str]) -> Any:
+        """The table with these columns alone."""
+        return self.frame.select(columns) if self.is_stored else self.frame[columns]
+
+    def column(self, name: str | None) -> Any:
+        """A column, by its name alone where the table is on disk; None for none."""
+        return name if name is None or self.is_stored else self.frame[name]
+
     def check_has(self, column: str, what: str, hint: str = "") -> None:
         """Raise if the table does not have the column; names like it are suggested, where there is no other hint."""
         if column not in self.columns:
@@ -38,13 +51,20 @@ class Table:
                              hint=hint or resembling(column, self.columns))  # fmt: skip
 
 
-def read_table(what: str, path: Path) -> Table:
-    """The table in a CSV or Parquet file; ``what`` names it in messages."""
-    suffix = next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+def read_table(what: str, path: Path, most: Callable[[Any], float] | None = None) -> Table:
+    """The table in a CSV or Parquet file, or in a folder of Parquet files; ``what`` names it in messages.
+
+    ``most`` tells of a Parquet table how many of its rows are wanted: one with more is not read, but left on disk
+    (:class:`clarysage.tables.Stored`).
+    """
+    suffix = _suffix(path)
     if suffix is None:
         raise InputError(what, got=f"{path.name!r}", wanted=f"a file that ends in {', '.join(READERS)}")
-    check_readable(what, path)
+    check_readable(what, path, folder=True)
     try:
+        large = _large(what, path, most) if READERS[suffix] is _parquet and most is not None else None
+        if large is not None:
+            return Table(what, path.name, large)
         frame = READERS[suffix](path)
     except ClarysageError:
         raise
@@ -59,7 +79,7 @@ def read_table(what: str, path: Path) -> Table:
 
 def header(path: Path) -> list[str]:
     """The names of the columns of a table of text; none of another."""
-    suffix = next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+    suffix = _suffix(path)
     return _first_line(path)[1] if suffix is not None and READERS[suffix] is _csv else []
 
 
@@ -80,7 +100,7 @@ def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], 
             say(f"columns of {table.name} that the model does not know are ignored: {_listed(ignored)}.")
     if not kept:
         raise InputError(table.what, got=f"{table.name} with no column that is a feature", wanted="features")
-    return table.frame[kept]
+    return table.select(kept)
 
 
 def _column_of(name: str, table: Table) -> str:
@@ -113,6 +133,25 @@ def _first_line(path: Path) -> tuple[str, list[str]]:
     headers = {separator: next(csv.reader([first], delimiter=separator), []) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda separator: len(headers[separator]))
     return separator, headers[separator]
+
+
+def _suffix(path: Path) -> str | None:
+    """The suffix in the table of readers that a file has; a folder holds Parquet files."""
+    if path.is_dir():
+        return ".parquet"
+    return next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
+
+
+def _large(what: str, path: Path, most: Callable[[Any], float]) -> Any:
+    """A Parquet table on disk; None if it has no more rows than are wanted."""
+    imported("pyarrow", "arrow", "Reading Parquet")
+    from clarysage.tables import stored
+
+    try:
+        found = stored(path, what)
+    except InputError:
+        return None  # reading it will say what is wrong
+    return found if found.rows > most(found) else None
 
 
 def _parquet(path: Path) -> Any:

@@ -41,6 +41,9 @@ def explain(
     backend: options.Backend = "processes",
     address: options.Address = None,
     checkpoint: options.Checkpoint = None,
+    max_rows: options.MaxRows = None,
+    memory_limit: options.MemoryLimit = None,
+    batch_size: options.BatchSize = None,
     seed: options.Seed = 0,
     json_file: options.JsonFile = None,
     plot: Annotated[Path | None, typer.Option(
@@ -77,7 +80,7 @@ def explain(
         settings = {
             "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
             "budget": whole(budget), "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
-            "checkpoint": checkpoint,
+            "checkpoint": checkpoint, "max_rows": max_rows, "memory_limit": memory_limit, "batch_size": batch_size,
         }  # fmt: skip
         request = Request.of(
             model, data, target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle, trust=trust,

@@ -16,12 +16,14 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import LOSSES
+    from clarysage.measures.examples import check_memory
     from clarysage.removal import AUTO_CONDITIONAL, REMOVALS
 
     removals = [*REMOVALS, AUTO_CONDITIONAL]
     _check_names(settings, {"loss": ["auto", *LOSSES], "method": ["auto", *METHODS], "removal": removals})
     _check_values(
-        settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor}
+        settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor,
+                   "memory_limit": check_memory},
     )  # fmt: skip
     if not has_target and settings["loss"] not in ("auto", "squared error"):
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
@@ -127,7 +129,7 @@ def _check_names(settings: dict[str, Any], tables: dict[str, list[str]]) -> None
 
 def _check_values(settings: dict[str, Any], checks: dict[str, Callable[[Any], object]]) -> None:
     for name, check in checks.items():
-        if settings[name] is None:
+        if settings.get(name) is None:
             continue
         try:
             check(settings[name])

@@ -19,7 +19,8 @@ MODEL = typer.Argument(
 DATA = typer.Argument(
     metavar="DATA",
     show_default=False,
-    help="Rows to judge the model on, best not those it was fitted on: .csv, .csv.gz, .tsv, .parquet.",
+    help="Rows to judge the model on, best not those it was fitted on: .csv, .csv.gz, .tsv, .parquet, or "
+    "a folder of Parquet files.",
 )
 Background = Annotated[
     Path | None,
@@ -150,6 +151,34 @@ Checkpoint = Annotated[
         show_default=False,
         help="Keep the run in a file, after every round and when it is interrupted: the same command goes on where it "
         "was, and ends with the same result.",
+    ),
+]
+MaxRows = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        show_default=False,
+        help="Rows of DATA to take at most, drawn at random. Default: all of a text file; of Parquet 100000, or as "
+        "many as --memory-limit holds.",
+    ),
+]
+MemoryLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="BYTES",
+        show_default=False,
+        help="Bytes that the rows given to the model at once may take, and that those of a Parquet table may take in "
+        "all. Default: 1e9.",
+    ),
+]
+BatchSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        show_default=False,
+        help="Rows that the model gets at once, at most. Default: 32768, or what --memory-limit allows.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")]

@@ -10,9 +10,14 @@ from typing import Any
 from clarysage.errors import InputError, MissingLibraryError, resembling
 
 
-def check_readable(what: str, path: Path, *, suffix: str = "") -> None:
-    """Raise unless the file is there and may be read; names like it, with the suffix, are suggested."""
-    if os.path.isfile(path) and os.access(path, os.R_OK):  # unlike its method, no error for a name that is too long
+def check_readable(what: str, path: Path, *, suffix: str = "", folder: bool = False) -> None:
+    """Raise unless the file, or a folder where that will do, is there and may be read.
+
+    Names like it, with the suffix, are suggested.
+    """
+    if (os.path.isfile(path) or (folder and os.path.isdir(path))) and os.access(
+        path, os.R_OK
+    ):  # unlike its method, no error for a name that is too long
         return
     if os.path.exists(path):
         raise InputError(what, got=f"{path}, which is no file that may be read", wanted="a file")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,15 @@ class Columns:
     sample_weight: str | None
     drop: tuple[str, ...]
     by: str | None = None
+
+    @property
+    def read_too(self) -> list[str]:
+        """Columns that are wanted beside the features."""
+        return [column for column in (self.target, self.sample_weight) if column is not None]
+
+    def without(self, columns: Sequence[str], fitted: Sequence[str] | None) -> list[str]:
+        """The features among columns: all but those beside them, which the model may yet know."""
+        return [column for column in columns if column not in self.read_too or column in (fitted or ())]
 
     def apart(self, table: Table) -> dict[str, str]:
         """The columns, and the option that names each; an error for one that the table does not have.
@@ -81,6 +92,15 @@ class Request:
         return {what: path for what, path in files.items() if path is not None}
 
     @property
+    def most(self) -> Callable[[Any], float] | None:
+        """How many rows of a table on disk are taken, where the command does not need all of them."""
+        if "max_rows" not in self.settings:
+            return None
+        from clarysage.measures.examples import rows_to_read
+
+        return partial(rows_to_read, max_rows=self.settings["max_rows"], memory_limit=self.settings["memory_limit"])
+
+    @property
     def inputs(self) -> list[Path]:
         """All files that are read."""
         return [Path(self.model), *self.tables.values(), *([] if self.groups is None else [self.groups])]
@@ -116,13 +136,13 @@ def loaded(request: Request, say: Say) -> Loaded:
     import clarysage as cs
 
     for what, path in request.tables.items():
-        check_readable(what, path)
+        check_readable(what, path, folder=True)
     groups = None if request.groups is None else read_groups(request.groups)
     model = load_model(request.model, request.trust)
     f = cs.as_predictor(model, output=request.output, classes=request.classes)
     tables = _tables(request, model, f.feature_names, say)
-    check_groups(groups or {}, list(tables["X"].columns))
-    columns = list(tables["X"].columns)
+    columns = request.columns.without(list(tables["X"].columns), f.feature_names)
+    check_groups(groups or {}, columns)
     train, current = _train(request, model, columns, say), _current(request, model, columns)
     return Loaded(model, f, tables, groups, train, current)
 
@@ -169,31 +189,53 @@ def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: S
     """X, y, weights and background, from the files."""
     from clarysage.cli.categories import with_categories
 
-    table, columns = read_table(request.called, request.data), request.columns
-    X = with_categories(features(table, fitted, columns.apart(table), say), model)
+    table, columns = read_table(request.called, request.data, request.most), request.columns
+    X = features(table, fitted, columns.apart(table), say)
+    if table.is_stored:  # what the run needs of it is read by the run
+        X = replace(X, prepare=partial(_with_categories, features=X.columns, model=model))
+        X = X.select(list(dict.fromkeys([*X.columns, *columns.read_too])))
+    else:
+        X = with_categories(X, model)
     background = None
     if request.background is not None:
-        others = read_table("--background", request.background)
-        background = features(others, list(X.columns), {}, lambda text: None)
+        others = read_table("--background", request.background, lambda found: _background_rows(request))
+        background = features(others, columns.without(X.columns, fitted), {}, lambda text: None)
         background = with_categories(_thinned(background, request, say), model)
     return {
         "X": X,
-        "y": None if columns.target is None else table.frame[columns.target],
-        "sample_weight": None if columns.sample_weight is None else table.frame[columns.sample_weight],
+        "y": table.column(columns.target),
+        "sample_weight": table.column(columns.sample_weight),
         "background": background,
     }
 
 
-def _thinned(rows: Any, request: Request, say: Say) -> Any:
-    """The background, or rows of it drawn at random where it is larger than asked for."""
-    from clarysage.execution.seeds import BACKGROUND, stream
+def _with_categories(frame: Any, features: Sequence[str], model: Any) -> Any:
+    """A frame of features and of columns beside them, its features as the model wants them."""
+    from clarysage.cli.categories import with_categories
+
+    wanted = with_categories(frame[list(features)], model)
+    return frame.assign(**{name: wanted[name] for name in features})
+
+
+def _background_rows(request: Request) -> float:
+    """How many rows the background is to have at most."""
     from clarysage.removal import default_rows
 
-    is_baseline = request.settings["removal"] == "baseline"
-    wanted = request.background_rows or default_rows(request.settings["removal"])
-    if len(rows) <= wanted or is_baseline:
+    if request.settings["removal"] == "baseline":
+        return math.inf
+    return request.background_rows or default_rows(request.settings["removal"])
+
+
+def _thinned(rows: Any, request: Request, say: Say) -> Any:
+    """The background, or rows of it drawn at random where it is larger than asked for."""
+    import numpy as np
+
+    from clarysage.execution.seeds import BACKGROUND, stream
+
+    count, wanted = rows.shape[0], _background_rows(request)
+    if count <= wanted:
         return rows
     wanted = int(wanted)
-    chosen = stream(request.seed, BACKGROUND, 0).choice(len(rows), wanted, replace=False)
-    say(f"background: {wanted:,} of the {len(rows):,} rows, drawn at random; --background-rows takes more.")
-    return rows.iloc[sorted(chosen)]
+    chosen = np.sort(stream(request.seed, BACKGROUND, 0).choice(count, wanted, replace=False))
+    say(f"background: {wanted:,} of the {count:,} rows, drawn at random; --background-rows takes more.")
+    return rows.iloc[chosen] if hasattr(rows, "iloc") else rows.take(chosen)

@@ -27,7 +27,7 @@ CALLED = {
     **{name: f"--{name.replace('_', '-')}" for name in
        ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
         "n_jobs", "output", "about", "train", "adjust", "level", "paired", "names", "by", "every",
-        "background_rows", "backend", "address", "checkpoint")},
+        "background_rows", "backend", "address", "checkpoint", "max_rows", "memory_limit", "batch_size")},
 }  # fmt: skip
 
 # advice for Python -> the same for the command line
@@ -37,6 +37,7 @@ REWORDED = (
     (r'\b(output|method|loss|removal|every)="([^"]+)"', r'--\1 "\2"'),
     (r"\b(tolerance|budget|deadline|every)=([\d._]+)", r"--\1 \2"),
     (r"\bn_jobs=", "--n-jobs "),
+    (r"\b(max|memory|batch)_(rows|limit|size)=([\d._e]*\d)", r"--\1-\2 \3"),
     (r"\bwith y=None\b", "without --target"),
     (r"\brefits=True\b", "--refits"),
     (r"\bsave\(path, rows=True\)", "explain --json FILE --rows"),

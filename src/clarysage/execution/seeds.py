@@ -13,6 +13,7 @@ DRAWS, BACKGROUND, REMOVAL, PILOT, TRIAL, MANIFOLD = 0, 1, 2, 3, 4, 5  # what a 
 FOLDS, LEARNER = 8, 9  # for refits
 SUBSETS, WORTHS, RESAMPLES = 10, 11, 12  # for agreements
 PAIRS, PROXY = 13, 14  # for interactions, and for what SAGE values leave unexplained
+ROWS = 15  # of a table that are drawn to be examples
 
 
 def entropy_of(rng: Any) -> int:

@@ -78,11 +78,11 @@ def conditional_permutation_test(
     _check(removal)
     kept = Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
-        rng=kept.rng(rng), among=DRAWS,
+        model, X, y, sample_weight, background=background, removal=removal, groups=groups,
+        feature_names=feature_names, rng=kept.rng(rng), among=DRAWS,
     )  # fmt: skip
     return repeated(
-        setting, y, measure="conditional permutation test", loss=loss, sample_weight=sample_weight, repeats=repeats,
+        setting, measure="conditional permutation test", loss=loss, repeats=repeats,
         tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, kept=kept,
         progress=progress,
     )  # fmt: skip

@@ -36,6 +36,7 @@ def game(
     1.0
     """
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
-    )
-    return setting.game(y, loss, sample_weight)[0]
+        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=rng,
+    )  # fmt: skip
+    return setting.game(loss)[0]

@@ -11,6 +11,7 @@ from clarysage.estimate import StopReason
 from clarysage.execution.seeds import entropy_of
 from clarysage.explanation import Explanation, Importances, Traits
 from clarysage.measures.by_example import fewest_rows
+from clarysage.measures.examples import narrowed, taken_apart
 from clarysage.measures.game import game
 from clarysage.measures.importance import options_of
 from clarysage.measures.table import MEASURES, Measure, as_measure
@@ -85,6 +86,10 @@ def importances(
         check_learner(learner)
     if isinstance(removal, str) and not is_auto_conditional(removal):
         removal_name(removal)  # raises where there is no such name
+    if isinstance(y, str) or isinstance(sample_weight, str):
+        apart = tuple(name for name in (y, sample_weight) if isinstance(name, str))
+        X, y, sample_weight = taken_apart(X, y, sample_weight)
+        background = narrowed(background, X, apart)
     options = {
         "background": background, "removal": removal, "loss": loss, "groups": groups, "sample_weight": sample_weight,
         "tolerance": tolerance, "budget": budget, "deadline": deadline, "n_jobs": n_jobs, "progress": progress,

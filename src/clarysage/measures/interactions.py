@@ -90,10 +90,11 @@ def interactions(
     asked = _asked(method)
     executor = as_executor(n_jobs)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names, rng=rng
-    )
+        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=rng,
+    )  # fmt: skip
     wanted = PairsWanted.of(pairs, top, setting.players, setting.order)
-    v, remarks = setting.game(y, loss, sample_weight)
+    v, remarks = setting.game(loss)
     measure = "shapley effects" if y is None else "sage"
     known = None if of is None else known_values(of, setting, v, measure)
     ends_at = None if deadline is None else begun + deadline

@@ -17,6 +17,7 @@ from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.stopping import Deadline
 from clarysage.measures.by_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
+from clarysage.measures.examples import without
 from clarysage.measures.kept import Kept
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of
@@ -92,11 +93,11 @@ def mean_absolute_shap(
     rules = rules_by_example(tolerance, walks, budget, deadline)
     executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
-        rng=kept.rng(rng),
+        model, without(X, y), None, sample_weight, background=background, removal=removal, groups=groups,
+        feature_names=feature_names, rng=kept.rng(rng),
     )  # fmt: skip
     f_S = setting.removal.restrict(setting.f, setting.X)
-    v = pointwise(f_S, setting.X, players=setting.players, sample_weight=sample_weight)
+    v = pointwise(f_S, setting.X, players=setting.players, sample_weight=setting.sample_weight)
     v = replace(v, rows_in_vain=v.rows_in_vain + setting.rows_spent)
     v, estimator, notes = _ready(model, v, rules, method, walks, backend.lower())
     notes = [*v.remarks, *notes, *about_manifold(v, setting.removal, setting.entropy)]

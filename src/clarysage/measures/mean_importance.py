@@ -65,11 +65,13 @@ def mean_importance(
     check_given(y)
     executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal="baseline", groups=groups, feature_names=feature_names,
-        rng=kept.rng(rng),
+        model, X, y, sample_weight, background=background, removal="baseline", groups=groups,
+        feature_names=feature_names, rng=kept.rng(rng),
     )  # fmt: skip
     f_S = setting.removal.restrict(setting.f, setting.X)
-    v = PredictivePower.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
+    v = PredictivePower.of(
+        f_S, loss, setting.X, setting.y, players=setting.players, sample_weight=setting.sample_weight
+    )
     point = kept.of(setting, v, measure="mean importance", estimator=LEAVE_ONE_OUT, rules=())
     result = estimate(v, LEAVE_ONE_OUT, stop=(), executor=executor, seed=setting.entropy,
                       observer=observer_of(progress, []), checkpoint=point)  # fmt: skip

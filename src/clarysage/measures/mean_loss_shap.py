@@ -82,10 +82,10 @@ def mean_loss_shap(
         raise InputError("y", got="None", wanted="the responses of the examples, since values are shares of a loss",
                          hint="mean_absolute_shap for values of the model's output")  # fmt: skip
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
         rng=kept.rng(rng),
     )  # fmt: skip
-    v, notes = setting.game(y, loss, sample_weight)
+    v, notes = setting.game(loss)
     estimator, why = estimator_for(v, method, rules, walks)
     stop = rules_for(v, rules, walks)
     notes += [*v.remarks, *why, *about_manifold(v, setting.removal, setting.entropy)]

@@ -69,11 +69,11 @@ def permutation_test(
     """
     kept = Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal="marginal", groups=groups, feature_names=feature_names,
-        rng=kept.rng(rng), rows_to_draw=ROWS_TO_DRAW,
+        model, X, y, sample_weight, background=background, removal="marginal", groups=groups,
+        feature_names=feature_names, rng=kept.rng(rng), rows_to_draw=ROWS_TO_DRAW,
     )  # fmt: skip
     return repeated(
-        setting, y, measure="permutation test", loss=loss, sample_weight=sample_weight, repeats=repeats,
+        setting, measure="permutation test", loss=loss, repeats=repeats,
         tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, kept=kept,
         progress=progress,
     )  # fmt: skip

@@ -9,13 +9,14 @@ from clarysage.errors import ClarysageError
 from clarysage.estimators.one_by_one import OneByOne
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
+from clarysage.measures.examples import taken_apart
 from clarysage.measures.judged import Judged
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.refitting import Refitting
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.refittable import refittable
-from clarysage.tables import as_table, labels_of
+from clarysage.tables import labels_of
 
 
 def refits_one_by_one(
@@ -39,7 +40,7 @@ def refits_one_by_one(
     """The explanation by a measure of the table, or the list of them for a list of losses."""
     executor, entropy = as_executor(n_jobs), entropy_of(rng)
     copied, f = refittable(model, learner), _predictor(model) if learner is None else None
-    X = as_table(X, "X")
+    X, y, sample_weight = taken_apart(X, y, sample_weight)
     judged = Judged.of(X, y, train=train, sample_weight=sample_weight)
     theirs = None if judged.train is None else labels_of(judged.train[0])
     names = column_names(X, feature_names, theirs, None if f is None else f.feature_names)

@@ -20,11 +20,9 @@ from clarysage.measures.setting import Setting
 
 def repeated(
     setting: Setting,
-    y: Any,
     *,
     measure: str,
     loss: Any,
-    sample_weight: Any,
     repeats: int | None,
     tolerance: float | None,
     budget: float | None,
@@ -35,12 +33,13 @@ def repeated(
     progress: bool | None,
 ) -> Any:
     """The explanation of a setting by repeats, or a list of them for a list of losses."""
-    check_given(y)
+    check_given(setting.y)
     count = None if repeats is None else _count(repeats)
     rules = rules_of(tolerance, budget, deadline, stop) if count is None else []
     executor = as_executor(n_jobs)
     f_S = setting.removal.restrict(setting.f, setting.X)
-    v = SingleDraws.of(f_S, loss, setting.X, y, players=setting.players, sample_weight=sample_weight)
+    v = SingleDraws.of(f_S, loss, setting.X, setting.y, players=setting.players,
+                       sample_weight=setting.sample_weight)  # fmt: skip
     v = v.after(setting.rows_spent)
     if count is not None:
         made = AfterRepeats(count, int((v.weights > 0).sum()))

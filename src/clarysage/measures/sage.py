@@ -11,6 +11,7 @@ from clarysage.estimate import Estimate
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.parallel import as_executor
 from clarysage.inference.stopping import Deadline
+from clarysage.measures.examples import with_rows_wanted
 from clarysage.measures.kept import Kept
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import observer_of, rules_of
@@ -39,6 +40,9 @@ def sage(
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
+    max_rows: int | None = None,
+    memory_limit: float | None = None,
+    batch_size: int | None = None,
     rng: Any = None,
 ) -> Any:
     """SAGE values: how much each feature adds to a model's predictive power (Shapley values of Eq. 2).
@@ -47,9 +51,11 @@ def sage(
     ----------
     model : anything fitted, any callable of rows, or a :class:`~clarysage.Predictor`
     X, y : examples to judge the model on, best not those it was fitted on; ``y=None`` explains the variance of the
-        model's output instead (Shapley effects), without labels
+        model's output instead (Shapley effects), without labels. X is a table in memory, or one on disk, of which only
+        drawn rows are read: the path of a Parquet file, of a folder of them or of an Arrow file, or a dataset or file
+        of pyarrow. Where columns have names, y may be the name of one
     background : rows that stand in for withheld features; default X itself, thinned to 512 rows
-        (4,096 for a removal that learns from them)
+        (4,096 for a removal that learns from them). Of a path or a dataset so many rows are drawn
     removal : "marginal", "product of marginals", "baseline"; given the kept features "gaussian", "copula",
         "neighbours", "trees", "surrogate", or "auto conditional" for the one of these that comes nearest to E[f | x_S]
         on the data; or an object such as ``Copula(X_train)``
@@ -58,7 +64,7 @@ def sage(
     method : "auto" (exact where that is no dearer, else paired walks), "exact", "paired walks", "surrogate walks" (for
         slow models), "permutation" (Algorithm 1), "kernel", or an object such as ``SurrogateWalks(regressor)``
     groups : mapping of names to columns that play as one; columns not named stay players of their own
-    sample_weight : one weight an example
+    sample_weight : one weight an example, or the name of a column
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
         (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
@@ -69,6 +75,11 @@ def sage(
         one, is refused
     progress : True for a bar on stderr
     feature_names : names for the columns, where X has none or others are wanted
+    max_rows : rows of X to take at most, drawn at random without replacement. Default: all of a table in memory; of one
+        on disk, or of an Arrow table too large for the memory limit, 100,000, or as many as the limit holds
+    memory_limit : bytes, about, that the rows given to the model at once may take, in each worker, and that the rows
+        of a table on disk may take in all; default 1e9. Where a removal object has a limit of its own, the lower holds
+    batch_size : rows that the model gets at once, at most; default 32,768, or what the memory limit allows
     rng : seed or Generator
 
     Returns
@@ -80,6 +91,11 @@ def sage(
     A value is in units of the loss. It can be negative: the feature then makes the model's predictions worse. Under
     marginal removal strongly correlated features lead to rows unlike any real one, and a note says so where there are
     many of them (:func:`~clarysage.off_manifold`); see ``removal``.
+
+    Of a table on disk the features are the columns that the model was fitted on, or all but y and the weights where it
+    does not say. The model gets pandas frames for a path, Arrow tables for an object of pyarrow, unless it takes others
+    only. Rows are drawn with equal chances whatever their weights, which are then those of the rows drawn, adding up to
+    one: values are ratios of sums, as survey statistics have them.
 
     Examples
     --------
@@ -93,10 +109,10 @@ def sage(
     rules = rules_of(tolerance, budget, deadline, stop)
     executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
     setting = Setting.of(
-        model, X, background=background, removal=removal, groups=groups, feature_names=feature_names,
-        rng=kept.rng(rng),
+        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
+        rng=kept.rng(rng), max_rows=max_rows, memory_limit=memory_limit, batch_size=batch_size,
     )  # fmt: skip
-    v, remarks = setting.game(y, loss, sample_weight)
+    v, remarks = setting.game(loss)
     rules = [left_of(rule, time.monotonic() - called) for rule in rules]
     estimator = as_estimator(method, v, rules)
     remarks += [*v.remarks, *([choose(v, rules)[1]] if _is_auto(method) else [])]
@@ -108,6 +124,7 @@ def sage(
     def explanations(result: Estimate) -> Any:
         notes = [*remarks, *_about_speed(time.monotonic() - begun, result, estimator.name)]
         found = setting.explanations(v, result, measure=measure, method=estimator.name, notes=notes)
+        found = [with_rows_wanted(one, tolerance) for one in found]
         return found if isinstance(loss, (list, tuple)) else found[0]
 
     options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}

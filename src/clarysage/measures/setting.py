@@ -13,13 +13,14 @@ from clarysage import __version__
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, Target
 from clarysage.estimators.draws import total
-from clarysage.execution.seeds import BACKGROUND, REMOVAL, entropy_of, stream
+from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.explanation import Explanation
 from clarysage.explanation.text import loss_words
 from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
 from clarysage.losses.few_forms import few_form
+from clarysage.measures.examples import MEMORY_LIMIT, Examples, background_from, check_memory, check_size, narrowed
 from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.removal_choice import choose_removal
@@ -28,7 +29,7 @@ from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
-from clarysage.tables import as_table, labels_of, rows_of
+from clarysage.tables import as_table, is_stored, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
 FEW_TO_LEARN_FROM = 50
@@ -41,7 +42,8 @@ class Setting:
     """What every measure starts from.
 
     X is in the order of the model's own columns, so that the order in which the user has them changes no bit; ``order``
-    leads from the players so numbered to the players in the user's order.
+    leads from the players so numbered to the players in the user's order. y and sample_weight are those of the rows
+    of X, whatever the user gave them as; ``source_rows`` is how many rows these were drawn from.
     """
 
     f: Predictor
@@ -53,12 +55,17 @@ class Setting:
     entropy: int
     notes: tuple[str, ...]
     rows_spent: int = 0  # model rows that choosing a removal took
+    y: Any = None
+    sample_weight: Any = None
+    source_rows: int | None = None
 
     @classmethod
     def of(
         cls,
         model: Any,
         X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
         *,
         background: Any,
         removal: Any,
@@ -67,15 +74,26 @@ class Setting:
         rng: Any,
         among: Sequence[str] | None = None,
         rows_to_draw: int | None = None,
+        max_rows: int | None = None,
+        memory_limit: float | None = None,
+        batch_size: int | None = None,
     ) -> Setting:
         """The door.
 
         ``among`` are the removals that "auto conditional" chooses from, all by default; ``rows_to_draw`` is how many
         rows of X the background has at most, where none is given and its rows are drawn one by one, not averaged over.
         """
-        f, entropy = as_predictor(model), entropy_of(rng)
-        X = as_table(X, "X")
-        rows, source, notes = _background(background, removal, f, X, stream(entropy, BACKGROUND, 0), rows_to_draw)
+        check_size(max_rows, "max_rows", "rows", "max_rows=100_000")
+        check_memory(memory_limit)
+        f, entropy = as_predictor(model, batch_size=batch_size), entropy_of(rng)
+        examples = Examples.of(
+            f, X, y, sample_weight, max_rows=max_rows, memory_limit=memory_limit, rng=stream(entropy, ROWS, 0)
+        )
+        X = examples.X
+        rows, source, notes = _background(
+            narrowed(background, X, examples.apart), removal, f, X, stream(entropy, BACKGROUND, 0), rows_to_draw,
+            MEMORY_LIMIT if memory_limit is None else memory_limit,
+        )  # fmt: skip
         names = column_names(X, feature_names, f.feature_names, labels_of(rows))
         arranged = f.arrange(X)
         lineup = Lineup.of(names, X, arranged, groups)
@@ -87,13 +105,17 @@ class Setting:
         )
         q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
         q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
-        whole = (f, arranged, q, players, lineup.order, lineup.members, entropy)
-        return cls(*whole, notes) if chosen is None else cls(*whole, (*notes, chosen.note), chosen.model_rows)
+        q = q if memory_limit is None else _limited(q, memory_limit, isinstance(removal, str))
+        chose, spent = ((), 0) if chosen is None else ((chosen.note,), chosen.model_rows)
+        return cls(
+            f, arranged, q, players, lineup.order, lineup.members, entropy, (*examples.notes, *notes, *chose), spent,
+            examples.y, examples.sample_weight, examples.source_rows,
+        )  # fmt: skip
 
-    def game(self, y: Any, loss: Any, sample_weight: Any) -> tuple[PredictivePower, list[str]]:
+    def game(self, loss: Any) -> tuple[PredictivePower, list[str]]:
         """The game of the model, and what to say about the loss that was chosen for it; y=None: of its own outputs."""
-        f_S = self.removal.restrict(self.f, self.X)
-        options: dict[str, Any] = {"players": self.players, "sample_weight": sample_weight}
+        f_S, y = self.removal.restrict(self.f, self.X), self.y
+        options: dict[str, Any] = {"players": self.players, "sample_weight": self.sample_weight}
         if y is not None:
             v = PredictivePower.of(f_S, loss, self.X, y, **options)
         elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).name == "squared error"):
@@ -205,7 +227,7 @@ def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> 
 
 
 def _background(
-    given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator, rows_to_draw: int | None
+    given: Any, removal: Any, f: Predictor, X: Any, rng: np.random.Generator, rows_to_draw: int | None, limit: float
 ) -> tuple[Any, np.ndarray | None, tuple[str, ...]]:
     """The rows of which the removal is made, their numbers where they are rows of X, and what to say about them."""
     if not isinstance(removal, str):
@@ -214,6 +236,10 @@ def _background(
                              hint=f"removal={type(removal).__name__}(background), or leaving out background=, since "
                                   "the object has rows of its own")  # fmt: skip
         return None, None, ()
+    if given is not None and is_stored(given):
+        rows, of = background_from(given, f, X, rows_to_draw or default_rows(removal), limit, rng)
+        note = f"Background: {len(rows):,} of {of:,} rows, drawn at random." if len(rows) < of else ""
+        return rows, None, (*((note,) if note else ()), *(() if rows_to_draw else _about_size(len(rows), removal)))
     if given is not None:
         rows = as_table(given, "background")
         return rows, None, () if rows_to_draw else _about_size(len(rows), removal)
@@ -225,6 +251,14 @@ def _background(
     chosen = np.sort(rng.choice(n, int(size), replace=False))
     note = f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given."
     return rows_of(X, chosen), chosen, (note,)
+
+
+def _limited(removal: Any, memory_limit: float, is_named: bool) -> Any:
+    """The removal within the limit of the run; of two limits, that and an object's own, the lower one holds."""
+    own = getattr(removal, "memory_limit", None)
+    if not isinstance(own, (int, float)):
+        return removal
+    return replace(removal, memory_limit=memory_limit if is_named else min(own, memory_limit))
 
 
 def _about_size(size: int, removal: str) -> tuple[str, ...]:
@@ -269,6 +303,7 @@ def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
         "seed": setting.entropy,
         "model": setting.f.name,
         "examples": len(v.X),
+        **({} if setting.source_rows is None else {"rows_of_source": setting.source_rows}),
         "columns": int(v.X.shape[1]),
         "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
         **_removal_seed(setting.removal),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clarysage.measures.examples import without
 from clarysage.measures.sage import sage
 
 
@@ -26,6 +27,9 @@ def shapley_effects(
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
+    max_rows: int | None = None,
+    memory_limit: float | None = None,
+    batch_size: int | None = None,
     rng: Any = None,
 ) -> Any:
     r"""Shapley effects: how much of the variance of a model's output each feature explains.
@@ -37,7 +41,7 @@ def shapley_effects(
 
     Parameters
     ----------
-    y : not looked at; here so that all measures are called alike
+    y : not looked at; here so that all measures are called alike. A column that it names is no feature
     others : as in :func:`~clarysage.sage`
 
     Examples
@@ -48,7 +52,8 @@ def shapley_effects(
     ['x0', 'x1']
     """
     return sage(
-        model, X, background=background, removal=removal, method=method, groups=groups, sample_weight=sample_weight,
-        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, checkpoint=checkpoint,
-        progress=progress, feature_names=feature_names, rng=rng,
+        model, without(X, y), background=background, removal=removal, method=method, groups=groups,
+        sample_weight=sample_weight, tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs,
+        checkpoint=checkpoint, progress=progress, feature_names=feature_names, max_rows=max_rows,
+        memory_limit=memory_limit, batch_size=batch_size, rng=rng,
     )  # fmt: skip

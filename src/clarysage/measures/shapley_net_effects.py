@@ -10,6 +10,7 @@ import numpy as np
 
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
+from clarysage.measures.examples import taken_apart
 from clarysage.measures.judged import Judged, select
 from clarysage.measures.linear_design import linear_design, numbers_of
 from clarysage.measures.lineup import Lineup, column_names
@@ -18,7 +19,7 @@ from clarysage.measures.refitting import Refitting
 from clarysage.measures.response import is_of_classes
 from clarysage.measures.table import MEASURES
 from clarysage.models.refittable import refittable
-from clarysage.tables import as_table, labels_of, read_weights, schema_of
+from clarysage.tables import labels_of, read_weights, schema_of
 
 MEASURE = "shapley net effects"
 SPARE_ROWS = 5  # beyond one a column, below which errors of least squares have no mean, or no variance, over samples
@@ -92,7 +93,7 @@ def shapley_net_effects(
     """
     ends = Ends.of(tolerance, budget, deadline, stop)
     executor, entropy = as_executor(n_jobs), entropy_of(rng)
-    X = as_table(X, "X")
+    X, y, sample_weight = taken_apart(X, y, sample_weight)
     judged = Judged.of(X, y, train=train, sample_weight=sample_weight)
     names = column_names(X, feature_names, None if judged.train is None else labels_of(judged.train[0]))
     judged = judged.arranged(_by_name)

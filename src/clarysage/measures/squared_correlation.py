@@ -12,13 +12,14 @@ from clarysage.errors import InputError
 from clarysage.estimate import StopReason, Target
 from clarysage.explanation import Explanation
 from clarysage.inference.reach import about_rows
+from clarysage.measures.examples import taken_apart
 from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.linear_design import linear_design, numbers_of, scaled
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.response import as_columns
 from clarysage.measures.setting import versions
 from clarysage.measures.table import MEASURES
-from clarysage.tables import as_table, read_target, read_weights, schema_of
+from clarysage.tables import read_target, read_weights, schema_of
 
 MEASURE = "squared correlation"
 SECOND_ORDER = 2.0  # of what chance explains of a column, squared: its variance, as that of chi-square
@@ -79,7 +80,7 @@ def squared_correlation(
     >>> bool(np.isclose(explanation.values[0], np.corrcoef(X[:, 0], 3 * X[:, 0] + X[:, 1])[0, 1] ** 2))
     True
     """
-    X = as_table(X, "X")
+    X, y, sample_weight = taken_apart(X, y, sample_weight)
     if y is None:
         raise InputError("y", got="None", wanted="a response for each row of X")
     target, mass = read_target(y, X, len(X)), read_weights(sample_weight, X, len(X))

@@ -8,10 +8,10 @@ from typing import Any
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
+from clarysage.measures.examples import taken_apart
 from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.over_subsets import Ends, over_subsets
 from clarysage.measures.refitting import Refitting
-from clarysage.tables import as_table
 
 HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
 
@@ -89,7 +89,7 @@ def universal_power(
     """
     ends = Ends.of(tolerance, budget, deadline, stop)
     executor, entropy = as_executor(n_jobs), entropy_of(rng)
-    X = as_table(X, "X")
+    X, y, sample_weight = taken_apart(X, y, sample_weight)
     names = column_names(X, feature_names)
     lineup = Lineup.of(names, X, groups=groups)
     game = UniversalPower.of(

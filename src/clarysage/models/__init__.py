@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from numbers import Integral
 from typing import Any
 
 from clarysage.errors import InputError
@@ -40,6 +41,7 @@ def as_predictor(
     output: str | None = None,
     classes: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,
+    batch_size: int | None = None,
 ) -> Predictor:
     """Anything fitted, or any callable, as a Predictor f: rows -> (n, k).
 
@@ -50,6 +52,7 @@ def as_predictor(
         output of an ONNX session, or "sigmoid" / "softmax" to turn the logits it returns into probabilities
     classes : labels of the classes, in the order of the model's outputs, for a model that does not know them
     feature_names : names of the columns the model expects, in its order, for a model that does not know them
+    batch_size : how many rows the model gets at once, at most; default 32,768, or what memory allows
 
     Examples
     --------
@@ -63,7 +66,16 @@ def as_predictor(
         predictor = replace(predictor, classes=tuple(classes), task="classification")
     if feature_names is not None:
         predictor = replace(predictor, feature_names=tuple(feature_names))
+    if batch_size is not None:
+        predictor = replace(predictor, batch_size=_checked(batch_size))
     return predictor
+
+
+def _checked(batch_size: Any) -> int:
+    if isinstance(batch_size, bool) or not isinstance(batch_size, Integral) or batch_size < 1:
+        raise InputError("batch_size", got=f"{batch_size!r}", wanted="a whole number of rows, one or more",
+                         hint="batch_size=4096")  # fmt: skip
+    return int(batch_size)
 
 
 def _adapted(model: Any, output: str | None) -> Predictor:

@@ -37,6 +37,7 @@ class Predictor:
         other; none if it takes whatever the user has
     structure : reads its insides, where a walk can make use of them, or says why it cannot
     origin : the model that it was made of, where that is more than a function
+    batch_size : how many rows it gets at once, at most, where the user says so
     """
 
     function: Callable[[Any], Any]
@@ -48,6 +49,7 @@ class Predictor:
     containers: tuple[str, ...] = ()
     structure: Callable[[], Structure] | None = None
     origin: Any = field(default=None, repr=False, compare=False)
+    batch_size: int | None = None
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""
@@ -108,9 +110,10 @@ class BoundPredictor:
 
     @property
     def rows_per_call(self) -> int:
-        """Rows that go to the model at once: a power of two that keeps within the memory limit."""
+        """Rows that go to the model at once: a power of two, or what the user says, within the memory limit."""
         affordable = self.memory_limit / (8 * COPIES_PER_ROW * max(self.schema.width, 1))
-        return int(min(ROWS_PER_CALL, 2 ** max(0, math.floor(math.log2(max(affordable, 1))))))
+        most = self.predictor.batch_size or ROWS_PER_CALL
+        return int(min(most, 2 ** max(0, math.floor(math.log2(max(affordable, 1))))))
 
     def guarded(self, checks: tuple[Check, ...]) -> BoundPredictor:
         """The same, looking at every batch of outputs with the given checks."""

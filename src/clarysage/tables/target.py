@@ -39,6 +39,13 @@ def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_w
     """Weights of the rows of a table, adding up to one, float64 (n,); equal ones for None."""
     if weights is None:
         return np.full(n_rows, 1.0 / n_rows)
+    array = given_weights(weights, rows, n_rows, argument, of)
+    array = array / array.max()  # so that huge weights do not overflow their sum
+    return np.asarray(array / array.sum())
+
+
+def given_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_weight", of: str = "X") -> np.ndarray:
+    """Weights of the rows of a table as they were given, float64 (n,), checked."""
     _check_index(weights, rows, argument, of)
     column = _as_column(weights, argument)
     if column.ndim > 2 or (column.ndim == 2 and column.shape[1] != 1):
@@ -51,11 +58,9 @@ def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_w
         raise InputError(argument, got=f"{len(array):,} weights", wanted=f"{n_rows:,}, one a row")
     if not np.isfinite(array).all() or (array < 0).any():
         raise InputError(argument, got="negative, missing or infinite weights", wanted="weights of zero or more")
-    largest = array.max()
-    if largest == 0:
+    if array.max() == 0:
         raise InputError(argument, got="weights that are all zero", wanted="at least one positive weight")
-    array = array / largest  # so that huge weights do not overflow their sum
-    return np.asarray(array / array.sum())
+    return np.asarray(array)
 
 
 def _as_column(values: Any, argument: str) -> np.ndarray:
