@@ -41,6 +41,7 @@ from clarysage.execution.checkpoint_file import FIRST_LINE, read_checkpoint, wri
 from clarysage.execution.coded import Decoder, Encoder
 from clarysage.games import PredictivePower, SingleDraws, pointwise
 from clarysage.inference.stopping import Budget, Converged
+from clarysage.protocols import without_end
 from clarysage.removal import Marginal
 
 N, P = 40, 4
@@ -148,7 +149,9 @@ class Breaking:
     def __init__(self, after: float, error: type[BaseException] = KeyboardInterrupt) -> None:
         self.left, self.error, self.rounds = after, error, list[int]()
 
-    def map(self, function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+    def map(
+        self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float] = without_end
+    ) -> Iterator[Any]:
         self.rounds.append(len(tasks))
         for task in tasks:
             if self.left <= 0:

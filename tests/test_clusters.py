@@ -126,11 +126,11 @@ def test_a_deadline_cancels_what_is_pending_and_returns_the_estimate_so_far(crew
 def test_ctrl_c_cancels_what_is_pending_and_returns_the_estimate_so_far(crews, kind, tmp_path):
     X, y = made_up()
     model = Slow(tmp_path / "marks", 0.4)
-    options = {"method": "permutation", "tolerance": 1e-9, "rng": 3, "background": X[:64]}
+    options = {"method": "permutation", "tolerance": 1e-9, "rng": 3, "background": X[:64], "n_jobs": crews(kind)}
     after = threading.Timer(5.0, os.kill, (os.getpid(), signal.SIGINT))
     after.start()
     try:
-        found = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+        found = cs.sage(model, X, y, **options)
     finally:
         after.cancel()
     assert found.stopped is cs.StopReason.INTERRUPTED

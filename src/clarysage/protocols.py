@@ -317,7 +317,7 @@ class Game(Protocol):
 
     A game may also have ``worth(coalition, rng)``, its :class:`Worth` over all examples, where that is to be had for
     less than their payoffs; and ``learning(coalitions, executor)``, payoffs (N, L) of one coalition after the other,
-    where fits are needed for them, which workers share.
+    where fits are needed for them, which workers share; and ``batch_size``, the rows that its model is to get at once.
     """
 
     @property

@@ -27,6 +27,11 @@ class Draws:
         return Draws(self.moments.merge(other.moments), self.seen | other.seen, self.clipped + other.clipped)
 
 
+def rows_per_chunk(game: Game) -> int:
+    """Model rows that a chunk is to have at most: as many as the model is to get at once, where the user said so."""
+    return min(ROWS_PER_CHUNK, getattr(game, "batch_size", None) or ROWS_PER_CHUNK)
+
+
 def draw_examples(game: Game, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Independent examples, each with probability equal to its weight."""
     weights = game.weights

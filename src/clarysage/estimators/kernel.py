@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.coalitions import draw_by_kernel, kernel_sizes
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, by_quarters, collect, draw_examples, read, total
+from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, rows_per_chunk, total
 from clarysage.protocols import Game
 
 
@@ -36,7 +36,7 @@ class Kernel:
             raise InputError("method", got="kernel for one player", wanted="two or more players", hint='method="exact"')
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // max(1, self.rows(game, 1)))
+        return max(1, rows_per_chunk(game) // max(1, self.rows(game, 1)))
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Draws | None = None) -> Kernel:
         return self

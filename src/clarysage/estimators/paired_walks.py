@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.coalitions import permutations
 from clarysage.estimate import Estimate
 from clarysage.estimators.comparisons import correction
-from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, ROWS_PER_CHUNK, scale
+from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
 from clarysage.estimators.pairs import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.plan import Plan, planned
 from clarysage.estimators.tour import Tour
@@ -80,7 +80,7 @@ class PairedWalks:
         return replace(self, plan=planned(game, rows, rng)) if self.plan is None else self
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // 2 // max(1, rows_of_pair(game)))
+        return max(1, rows_per_chunk(game) // 2 // max(1, rows_of_pair(game)))
 
     def finest(self, game: Game) -> int:
         """Calls of a model cost as much as thousands of quick rows; what is known of its structure is quicker still."""

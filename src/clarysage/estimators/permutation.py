@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.coalitions import permutations
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, Draws, by_quarters, collect, contributions, draw_examples, read
+from clarysage.estimators.draws import Draws, by_quarters, collect, contributions, draw_examples, read, rows_per_chunk
 from clarysage.protocols import Game
 
 
@@ -33,7 +33,7 @@ class Permutation:
         """Any game can be walked."""
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // max(1, self.rows(game, 1)))
+        return max(1, rows_per_chunk(game) // max(1, self.rows(game, 1)))
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Draws | None = None) -> Permutation:
         return self

@@ -234,7 +234,7 @@ class Explanation:
         return self.constant + float(self.values[self._places(features)].sum())
 
     def agreement(
-        self, game: Any, n: int = 1000, *, n_jobs: int | None = None, progress: bool | None = None, rng: Any = None
+        self, game: Any, n: int = 1000, *, n_jobs: Any = None, progress: bool | None = None, rng: Any = None
     ) -> Agreement:
         """How good a proxy u(S) is for v(S): their correlation and R2 over random subsets (paper, Table 2).
 

@@ -93,6 +93,12 @@ class PredictivePower:
         return len(self.players)
 
     @property
+    def batch_size(self) -> int | None:
+        """Rows that the model is to get at once, where the user said so."""
+        f = getattr(getattr(self.restricted, "predictor", None), "predictor", None)
+        return getattr(f, "batch_size", None)
+
+    @property
     def floor(self) -> np.ndarray:
         return np.array([-loss.ceiling for loss in self.losses])
 

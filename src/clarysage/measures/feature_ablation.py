@@ -21,7 +21,7 @@ def feature_ablation(
     loss: Any = "auto",
     groups: Mapping[str, Sequence[Any]] | None = None,
     sample_weight: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,

@@ -38,7 +38,7 @@ def interactions(
     tolerance: float | None = 0.025,
     budget: float | None = None,
     deadline: float | None = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,

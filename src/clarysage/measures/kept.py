@@ -80,6 +80,7 @@ def identity_of(
         "columns of features": fingerprint(np.asarray(setting.players.owner)),
         "groups": repr(setting.members),
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
+        "batch size": getattr(v, "batch_size", None),
         "budget": f"{float(min(budgets)):.17g}" if budgets else "none",
         "deadline": "none" if not any(isinstance(rule, Deadline) for rule in rules) else "some",
         "stop": ", ".join(told(rule) for rule in deciding),

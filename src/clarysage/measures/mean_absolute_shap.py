@@ -44,7 +44,7 @@ def mean_absolute_shap(
     walks: int | None = None,
     budget: float | None = None,
     deadline: float | None = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,

@@ -25,7 +25,7 @@ def mean_importance(
     loss: Any = "auto",
     groups: Mapping[str, Sequence[Any]] | None = None,
     sample_weight: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,

@@ -34,7 +34,7 @@ def mean_loss_shap(
     walks: int | None = None,
     budget: float | None = None,
     deadline: float | None = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,

@@ -26,7 +26,7 @@ def permutation_test(
     budget: float | None = None,
     deadline: float | None = None,
     stop: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,

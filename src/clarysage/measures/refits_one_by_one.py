@@ -32,7 +32,7 @@ def refits_one_by_one(
     loss: Any,
     groups: Mapping[str, Sequence[Any]] | None,
     sample_weight: Any,
-    n_jobs: int | None,
+    n_jobs: Any,
     progress: bool | None,
     feature_names: Sequence[str] | None,
     rng: Any,

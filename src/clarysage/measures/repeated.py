@@ -28,7 +28,7 @@ def repeated(
     budget: float | None,
     deadline: float | None,
     stop: Any,
-    n_jobs: int | None,
+    n_jobs: Any,
     kept: Kept,
     progress: bool | None,
 ) -> Any:

@@ -36,7 +36,7 @@ def sage(
     budget: float | None = None,
     deadline: float | None = None,
     stop: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
@@ -68,7 +68,8 @@ def sage(
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
         (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
-    n_jobs : workers; results are the same bits for any number
+    n_jobs : workers: a number, -1 for all cores, or a cluster, as ``Dask(client)`` or ``Ray(address)``; default as
+        ``joblib.parallel_config`` says, else one. Results are the same bits for any of them
     checkpoint : a file to keep the run in, written at the end of every round and when the run is interrupted, so that
         the same call goes on where it was, with the bits of a run that was not interrupted. ``rng=None`` takes up the
         seed in it; a finer ``tolerance`` goes on from a run that had converged. A file of another run, or a damaged
@@ -79,7 +80,8 @@ def sage(
         on disk, or of an Arrow table too large for the memory limit, 100,000, or as many as the limit holds
     memory_limit : bytes, about, that the rows given to the model at once may take, in each worker, and that the rows
         of a table on disk may take in all; default 1e9. Where a removal object has a limit of its own, the lower holds
-    batch_size : rows that the model gets at once, at most; default 32,768, or what the memory limit allows
+    batch_size : rows that the model gets at once, at most, and that a worker's batch holds; default 32,768, or what the
+        memory limit allows. For a slow model and many workers, as many as take it a second or so
     rng : seed or Generator
 
     Returns

@@ -42,7 +42,7 @@ def shapley_net_effects(
     budget: float | None = None,
     deadline: float | None = None,
     stop: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,

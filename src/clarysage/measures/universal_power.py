@@ -32,7 +32,7 @@ def universal_power(
     budget: float | None = None,
     deadline: float | None = None,
     stop: Any = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     progress: bool | None = None,
     feature_names: Sequence[str] | None = None,
     rng: Any = None,

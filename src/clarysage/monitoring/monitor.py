@@ -48,7 +48,7 @@ def monitor(
     tolerance: float | None = 0.025,
     budget: float | None = None,
     deadline: float | None = None,
-    n_jobs: int | None = None,
+    n_jobs: Any = None,
     progress: bool | None = None,
     rng: Any = None,
 ) -> Monitoring:
