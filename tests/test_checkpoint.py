@@ -129,8 +129,7 @@ OF_ONE_ROUND = ("paired walks planned for a small budget", "leave one out", "lea
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of several chunks, in games this small."""
-    for name in ("draws", "paired_walks", "permutation", "kernel", "exact", "per_example", "interactions", "repeats"):
-        monkeypatch.setattr(f"clarysage.estimators.{name}.ROWS_PER_CHUNK", 700)
+    monkeypatch.setattr("clarysage.estimators.draws.ROWS_PER_CHUNK", 700)
     monkeypatch.setattr("clarysage.estimators.solved.ROWS_AT_ONCE", 16)
     monkeypatch.setattr("clarysage.estimators.solved.FEWEST_PAIRS", 64)
     monkeypatch.setattr("clarysage.estimators.surrogate_walks._gradient_boosting", nearest)

@@ -423,7 +423,8 @@ def test_the_model_never_gets_more_rows_than_the_batch_size(table):
         seen.clear()
         few = cs.sage(X=X, y=y, **given, **options)
         assert max(seen) == 37
-        np.testing.assert_allclose(few.values, free.values, rtol=1e-9)
+        error = np.hypot(few.std_error, free.std_error)  # batches are those of workers too, each with its own draws
+        assert (np.abs(few.values - free.values) < 5 * error).all()
 
 
 def test_of_two_memory_limits_the_lower_holds(table):

@@ -10,7 +10,7 @@ import numpy as np
 from clarysage.coalitions import masks, shapley_values, value_shares
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK, by_quarters, scale
+from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.inference.influences import Leaning
 from clarysage.inference.reach import Reach
 from clarysage.protocols import EveryRow, Game
@@ -54,7 +54,7 @@ class Exact:
             )  # fmt: skip
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // (len(game.weights) * game.rows_per_payoff))
+        return max(1, rows_per_chunk(game) // (len(game.weights) * game.rows_per_payoff))
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Table | None = None) -> Exact:
         return self

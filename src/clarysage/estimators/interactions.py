@@ -10,7 +10,7 @@ from clarysage.coalitions import draw_evenly, interaction_shares, value_shares
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate
 from clarysage.estimators.comparisons import Comparisons
-from clarysage.estimators.draws import ROWS_PER_CHUNK, by_quarters, scale
+from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.estimators.exact import Exact, Table, enumerated
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.plan import Plan
@@ -118,7 +118,7 @@ class Toggles:
         return replace(self, visits=PairedWalks(Plan(tour, everyone, rows=spent)))
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // max(1, self._cost(game)))
+        return max(1, rows_per_chunk(game) // max(1, self._cost(game)))
 
     def pause(self, game: Game, made: int) -> int:
         return self.visits.pause(game, made)

@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.estimate import Estimate
 from clarysage.estimators.comparisons import Comparisons
-from clarysage.estimators.draws import ROWS_PER_CHUNK
+from clarysage.estimators.draws import rows_per_chunk
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.pairs import rows_of_pair
 from clarysage.estimators.plan import SHARE_OF_BUDGET, Plan, find_active
@@ -58,7 +58,7 @@ class PerExample:
         return replace(self, walks=replace(self.walks, plan=replace(plan, reaches=self.reaches and plan.reaches)))
 
     def chunk(self, game: Game) -> int:
-        return max(1, ROWS_PER_CHUNK // max(1, rows_of_pair(game, whole=is_whole(game))))
+        return max(1, rows_per_chunk(game) // max(1, rows_of_pair(game, whole=is_whole(game))))
 
     def pause(self, game: Game, made: int) -> int:
         """After the first passes, and then whenever there are a quarter more, at the end of a pass."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason
-from clarysage.estimators.draws import ROWS_PER_CHUNK, scale
+from clarysage.estimators.draws import rows_per_chunk, scale
 from clarysage.inference.influences import Leaning
 from clarysage.inference.moments import Moments
 from clarysage.inference.reach import Reach
@@ -63,7 +63,7 @@ class Repeats:
         return self
 
     def chunk(self, game: Any) -> int:
-        return max(int(game.draws_at_once), ROWS_PER_CHUNK // self.rows(game, 1))
+        return max(int(game.draws_at_once), rows_per_chunk(game) // self.rows(game, 1))
 
     def pause(self, game: Any, made: int) -> int:
         first = max(FEWEST, -(-FEWEST_DRAWS // int((game.weights > 0).sum())))
