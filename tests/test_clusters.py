@@ -127,15 +127,19 @@ def test_ctrl_c_cancels_what_is_pending_and_returns_the_estimate_so_far(crews, k
     X, y = made_up()
     model = Slow(tmp_path / "marks", 0.4)
     options = {"method": "permutation", "tolerance": 1e-9, "rng": 3, "background": X[:64], "n_jobs": crews(kind)}
-    after = threading.Timer(5.0, os.kill, (os.getpid(), signal.SIGINT))
-    after.start()
-    try:
-        found = cs.sage(model, X, y, **options)
-    finally:
-        after.cancel()
+    interrupting = threading.Thread(target=_interrupt_after, args=(tmp_path / "marks", 6), daemon=True)
+    interrupting.start()
+    found = cs.sage(model, X, y, **options)
     assert found.stopped is cs.StopReason.INTERRUPTED
     assert found.draws >= 2
     _assert_nobody_works_on(tmp_path / "marks")
+
+
+def _interrupt_after(marks: Path, calls: int) -> None:
+    """Ctrl-C once the model has been called so often, so that some batches are done."""
+    while marks.stat().st_size < calls:
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def _assert_nobody_works_on(marks: Path) -> None:

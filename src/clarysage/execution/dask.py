@@ -11,7 +11,7 @@ from uuid import uuid4
 from weakref import finalize
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.engine import Done, Group, do_packed, mentions, unpacked
+from clarysage.execution.engine import Done, Group, LostWorkerError, do_packed, mentions, unpacked
 from clarysage.execution.shipping import held, packed_for_others
 
 SECONDS_TO_CONNECT = 10
@@ -84,7 +84,9 @@ class Dask:
                 client.cancel(list(pending), force=True)
 
     def is_loss(self, error: BaseException) -> bool:
-        return mentions(error, ["KilledWorker", "FutureCancelledError", "CommClosedError", "CancelledError"])
+        return mentions(
+            error, ["LostWorkerError", "KilledWorker", "FutureCancelledError", "CommClosedError", "CancelledError"]
+        )
 
     def lost(self) -> int:
         before, self._roster = self._roster, self.client.nthreads()
@@ -94,7 +96,13 @@ class Dask:
         """The packed function on its way to all workers, and a name for it."""
         if self._sent[0] is not function:
             packed = packed_for_others(function)
-            self._sent = (function, (self.client.scatter(packed, broadcast=True, hash=False), uuid4().hex))
+            if not self.client.nthreads():  # all were lost, and come up again
+                _await_worker(self.client)
+            try:
+                sent = self.client.scatter(packed, broadcast=True, hash=False)
+            except TimeoutError as error:  # no deadline of ours
+                raise LostWorkerError("no worker took the data") from error
+            self._sent = (function, (sent, uuid4().hex))
         found: tuple[Any, str] = self._sent[1]
         return found
 

@@ -13,6 +13,10 @@ Group = Sequence[Any]
 Done = tuple[list[Any], float]  # results of a group, and the seconds they took
 
 
+class LostWorkerError(Exception):
+    """Workers that were lost where an engine has no error of its own for it."""
+
+
 class Engine(Protocol):
     """Workers of some kind: of this machine, of a Dask or of a Ray cluster."""
 

@@ -12,6 +12,7 @@ from clarysage.errors import InputError, MissingLibraryError
 from clarysage.execution.engine import Done, Group, do_packed, mentions, unpacked
 from clarysage.execution.shipping import held, packed_for_others
 
+AHEAD = 2  # groups for each worker, that Ray is given; others wait here, and need not be cancelled (see below)
 LOSSES_OF_A_GROUP = 1  # that are made good by doing it again, before all is sent anew
 
 
@@ -20,7 +21,8 @@ class Ray:
 
     Model and data are put into the object store once, and unpacked once by each worker process. Tasks go to Ray itself.
     (Ray's backend for joblib starts its processes anew for every round, and gives up when one of them dies: it is not
-    used, but ``joblib.parallel_config("ray")`` is understood.)
+    used, but ``joblib.parallel_config("ray")`` is understood.) A run that is cut short leaves the groups that Ray has
+    been given, two a worker at most, to their end: to cancel a task that is about to end can take this process down.
 
     Parameters
     ----------
@@ -61,33 +63,31 @@ class Ray:
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
-        ray, stored = self.ray, self._stored(function)
+        ray, stored = self.ray, [self._stored(function)]
         task = ray.remote(num_cpus=1, max_retries=0)(_do_stored)  # Ray would try again without a word
-        todo, pending = deque(groups), deque(task.remote([stored], sys.path, group) for group in groups)
-        losses = 0
-        try:
-            while pending:
-                left = time_left()
-                try:
-                    done = _got(ray, pending[0], None if left == float("inf") else max(0.0, left))
-                except Exception as error:
-                    losses += 1
-                    if not self.is_loss(error) or losses > LOSSES_OF_A_GROUP:
-                        raise
-                    self._lost += 1
-                    pending[0] = task.remote([stored], sys.path, todo[0])
-                    continue
-                losses = 0
-                pending.popleft()
-                todo.popleft()
-                yield done
-        except Exception as error:
-            if self.is_loss(error):
-                self._sent = (None, None)  # the data may be lost with the workers
-            raise
-        finally:
-            for reference in pending:
-                ray.cancel(reference, force=False)
+        todo, losses = deque(groups), 0
+        ahead = AHEAD * self.workers()
+        pending = deque(task.remote(stored, sys.path, group) for group in groups[:ahead])
+        while pending:
+            left = time_left()
+            try:
+                done = _got(ray, pending[0], None if left == float("inf") else max(0.0, left))
+            except Exception as error:
+                if not self.is_loss(error):
+                    raise
+                losses += 1
+                if losses > LOSSES_OF_A_GROUP:
+                    self._sent = (None, None)  # the data may be lost with the workers
+                    raise
+                self._lost += 1
+                pending[0] = task.remote(stored, sys.path, todo[0])
+                continue
+            losses = 0
+            pending.popleft()
+            todo.popleft()
+            if len(todo) > len(pending):
+                pending.append(task.remote(stored, sys.path, todo[len(pending)]))
+            yield done
 
     def is_loss(self, error: BaseException) -> bool:
         return mentions(error, ["WorkerCrashedError", "RayActorError", "NodeDiedError", "ObjectLostError",
