@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from clarysage.one_thread import one_thread
 
@@ -17,8 +17,9 @@ class LostWorkerError(Exception):
     """Workers that were lost where an engine has no error of its own for it."""
 
 
+@runtime_checkable
 class Engine(Protocol):
-    """Workers of some kind: of this machine, of a Dask or of a Ray cluster."""
+    """Workers of some kind: of this machine, of a Dask or of a Ray cluster, or of another."""
 
     @property
     def name(self) -> str: ...
