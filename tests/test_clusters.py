@@ -99,15 +99,40 @@ def test_what_a_killed_worker_had_to_do_is_done_again_with_the_same_bits_and_a_w
     assert bits(found) == bits(alone)
 
 
-@pytest.mark.parametrize("kind", PROCESSES)
-def test_workers_that_always_die_end_the_run_with_an_error_and_the_estimate_so_far(crews, kind, tmp_path):
+@pytest.mark.parametrize("kind", ["processes", pytest.param("dask", marks=pytest.mark.needs("distributed"))])
+def test_workers_that_always_die_end_the_run_with_an_error(kind, tmp_path):
     X, y = made_up()
     model = Deadly(tmp_path / "marks", 1000)
-    with (
+    with (  # a cluster of its own, which such a run leaves in ruins
+        crew_of(kind) as workers,
         pytest.warns(cs.ClarysageWarning, match="A worker was lost"),
         pytest.raises(cs.WorkersLostError, match=r"n_jobs: got workers that were lost 3 times in a row"),
     ):
-        cs.sage(model, X, y, method="permutation", tolerance=0.001, rng=3, n_jobs=crews(kind))
+        cs.sage(model, X, y, method="permutation", tolerance=0.001, rng=3, n_jobs=workers)
+
+
+@pytest.mark.needs("ray")
+def test_a_group_whose_worker_was_lost_twice_is_sent_anew_and_then_given_up(crews, monkeypatch):
+    from clarysage.execution import ray as engine
+
+    class CrashedError(Exception):
+        """As Ray has it when a worker is gone."""
+
+    CrashedError.__name__ = "WorkerCrashedError"
+    asked = []
+
+    def got(ray, reference, timeout):
+        asked.append(reference)
+        raise CrashedError("gone")
+
+    crews("ray")
+    monkeypatch.setattr(engine, "_got", got)
+    with (
+        pytest.warns(cs.ClarysageWarning, match="A worker was lost"),
+        pytest.raises(cs.WorkersLostError, match="3 times in a row"),
+    ):
+        list(Crew(cs.Ray(), group=1).map(abs, [-1, -2]))
+    assert len(asked) == 3 * (1 + engine.LOSSES_OF_A_GROUP)
 
 
 @pytest.mark.parametrize("kind", PROCESSES)
@@ -176,12 +201,15 @@ def test_a_slow_batch_does_not_outlast_the_deadline(crews, tmp_path):
 @pytest.mark.needs("distributed", "ray")
 def test_a_configuration_of_joblib_leads_to_the_cluster(crews, tmp_path):
     X, y = made_up()
-    options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error"}
+    options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error", "background": X[:16]}
     alone = bits(cs.sage(plain, X, y, **options))
+    forest = RandomForestRegressor(10, random_state=0, n_jobs=2).fit(X, y)
+    bits_of_forest = bits(cs.sage(forest.predict, X, y, **options))
     client = crews("dask").client
     with joblib.parallel_config("dask", client=client):
         assert as_executor(None).engine.client is client
         assert as_executor(2).engine.client is client
+        assert bits(cs.sage(forest.predict, X, y, **options)) == bits_of_forest
         assert bits(cs.sage(plain, X, y, **options)) == alone
     from ray.util.joblib import register_ray
 

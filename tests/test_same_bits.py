@@ -210,3 +210,11 @@ def test_states_merge_associatively_within_rounding(data):
         assert np.allclose(left.values, right.values, rtol=1e-12)
         assert np.allclose(left.covariance, right.covariance, rtol=1e-9, atol=1e-15)
         assert left.unvisited == right.unvisited
+
+
+def test_a_forest_that_shares_its_trees_out_to_threads_has_the_same_bits_each_time(data):
+    X, y = data
+    forest = RandomForestRegressor(40, random_state=0, n_jobs=4).fit(X, y)
+    options = {"method": "permutation", "tolerance": 0.2, "rng": 2, "background": X[:16]}
+    runs = [cs.sage(forest.predict, X, y, n_jobs=jobs, **options) for jobs in (1, 1, 1, 2)]
+    assert all(bits(run) == bits(runs[0]) for run in runs)

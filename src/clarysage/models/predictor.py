@@ -14,6 +14,7 @@ from clarysage.errors import ClarysageError, InputError, ModelError
 from clarysage.structure.form import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import container_of, labels_of
+from clarysage.unshared import unshared
 
 Task = Literal["classification", "regression"]
 Check = Callable[[np.ndarray], None]
@@ -54,7 +55,8 @@ class Predictor:
     def __call__(self, rows: Any) -> np.ndarray:
         """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""
         try:
-            raw = self.function(self.arrange(rows))
+            with unshared():
+                raw = self.function(self.arrange(rows))
         except ClarysageError:
             raise
         except Exception as error:

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from clarysage.coalitions import draw_by_size
 from clarysage.players import Players
 from clarysage.removal.dependence import Dependence, Scale
+from clarysage.unshared import unshared
 
 PAIRS = 256  # of a row of X and a background row, at most
 FEWEST = 25  # pairs below which nothing is said
@@ -148,8 +149,9 @@ def _scores(
     trees = ExtraTreesClassifier(
         TREES, min_samples_leaf=LEAF, class_weight="balanced", random_state=int(rng.integers(2**31))
     )
-    trees.fit(features[: len(is_hybrid)], is_hybrid)
-    found = trees.predict_proba(features[len(is_hybrid) :])[:, 1]
+    with unshared():
+        trees.fit(features[: len(is_hybrid)], is_hybrid)
+        found = trees.predict_proba(features[len(is_hybrid) :])[:, 1]
     return found[: len(found) // 2], found[len(found) // 2 :]
 
 
