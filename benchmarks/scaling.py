@@ -13,7 +13,7 @@ Parts, each a table or two:
 - bits: how many of ``--seeds`` runs have the bits of one process, for each kind of workers;
 - simulate: measured times of batches replayed on up to a thousand workers (of the parts before, as kept or just made).
 
-Seconds are the least of several repeats that take turns. Where others use the machine it waits for a quiet moment, for
+Cost is in seconds of a core, without waiting. Other seconds are the least of several repeats that take turns. Where others use the machine it waits for a quiet moment, for
 some seconds, and takes down how many cores others used meanwhile (column "others"): numbers with more than a tenth or
 so of a core are to be taken with care. ``--write`` keeps numbers in docs/scaling.json, tables in docs/scaling.md and
 figures in docs/images.
@@ -28,6 +28,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kept import ROOT, digest, line, made, put
+from threadpoolctl import threadpool_limits
 
 PAGE, DATA, IMAGES = ROOT / "docs" / "scaling.md", ROOT / "docs" / "scaling.json", ROOT / "docs" / "images"
 Cells = list[dict[str, Any]]
@@ -121,7 +122,7 @@ def make_overheads(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells
     for kind in ("loky", "threads", "dask", "ray"):
         tried = []
         for _ in range(max(2, options.repeats // 2)):
-            is_quiet(20)
+            is_quiet(8)
             with watched() as use:
                 tried.append(of_engine(kind))
             tried[-1]["others"] = use.others
@@ -270,4 +271,5 @@ PARTS: dict[str, Part] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with threadpool_limits(1):
+        sys.exit(main())

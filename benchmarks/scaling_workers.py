@@ -45,7 +45,7 @@ CASES = [
 ]  # fmt: skip
 MEGABYTES = (8, 80, 400)
 COLUMNS_OF_MEMORY = 50
-QUIET_WITHIN = 20.0  # seconds to wait for a machine that others use
+QUIET_WITHIN = 8.0  # seconds to wait for a machine that others use
 
 
 def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
