@@ -87,6 +87,8 @@ def make_cost(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells:
     import scaling_cost
 
     scaling_cost.REPEATS = options.repeats
+    for model in scaling_cost.MODELS:  # kernels are loaded, or compiled, when they are first used
+        scaling_cost.cost(model, {"n": 250, "d": 4, "m": 32})
     return [{"axis": axis, **scaling_cost.cost(model, sizes)}
             for model in scaling_cost.MODELS for axis, sizes in scaling_cost.points()]  # fmt: skip
 

@@ -79,7 +79,8 @@ def cost(model: str, sizes: dict[str, int]) -> dict[str, Any]:
     return {
         "model": model, **sizes, "draws": found.draws, "rows": found.model_rows, "ends rows": game.rows_spent,
         "batches": len(counted.found), "rounds": len(counted.rounds), "ends": min(ends), "seconds": min(fixed),
-        "default seconds": default, "default rows": usual.model_rows, "default draws": usual.draws, "default method": usual.method,
+        "default seconds": default, "default rows": usual.model_rows, "default draws": usual.draws,
+        "default method": usual.method,
     }  # fmt: skip
 
 
