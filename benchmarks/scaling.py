@@ -13,10 +13,10 @@ Parts, each a table or two:
 - bits: how many of ``--seeds`` runs have the bits of one process, for each kind of workers;
 - simulate: measured times of batches replayed on up to a thousand workers (of the parts before, as kept or just made).
 
-Cost is in seconds of a core, without waiting. Other seconds are the least of several repeats that take turns. Where others use the machine it waits for a quiet moment, for
-some seconds, and takes down how many cores others used meanwhile (column "others"): numbers with more than a tenth or
-so of a core are to be taken with care. ``--write`` keeps numbers in docs/scaling.json, tables in docs/scaling.md and
-figures in docs/images.
+Cost is in seconds of a core, without waiting. Other seconds are the least of several repeats that take turns. Where
+others use the machine it waits for a quiet moment, for some seconds, and takes down how many cores others used meanwhile
+(column "others"): numbers with more than a tenth or so of a core are to be taken with care. ``--write`` keeps numbers in
+docs/scaling.json, tables in docs/scaling.md and figures in docs/images.
 """
 
 from __future__ import annotations
@@ -106,11 +106,15 @@ def tables_cost(cells: Cells) -> list[str]:
              f"{cell['default rows']:,}", f"{cell['default seconds']:.2f}"]
             for cell, guess in zip(own, guessed, strict=True)
         ]  # fmt: skip
-        prices = "; ".join(f"{1e6 * price[term]:.3g} µs a {term}" for term in TERMS if price[term] > 0)
+        prices = "; ".join(f"{_price(price[term])} a {term}" for term in TERMS if price[term] > 0)
         found += [f"**{model}.** Fitted: {prices}.",
                   table(["N", "d", "m", "draws", "model rows", "seconds", "fitted", "ends, s", "default method",
                          "draws", "model rows", "seconds"], rows)]  # fmt: skip
     return found
+
+
+def _price(seconds: float) -> str:
+    return ms(seconds) if seconds > 1e-4 else f"{1e6 * seconds:.2g} µs"
 
 
 # overheads
@@ -172,8 +176,8 @@ def tables_workers(cells: Cells) -> list[str]:
                      ])  # fmt: skip
     two = f"{bare['ratio']:.2f}"
     return [
-        f"Two processes of the model alone, which have nothing to do with each other, do {two} times the work of one in "
-        f"the same time (others: {bare['others']}).",
+        f"Two processes of the model alone, which have nothing to do with each other, do {two} times the work of one "
+        f"in the same time (others: {bare['others']}).",
         table(["model", "batch_size", "workers", "number", "batches of the round", "round, s", "ratio", "rounds of a "
                "run, s", "ratio", "run, s", "ratio", "others"], rows),
     ]  # fmt: skip
@@ -210,8 +214,8 @@ def tables_memory(cells: Cells) -> list[str]:
         idle = next(one for one in cells if one["engine"] == cell["engine"] and one["megabytes"] == 0)
         more = (cell["peak"] - idle["peak"]) / 1e6
         beside = f"{more / cell['megabytes']:.1f}" if cell["megabytes"] else ""
-        rows.append([cell["engine"], f"{cell['megabytes']} MB", f"{cell['examples']:,}", f"{cell['peak'] / 1e6:,.0f} MB",
-                     f"{more:,.0f} MB", beside])  # fmt: skip
+        rows.append([cell["engine"], f"{cell['megabytes']} MB", f"{cell['examples']:,}",
+                     f"{cell['peak'] / 1e6:,.0f} MB", f"{more:,.0f} MB", beside])  # fmt: skip
     return [table(["workers", "data", "examples", "peak", "beyond next to no data", "times the data"], rows)]
 
 

@@ -68,9 +68,7 @@ def speeds(repeats: int) -> list[dict[str, Any]]:
     return [quietest(each[1:]) for each in found.values()]
 
 
-def speed(
-    model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, is_warm: bool
-) -> dict[str, Any]:
+def speed(model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, is_warm: bool) -> dict[str, Any]:
     """Seconds of one long round, and of a run."""
     problem = Problem(MODELS[model], n=EXAMPLES, batch_size=batch_size)
     game = problem.game()
