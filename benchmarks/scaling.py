@@ -170,15 +170,19 @@ def tables_workers(cells: Cells) -> list[str]:
         if "run" in cell:
             run = [f"{cell['rounds']:.2f}", f"{alone['rounds'] / cell['rounds']:.2f}", f"{cell['run']:.2f}",
                    f"{alone['run'] / cell['run']:.2f}"]  # fmt: skip
+        core = ["", ""]
+        if cell["engine"] != "threads":
+            core = [f"{cell['busiest in round']:.2f}", f"{alone['busiest in round'] / cell['busiest in round']:.2f}"]
         rows.append([cell["model"], cell["batch_size"] or "default", cell["engine"], cell["workers"], cell["batches"],
-                     f"{cell['round']:.2f}", f"{alone['round'] / cell['round']:.2f}", *run,
+                     *core, f"{cell['round']:.2f}", f"{alone['round'] / cell['round']:.2f}", *run,
                      " and ".join(str(cell[name]) for name in ("others in round", "others in run") if name in cell),
                      ])  # fmt: skip
     two = f"{bare['ratio']:.2f}"
     return [
         f"Two processes of the model alone, which have nothing to do with each other, do {two} times the work of one "
         f"in the same time (others: {bare['others']}).",
-        table(["model", "batch_size", "workers", "number", "batches of the round", "round, s", "ratio", "rounds of a "
+        table(["model", "batch_size", "workers", "number", "batches of the round", "busiest core, s", "ratio",
+               "round, s", "ratio", "rounds of a "
                "run, s", "ratio", "run, s", "ratio", "others"], rows),
     ]  # fmt: skip
 

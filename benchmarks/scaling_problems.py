@@ -203,9 +203,17 @@ def engines_of(crews: Sequence[tuple[str, int]]) -> Iterator[dict[tuple[str, int
 
 @dataclass
 class Watched:
-    """How many cores others have used meanwhile, on average; None where that is not to be known."""
+    """What was done with the machine meanwhile.
 
-    others: float | None = None
+    Attributes
+    ----------
+    others : cores that others have used, on average
+    busiest : seconds of a core that the busiest of our processes has used, which is what it takes on a machine of our
+        own, but for waiting
+    """
+
+    others: float = 0.0
+    busiest: float = 0.0
 
 
 def is_quiet(within: float, least: float = 0.85) -> bool:
@@ -228,8 +236,9 @@ def watched() -> Iterator[Watched]:
     found, begun = Watched(), time.perf_counter()
     busy, own = _busy(psutil), _own(psutil)
     yield found
-    took = time.perf_counter() - begun
-    found.others = round(max(0.0, (_busy(psutil) - busy) - (_own(psutil) - own)) / took, 2)
+    took, ours = time.perf_counter() - begun, {pid: used - own.get(pid, 0.0) for pid, used in _own(psutil).items()}
+    found.others = round(max(0.0, _busy(psutil) - busy - sum(ours.values())) / took, 2)
+    found.busiest = max(ours.values())
 
 
 def _busy(psutil: Any) -> float:
@@ -237,18 +246,18 @@ def _busy(psutil: Any) -> float:
     return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0))
 
 
-def _own(psutil: Any) -> float:
-    """Seconds of cores that this process and those it has started have used."""
+def _own(psutil: Any) -> dict[int, float]:
+    """Seconds of cores that this process and those it has started have used, by their numbers; those that ended, too."""
     here = psutil.Process()
-    found = 0.0
+    ended = here.cpu_times()
+    found = {-1: float(ended.children_user + ended.children_system)}
     for process in [here, *here.children(recursive=True)]:
         try:
             times = process.cpu_times()
         except psutil.Error:
             continue
-        found += times.user + times.system
-    ended = here.cpu_times()
-    return float(found + ended.children_user + ended.children_system)
+        found[process.pid] = float(times.user + times.system)
+    return found
 
 
 def bare_processes(count: int, rows_each: int = 10_000) -> float:
