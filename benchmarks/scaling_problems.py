@@ -247,7 +247,7 @@ def _busy(psutil: Any) -> float:
 
 
 def _own(psutil: Any) -> dict[int, float]:
-    """Seconds of cores that this process and those it has started have used, by their numbers; those that ended, too."""
+    """Seconds of cores that this process and those it has started have used, by their numbers; -1 for those ended."""
     here = psutil.Process()
     ended = here.cpu_times()
     found = {-1: float(ended.children_user + ended.children_system)}
