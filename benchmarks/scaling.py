@@ -27,6 +27,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import scaling_problems
 from kept import ROOT, digest, line, made, put
 from threadpoolctl import threadpool_limits
 
@@ -36,6 +37,7 @@ Cells = list[dict[str, Any]]
 
 def main() -> int:
     options = read_options()
+    scaling_problems.PATIENCE = options.patience
     kept = json.loads(DATA.read_text()) if DATA.exists() else {}
     for part in options.part or PARTS:
         make, tables = PARTS[part]
@@ -52,6 +54,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--part", action="append", choices=[*PARTS], help="only these")
     parser.add_argument("--repeats", type=int, default=4, help="of what is timed")
     parser.add_argument("--seeds", "--bits", type=int, default=50, help="of runs whose bits are compared")
+    parser.add_argument("--patience", type=float, default=20.0, help="seconds to wait for a quiet machine, each time")
     parser.add_argument("--write", action="store_true", help="keep numbers, tables and figures in docs/")
     return parser.parse_args()
 
@@ -128,7 +131,7 @@ def make_overheads(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells
     for kind in ("loky", "threads", "dask", "ray"):
         tried = []
         for _ in range(max(2, options.repeats // 2)):
-            is_quiet(8)
+            is_quiet()
             with watched() as use:
                 tried.append(of_engine(kind))
             tried[-1]["others"] = use.others

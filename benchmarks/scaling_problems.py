@@ -24,6 +24,7 @@ from clarysage.protocols import without_end
 
 HOLDING, RELEASING = 1100, 24  # steps of the models below that take about 100 microseconds a row
 WIDTH, BLOCK = 256, 64
+PATIENCE = 20.0  # seconds to wait for a quiet machine
 
 
 class Holding:
@@ -216,11 +217,11 @@ class Watched:
     busiest: float = 0.0
 
 
-def is_quiet(within: float, least: float = 0.85) -> bool:
-    """Waits until nearly all cores are idle for a second, for so many seconds at most; whether they are."""
+def is_quiet(least: float = 0.85) -> bool:
+    """Waits until nearly all cores are idle for a second, as long as there is patience; whether they are."""
     import psutil
 
-    ends = time.monotonic() + within
+    ends = time.monotonic() + PATIENCE
     while True:
         if psutil.cpu_percent(interval=1.0) < 100 * (1 - least):
             return True

@@ -45,7 +45,6 @@ CASES = [
 ]  # fmt: skip
 MEGABYTES = (8, 80, 400)
 COLUMNS_OF_MEMORY = 50
-QUIET_WITHIN = 8.0  # seconds to wait for a machine that others use
 
 
 def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
@@ -80,14 +79,14 @@ def speed(model: str, batch_size: int | None, kind: str, workers: int, engine: A
     found = {"model": model, "batch_size": batch_size, "engine": kind, "workers": workers, "batches": len(chunks)}
     if not is_warm:
         return found
-    is_quiet(QUIET_WITHIN)
+    is_quiet()
     with watched() as use:
         begun = time.perf_counter()
         list(executor.map(work, chunks))
         found["round"] = time.perf_counter() - begun
     found |= {"others in round": use.others, "busiest in round": use.busiest}
     if model == "holding":
-        is_quiet(QUIET_WITHIN)
+        is_quiet()
         with watched() as use:
             found |= whole_run(problem, engine)
         found |= {"others in run": use.others, "busiest in run": use.busiest}
@@ -118,7 +117,7 @@ def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
 
 def bare() -> dict[str, float]:
     """What two processes do that have nothing to do with each other, in the time of one: the most that can be hoped."""
-    is_quiet(QUIET_WITHIN)
+    is_quiet()
     with watched() as use:
         one, two = bare_processes(1), bare_processes(2)
     return {"one": one, "two": two, "ratio": 2 * one / two, "others": use.others}
@@ -141,7 +140,7 @@ def start(kind: str) -> dict[str, Any]:
     quick(1)
     alone = min(quick(1) for _ in range(5))
     with engine_of(kind, 2) as engine:
-        is_quiet(QUIET_WITHIN)
+        is_quiet()
         with watched() as use:
             first = quick(engine)
             later = [quick(_anew(kind, engine)) for _ in range(3)]
