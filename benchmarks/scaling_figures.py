@@ -57,7 +57,7 @@ def workers(cells: Cells, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     own = [cell for cell in cells[1:] if cell["model"] == "holding" and cell["engine"] != "serial"]
-    figure, ax = plt.subplots(figsize=(7.5, 3.4))
+    figure, ax = plt.subplots(figsize=(9.5, 3.4))
     names, places = [], range(len(own))
     for place, cell in zip(places, own, strict=True):
         alone = next(one for one in cells[1:] if one["engine"] == "serial" and one["model"] == "holding"
@@ -69,7 +69,7 @@ def workers(cells: Cells, path: Path) -> None:
         ):
             ratio = alone[what] / cell[what]
             ax.bar(place + shift, ratio, 0.24, color=colour)
-            ax.text(place + shift, ratio + 0.02, f"{ratio:.2f}", ha="center", fontsize=6.5)
+            ax.text(place + shift, ratio + 0.02, f"{ratio:.2f}", ha="center", fontsize=5.5)
         names.append(f"{cell['engine']} {cell['workers']}\n{cell['batch_size'] or 'default'}")
     for what, colour in (("a long round", COLOURS[0]), ("rounds of a run", COLOURS[2]), ("the run", COLOURS[1])):
         ax.bar(0, 0, color=colour, label=what)
@@ -103,7 +103,8 @@ def simulated(cells: Cells, path: Path) -> None:
         ax.minorticks_off()
         ax.grid(alpha=0.2)
     axes[0].set_ylabel("times sooner than one process")
-    axes[0].legend(frameon=False, fontsize=7.5, loc="upper left")
-    figure.suptitle("Simulated: 2,000 draws, N = 1,000, d = 20, m = 128, overheads of Dask", fontsize=10)
+    axes[-1].legend(frameon=False, fontsize=7.5, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    figure.tight_layout()
+    figure.suptitle("Simulated: 2,000 draws, N = 1,000, d = 20, m = 128, overheads of Dask", fontsize=10, y=1.03)
     figure.savefig(path)
     plt.close(figure)
