@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JOBS ?= auto
 SCALE ?= small
 
-.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures bench-monitoring calibrate paper clean
+.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures bench-monitoring bench-scaling calibrate paper clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
@@ -40,6 +40,9 @@ bench-measures: $(VENV)/.installed-bench
 
 bench-monitoring: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/monitoring.py
+
+bench-scaling: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/scaling.py
 
 calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write

@@ -77,10 +77,10 @@ def digest(cells: Any) -> str:
     return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
 
 
-def put(page: Path, text: str) -> None:
-    """Puts text between the marks of a page."""
+def put(page: Path, text: str, mark: str = "table") -> None:
+    """Puts text between the marks of a page, which has one pair of them or several of different names."""
     whole = re.sub(
-        r"(<!-- table -->\n).*(<!-- end -->)",
+        rf"(<!-- {mark} -->\n).*?(<!-- end -->)",
         lambda marks: f"{marks[1]}\n{text}\n\n{marks[2]}",
         page.read_text(),
         flags=re.DOTALL,

@@ -1,0 +1,65 @@
+"""Measured times of batches replayed: on the one and two workers that were measured, and on up to a thousand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scaling_problems import Problem, plain
+from scaling_simulator import Overheads, resampled, rounds_of, simulate
+from scaling_workers import EXAMPLES, RUN
+
+Cells = list[dict[str, Any]]
+WORKERS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SLOW = (1e-3, 1e-2)  # seconds a row
+BATCHES = (None, 4096, 1024, 304)
+DRAWS, SIZES = 2000, {"n": 1000, "d": 20, "m": 128}
+OF_A_CLUSTER = "dask"  # whose overheads are taken
+
+
+def replayed(workers: Cells, overheads: Cells) -> Cells:
+    """What the simulation says of runs that were measured, from batches of the run by one process."""
+    found = []
+    for cell in workers[1:]:
+        if "run" not in cell or cell["engine"] in ("serial", "threads"):
+            continue
+        alone = next(one for one in workers[1:] if one["engine"] == "serial" and "run" in one
+                     and one["batch_size"] == cell["batch_size"])  # fmt: skip
+        taken = iter(seconds for _, seconds in alone["of batches"])
+        _, rounds = rounds_of(Problem(plain, n=EXAMPLES, batch_size=cell["batch_size"]).game(), RUN)
+        batches = [[next(taken) for _ in tasks] for tasks in rounds]
+        said = simulate(batches, lambda seconds: seconds, cell["workers"], spent(cell["engine"], overheads))
+        found.append({"engine": cell["engine"], "workers": cell["workers"], "batch_size": cell["batch_size"],
+                      "measured": cell["rounds"], "predicted": said.seconds})  # fmt: skip
+    return found
+
+
+def simulated(workers: Cells, overheads: Cells) -> Cells:
+    """Runs of slow models on more and more workers, for several sizes of batches."""
+    alone = next(one for one in workers[1:] if one["engine"] == "serial" and "run" in one)
+    per_draw = [seconds / draws for draws, seconds in alone["of batches"] if draws > 1]
+    parent = next(cell for cell in overheads if cell.get("n") == SIZES["n"])
+    found = []
+    for row in SLOW:
+        for batch_size in BATCHES:
+            game = Problem(plain, **SIZES, batch_size=batch_size).game()
+            estimator, rounds = rounds_of(game, DRAWS)
+            serial = row * (game.rows_spent + estimator.known().rows)
+            cost = spent(OF_A_CLUSTER, overheads, start=serial, round=parent["read"] + parent["checkpoint"],
+                         merge=parent["merge"])  # fmt: skip
+            like = resampled(per_draw, np.random.default_rng(0))
+            times = {chunk: like(row * estimator.rows(game, chunk.draws, chunk.first or 1))
+                     for tasks in rounds for chunk in tasks}  # fmt: skip
+            base = simulate(rounds, times.__getitem__, 1, Overheads(start=serial)).seconds
+            for number in WORKERS:
+                said = simulate(rounds, times.__getitem__, number, cost)
+                found.append({
+                    "seconds a row": row, "batch_size": batch_size, "batches": len(times), "serial": serial,
+                    "workers": number, "seconds": said.seconds, "speed-up": base / said.seconds, "busy": said.busy,
+                })  # fmt: skip
+    return found
+
+
+def spent(engine: str, overheads: Cells, **more: float) -> Overheads:
+    own = next(cell for cell in overheads if cell.get("engine") == engine)
+    return Overheads(share=own["round"], group=own["group"], **more)

@@ -1,0 +1,215 @@
+"""What workers do for a run: how much sooner it ends, what starting takes, memory, and whether bits are the same."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scaling_problems import (
+    Holding,
+    Problem,
+    Releasing,
+    Timed,
+    at,
+    bare_processes,
+    dask_cluster,
+    engine_of,
+    engines_of,
+    executor_of,
+    is_quiet,
+    plain,
+    rows,
+    watched,
+)
+from scaling_simulator import rounds_of
+
+import clarysage as cs
+from clarysage.estimators import PairedWalks, estimate
+from clarysage.estimators.loop import Chunk, Work
+from clarysage.execution.crew import Crew
+from clarysage.execution.serial import Serial
+
+TOGETHER = (("serial", 1), ("loky", 2), ("threads", 2), ("dask", 1), ("dask", 2), ("ray", 2))
+PROCESSES = ("loky", "dask", "ray")
+EXAMPLES, MADE, RUN = 2500, 1100, 300  # draws before the round that is timed; draws of the whole run
+SMALL_BATCH = 1024  # rows, of which a batch has half: some hundredths of a second of the model
+MODELS = {"holding": Holding(), "releasing": Releasing()}
+CASES = [
+    *[("holding", None, *crew) for crew in (*TOGETHER, ("ray", 1))],
+    *[("holding", SMALL_BATCH, *crew) for crew in TOGETHER if crew not in (("threads", 2), ("dask", 1))],
+    ("releasing", None, "serial", 1), ("releasing", None, "threads", 2),
+]  # fmt: skip
+MEGABYTES = (8, 80, 400)
+COLUMNS_OF_MEMORY = 50
+
+
+def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
+    """The work of a run, and the batches of its first round after so many draws."""
+    estimator, rounds = rounds_of(game, made + 1)
+    return Work(estimator, game, 0), rounds[-1]
+
+
+def speeds(repeats: int) -> list[dict[str, Any]]:
+    """Every crew in turn, again and again, by workers that have been busy before; of each the least seconds."""
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    with engines_of(TOGETHER) as engines:
+        for repeat in range(repeats + 1):  # the first is to warm up
+            for case in CASES:
+                if case[2:] in engines:
+                    found.setdefault(case, []).append(speed(*case, engines[case[2:]], is_warm=repeat > 0))
+    for case in [case for case in CASES if case[2:] == ("ray", 1)]:  # one Ray at a time
+        with engines_of([("ray", 1)]) as engines:
+            found[case] = [speed(*case, engines["ray", 1], is_warm=repeat > 0) for repeat in range(repeats + 1)]
+    return [quietest(each[1:]) for each in found.values()]
+
+
+def speed(model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, is_warm: bool) -> dict[str, Any]:
+    """Seconds of one long round, and of a run."""
+    problem = Problem(MODELS[model], n=EXAMPLES, batch_size=batch_size)
+    game = problem.game()
+    work, chunks = round_after(game, MADE)
+    executor = executor_of(engine)
+    list(executor.map(work, [Chunk(chunk.number, chunk.first, 1) for chunk in chunks[:4]]))
+    if hasattr(executor, "seconds"):
+        executor.seconds = None
+    found = {"model": model, "batch_size": batch_size, "engine": kind, "workers": workers, "batches": len(chunks)}
+    if not is_warm:
+        return found
+    is_quiet()
+    with watched() as use:
+        begun = time.perf_counter()
+        list(executor.map(work, chunks))
+        found["round"] = time.perf_counter() - begun
+    found |= {"others in round": use.others, "busiest in round": use.busiest}
+    if model == "holding":
+        is_quiet()
+        with watched() as use:
+            found |= whole_run(problem, engine)
+        found |= {"others in run": use.others, "busiest in run": use.busiest}
+    return found
+
+
+def quietest(each: list[dict[str, Any]]) -> dict[str, Any]:
+    """The least seconds of repeats; what is told of a run is that of the quickest."""
+    found = dict(min(each, key=lambda one: one.get("run", 0.0)))
+    best = min(each, key=lambda one: one["round"])
+    found |= {name: best[name] for name in ("round", "others in round")}
+    found |= {name: min(one[name] for one in each) for name in best if name.startswith("busiest")}
+    return {**found, "repeats": len(each)}
+
+
+def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
+    """A run in its parts: ends of the game, rounds, and what is between them (plan, looks)."""
+    begun = time.perf_counter()
+    game = problem.game()
+    ends = time.perf_counter() - begun
+    timed = Timed(executor_of(engine), tasks=engine == 1)
+    found = estimate(game, PairedWalks(), stop=[at(RUN)], executor=timed)
+    seconds = time.perf_counter() - begun
+    batches = [(chunk.draws, taken) for chunk, taken in timed.found]
+    return {"run": seconds, "rounds": sum(timed.rounds), "ends": ends, "between": seconds - ends - sum(timed.rounds),
+            "each": timed.rounds, "draws": found.draws, "rows": found.model_rows, "of batches": batches}  # fmt: skip
+
+
+def bare() -> dict[str, float]:
+    """What two processes do that have nothing to do with each other, in the time of one: the most that can be hoped."""
+    is_quiet()
+    with watched() as use:
+        one, two = bare_processes(1), bare_processes(2)
+    return {"one": one, "two": two, "ratio": 2 * one / two, "others": use.others}
+
+
+# start
+
+
+def quick(n_jobs: Any) -> float:
+    """Seconds of a run that is over in a moment."""
+    X, y = rows(200, 8)
+    begun = time.perf_counter()
+    cs.sage(plain, X, y, background=X[:64], loss="squared error", method="paired walks", tolerance=0.05,
+            rng=0, n_jobs=n_jobs)  # fmt: skip
+    return time.perf_counter() - begun
+
+
+def start(kind: str) -> dict[str, Any]:
+    """Seconds that a quick run takes on workers that never saw the library, and again, beside a process by itself."""
+    quick(1)
+    alone = min(quick(1) for _ in range(5))
+    with engine_of(kind, 2) as engine:
+        is_quiet()
+        with watched() as use:
+            first = quick(engine)
+            later = [quick(_anew(kind, engine)) for _ in range(3)]
+    return {"engine": kind, "alone": alone, "first": first - alone, "later": min(later) - alone, "others": use.others}
+
+
+def start_connected() -> dict[str, Any]:
+    """The same by the address of a Dask scheduler, so that a client has to be made."""
+    alone = min(quick(1) for _ in range(5))
+    with dask_cluster(2) as client:
+        address = client.scheduler.address
+        first, later = quick(cs.Dask(address)), [quick(cs.Dask(address)) for _ in range(3)]
+    return {"engine": "dask by address", "alone": alone, "first": first - alone, "later": min(later) - alone}
+
+
+def _anew(kind: str, engine: Any) -> Any:
+    return {"dask": lambda: cs.Dask(engine.client), "ray": cs.Ray}.get(kind, lambda: engine)()
+
+
+# memory
+
+
+def status(task: Any) -> tuple[int, dict[str, int]]:
+    """Which process this is, and its memory in bytes: peak, and now, of its own and shared."""
+    time.sleep(0.1)
+    lines = [line.split() for line in Path("/proc/self/status").read_text().splitlines()]
+    names = {"VmHWM:": "peak", "RssAnon:": "own", "RssFile:": "mapped", "RssShmem:": "shared"}
+    return os.getpid(), {names[line[0]]: 1024 * int(line[1]) for line in lines if line[0] in names}
+
+
+def memory(kind: str, megabytes: int) -> dict[str, Any]:
+    """The largest peak of a worker in a run on data of such a size; 0 for next to none."""
+    n = max(200, megabytes * 10**6 // (8 * COLUMNS_OF_MEMORY))
+    problem = Problem(plain, n=n, d=COLUMNS_OF_MEMORY)
+    X, y, background = problem.data
+    with engine_of(kind, 2) as engine:
+        budget = n + len(background) + 1_000_000
+        cs.sage(plain, X, y, background=background, loss="squared error", method="paired walks", budget=budget,
+                rng=0, n_jobs=engine)  # fmt: skip
+        told = dict(Crew(engine, group=1).map(status, range(8)))
+    most = max(told.values(), key=lambda one: one["peak"])
+    return {"engine": kind, "megabytes": megabytes, "examples": n, "workers seen": len(told), **most}
+
+
+# bits
+
+
+def bits(seeds: int, kinds: Sequence[str] = ("serial", "loky", "threads", "dask", "ray")) -> dict[str, Any]:
+    """How many runs, to a stopping rule, have the bits of one process, for each kind of workers.
+
+    Every round goes to the workers, in groups of 1 to 3 batches: rounds as short as these would else be done here.
+    """
+    same, looked = dict.fromkeys(kinds, 0), 0
+    with engines_of([(kind, 1 if kind == "serial" else 2) for kind in kinds]) as engines:
+        for seed in range(seeds):
+            game = Problem(plain, n=100, d=6, m=32, batch_size=2048, seed=seed).game()
+            wanted = estimate(game, PairedWalks(), stop=[cs.Converged(0.08)], executor=Serial(), seed=seed)
+            looked += wanted.stopped.is_converged
+            for (kind, _), engine in engines.items():
+                executor = Serial() if kind == "serial" else Crew(engine, group=1 + seed % 3)
+                stop = [cs.Converged(0.08)]
+                found = estimate(game, PairedWalks(), stop=stop, executor=executor, seed=seed)
+                same[kind] += _bytes(found) == _bytes(wanted)
+    return {"seeds": seeds, "stopped by the rule": looked, "same": same}
+
+
+def _bytes(found: Any) -> list[Any]:
+    targets = [getattr(one, name) for one in found.targets.values() for name in ("values", "std_error", "dof")]
+    arrays = [found.values, found.covariance, found.dof, found.reach.parts, found.trace, *targets]
+    return [None if one is None else np.asarray(one).tobytes() for one in arrays] + [
+        found.draws, found.model_rows, found.stopped, found.visited, found.clipped,
+    ]  # fmt: skip
