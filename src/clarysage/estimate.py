@@ -7,8 +7,6 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm as normal
-from scipy.stats import t as student
 
 
 class StopReason(Enum):
@@ -111,4 +109,7 @@ class Estimate:
     @property
     def cautious_error(self) -> np.ndarray:
         """Standard errors (L, p) as large as would give 95 % intervals of the same width if they were known exactly."""
+        from scipy.stats import norm as normal  # which takes longer to load than workers may take to begin
+        from scipy.stats import t as student
+
         return np.asarray(self.std_error * (student.ppf(0.975, self.dof) / normal.ppf(0.975)))

@@ -274,7 +274,11 @@ def _chunk(estimator: Estimator[Any], game: Game, draws: int) -> int:
     most = estimator.chunk(game)
     if not hasattr(estimator, "finest"):
         return most
-    return min(most, max(int(estimator.finest(game)), -(-draws // CHUNKS_TO_SHARE)))
+    least = int(estimator.finest(game))
+    if least >= most or not draws:
+        return most
+    chunks = -(-draws // min(most, max(least, -(-draws // CHUNKS_TO_SHARE))))
+    return -(-draws // chunks)  # all alike, or workers would wait for who has the largest
 
 
 def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:

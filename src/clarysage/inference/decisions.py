@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import t as student
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason
@@ -55,6 +54,8 @@ def least_lead(
     wrong set is named only where a difference that is below zero seems above. Covariance is (p, p), or (p,) where only
     variances are known: differences may then vary as much as two values that err in opposite directions.
     """
+    from scipy.stats import t as student
+
     order = np.argsort(-values, kind="stable")
     top, rest = order[:k], order[k:]
     if len(rest) == 0 or k == 0:

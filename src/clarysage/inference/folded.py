@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm as normal
 
 
 def absolute(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -23,6 +22,8 @@ def absolute(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.nda
     >>> found.round(3), less.round(3)
     (array([ 2.999, -0.798,  5.   ]), array([0.001, 0.798, 0.   ]))
     """
+    from scipy.stats import norm as normal
+
     size, error = np.abs(mean), np.sqrt(variance)
     t = np.divide(size, error, out=np.full_like(size, np.inf), where=error > 0)
     below = normal.cdf(-t)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import norm as normal
-from scipy.stats import t as student
 
 from clarysage.errors import InputError
 
@@ -44,5 +42,8 @@ def interval(
 
 def reached(chance: np.ndarray | float, dof: np.ndarray | float, skew: np.ndarray) -> np.ndarray:
     """How many standard errors an end is away that is missed with the given chance, where skewness points to it."""
+    from scipy.stats import norm as normal
+    from scipy.stats import t as student
+
     z = normal.isf(chance)
     return np.asarray(student.isf(chance, dof) + np.maximum(skew, 0.0) * (2 * z**2 + 1) / 6)

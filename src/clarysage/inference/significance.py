@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import false_discovery_control
-from scipy.stats import norm as normal
-from scipy.stats import t as student
 
 from clarysage.errors import InputError
 from clarysage.inference.intervals import reached
@@ -56,6 +53,9 @@ def two_sided(
 
 def _missed(away: np.ndarray, dof: np.ndarray, skew: np.ndarray) -> np.ndarray:
     """The chance that an end so many standard errors away is missed: what ``reached`` makes of it, turned around."""
+    from scipy.stats import norm as normal
+    from scipy.stats import t as student
+
     low, high = np.zeros_like(away), np.full_like(away, FARTHEST)  # as normal quantiles
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -82,6 +82,8 @@ def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
     if name is None:
         return p
     if name == "benjamini hochberg":
+        from scipy.stats import false_discovery_control
+
         return np.asarray(false_discovery_control(p, method="bh"))
     order = np.argsort(p, kind="stable")
     stepwise = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import softmax
 
 from clarysage.errors import InputError
@@ -79,6 +78,8 @@ def _best_number(risk: Risk, y: np.ndarray) -> np.ndarray:
     if not 0 < best < len(points) - 1 and np.isfinite(risks[best]):
         raise InputError("loss", got="a function that keeps falling as predictions grow", wanted="one with a minimum")
     around = (points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)])
+    from scipy.optimize import minimize_scalar  # which takes long to load, and is hardly ever needed
+
     found = minimize_scalar(lambda c: risk(np.array([c])), bounds=around, options={"xatol": 1e-10 * step})
     return np.array([found.x if found.fun < risks[best] else points[best]])
 
@@ -100,5 +101,7 @@ def _best_shares(risk: Risk, target: np.ndarray, weights: np.ndarray, outputs: i
 
 def _improved(risk: Risk, start: np.ndarray, shown: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Where a search without derivatives ends."""
+    from scipy.optimize import minimize
+
     found = minimize(lambda x: risk(shown(x)), start, method="Powell", options={"xtol": 1e-9, "ftol": 1e-14})
     return np.asarray(shown(found.x if found.fun < risk(shown(start)) else start))
