@@ -12,7 +12,7 @@ from clarysage.inference.moments import Moments
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.protocols import Game
 
-ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 4_096
+ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048
 
 
 @dataclass(frozen=True)
