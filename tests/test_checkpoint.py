@@ -401,7 +401,6 @@ OTHER_RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "groups": ({"groups": {"both": ["x0", "x1"]}}, "groups: None there, .'both': "),
     "names": ({"feature_names": list("abcd")}, "features: x0, x1, x2, x3 there, a, b, c, d here"),
     "budget": ({"budget": 10**6}, "budget: none there, 1000000 here"),
-    "deadline": ({"deadline": 60}, "deadline: none there, some here"),
     "rules": ({"stop": cs.TopKnown(2)}, r"stop:  there, TopKnown\(k=2, "),
     "rules of one's own": ({"stop": lambda now: None}, "stop:  there, function here"),
     "predictions": ({"model": reversed_rows}, "predictions of the model: differ by up to 1e-06"),

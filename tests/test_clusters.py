@@ -278,7 +278,7 @@ def test_a_model_that_cannot_be_packed_is_refused_by_a_cluster(crews, kind):
         cs.sage(model, X, y, method="permutation", n_jobs=crews(kind))
 
 
-@pytest.mark.parametrize("wrong", [0, True, 2.0, "dask", [1]])
+@pytest.mark.parametrize("wrong", [0, True, 2.0, "dask", [1], cs.Dask, cs.Ray])
 def test_what_is_no_number_of_workers_and_no_cluster_is_refused(wrong):
     with pytest.raises(cs.InputError, match=r"n_jobs: got .*Dask\(client\)"):
         as_executor(wrong)
@@ -360,3 +360,66 @@ def test_what_is_shipped_arrives_with_arrays_that_can_be_written_to_but_are_nobo
     assert folder.is_dir()
     del shipped
     assert not folder.exists()
+
+
+def test_folders_of_processes_that_were_killed_are_swept_up(tmp_path, monkeypatch):
+    import subprocess
+    import sys
+
+    from clarysage.execution import shipping
+
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    monkeypatch.setattr(shipping, "gettempdir", lambda: str(tmp_path))
+    names = [f"{shipping.PREFIX}{pid}-x" for pid in (ended.pid, os.getpid())]
+    for name in (*names, f"{shipping.PREFIX}mine-x"):
+        (tmp_path / name).mkdir()
+    Shipped(abs)
+    assert sorted(found.name for found in tmp_path.iterdir()) == sorted([names[1], f"{shipping.PREFIX}mine-x"])
+
+
+class AllAtOnce(joblib._parallel_backends.ThreadingBackend):
+    """Threads that hand nothing over before all is done, as those of some clusters."""
+
+    supports_return_generator = False
+
+
+def test_a_deadline_is_kept_by_workers_that_hand_results_over_all_at_once():
+    X, y = made_up()
+
+    def slow(Z):
+        time.sleep(0.2)
+        return plain(Z)
+
+    options = {"method": "permutation", "tolerance": 1e-9, "deadline": 3.0, "rng": 3, "background": X[:64]}
+    joblib.register_parallel_backend("all at once", AllAtOnce)
+    with joblib.parallel_config("all at once", n_jobs=2):
+        found = cs.sage(slow, X, y, **options)
+    assert found.stopped is cs.StopReason.DEADLINE
+    assert found.draws >= 2
+
+
+@pytest.mark.needs("ray")
+def test_a_ray_cluster_that_is_not_there_or_another_one_is_refused(crews, monkeypatch):
+    import ray
+
+    with pytest.raises(cs.InputError, match="address: got 5; wanted text"):
+        cs.Ray(5)
+    crews("ray")
+    with pytest.raises(cs.InputError, match=r"n_jobs: got Ray\('127.0.0.1:9'\), while this process is connected to"):
+        cs.Ray("127.0.0.1:9").workers()
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(cs.InputError, match=r"n_jobs: got Ray\('127.0.0.1:9'\), where no cluster answers"):
+        cs.Ray("127.0.0.1:9").workers()
+
+
+@pytest.mark.needs("distributed")
+def test_a_closed_client_and_an_address_without_a_port_are_refused(crews):
+    from distributed import Client
+
+    client = Client(crews("dask").client.scheduler.address, set_as_default=False)
+    client.close()
+    with pytest.raises(cs.InputError, match=r"n_jobs: got Dask\(\) of a client that is closed"):
+        cs.Dask(client).workers()
+    with pytest.raises(cs.InputError, match=r"where no scheduler answers \(no host and port\)"):
+        cs.Dask("127.0.0.1").workers()

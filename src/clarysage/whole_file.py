@@ -50,7 +50,7 @@ def check_drafts(file: Path) -> None:
     """Raise OSError where no draft can be written beside the file; drafts that killed processes left are removed."""
     for left in file.parent.glob(f".{_escaped(file.name)}.*.part"):
         owner = left.name.removesuffix(".part").removeprefix(f".{file.name}.").partition("-")[0]
-        if owner.isdecimal() and _is_gone(int(owner)):
+        if owner.isdecimal() and is_gone(int(owner)):
             with contextlib.suppress(OSError):
                 left.unlink()
     draft = _draft(file)
@@ -65,7 +65,7 @@ def _draft(file: Path) -> Path:
     return file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
 
 
-def _is_gone(process: int) -> bool:
+def is_gone(process: int) -> bool:
     if os.name != "posix":
         return False  # there signal 0 is no question but Ctrl-C
     try:

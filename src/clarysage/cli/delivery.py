@@ -30,8 +30,11 @@ class Delivery:
     pictures: Mapping[str, Path | None]
     html: Path | None = None
 
-    def check(self, inputs: Sequence[Path | None]) -> None:
-        """Raise, before the long computation, if a file could not be written after it; inputs that there are stay."""
+    def check(self, inputs: Sequence[Path | None], kept: Mapping[str, Path | None] | None = None) -> None:
+        """Raise, before the long computation, if a file could not be written after it; inputs that there are stay.
+
+        ``kept`` are files, by their options, that are written on the way, and are not to be overwritten either.
+        """
         given = [path for path in inputs if path is not None]
         drawn = {option: path for option, path in self.pictures.items() if path is not None}
         texts = {"--json": self.json_file, "--html": self.html}
@@ -43,7 +46,8 @@ class Delivery:
                 raise InputError(option, got="-", wanted="the name of a file, since stdout is for the table or JSON")
         for option, path in drawn.items():
             check_picture(option, path)
-        for (first, one), (second, other) in combinations(files.items(), 2):
+        on_the_way = {option: path for option, path in (kept or {}).items() if path is not None}
+        for (first, one), (second, other) in combinations({**on_the_way, **files}.items(), 2):
             if one.resolve() == other.resolve():
                 raise InputError(second, got=f"{other}, as for {first}", wanted="a file of its own")
 

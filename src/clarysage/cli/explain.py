@@ -90,7 +90,7 @@ def explain(
         with clean_stdout():
             check_options(settings, has_target=target is not None)
             check_rows(rows, json_file)
-            delivery.check([*request.inputs, config, checkpoint])
+            delivery.check([*request.inputs, config], {"--checkpoint": checkpoint})
             if checkpoint is not None:
                 check_writable("--checkpoint", checkpoint, [*request.inputs, *([] if config is None else [config])])
                 if checkpoint.exists():

@@ -11,10 +11,11 @@ from uuid import uuid4
 from weakref import finalize
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.engine import Done, Group, LostWorkerError, do_packed, mentions, unpacked
+from clarysage.execution.engine import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
 from clarysage.execution.shipping import held, packed_for_others
 
 SECONDS_TO_CONNECT = 10
+OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses, beside those that sockets can be tried at
 SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as adaptive ones do when they are asked
 
 
@@ -118,8 +119,12 @@ def _client_of(cluster: Any) -> Any:
     except ImportError as error:
         raise MissingLibraryError("distributed", "dask", "A Dask cluster") from error
     if isinstance(cluster, Client):
+        if cluster.status == "closed":
+            raise InputError("n_jobs", got="Dask() of a client that is closed", wanted="one that is connected")
         return cluster
     try:
+        if isinstance(cluster, str) and cluster.partition("://")[0] not in OTHER_SCHEMES:
+            check_answers(cluster, SECONDS_TO_CONNECT)  # a Client that finds nobody complains long after
         return get_client() if cluster is None else Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT)
     except (ValueError, TypeError, OSError) as error:
         got = "no Dask client" if cluster is None else f"{cluster!r}, where no scheduler answers ({error})"

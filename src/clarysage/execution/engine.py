@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import socket
 import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 
 from clarysage.one_thread import one_thread
 
@@ -45,6 +47,18 @@ class Engine(Protocol):
     def lost(self) -> int:
         """Workers that were lost since this was last asked, and whose groups others have done, without an error."""
         ...
+
+
+def check_answers(address: str, seconds: float) -> None:
+    """Raise OSError where nobody listens at an address such as host:port or tcp://host:port, or it is none."""
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
+    try:
+        host, port = place.hostname, place.port
+    except ValueError as error:
+        raise OSError(f"{error}") from error
+    if host is None or port is None:
+        raise OSError("no host and port")
+    socket.create_connection((host, port), timeout=seconds).close()
 
 
 def do(function: Callable[[Any], Any], group: Group) -> Done:

@@ -47,12 +47,12 @@ class Local:
         parallel = joblib.Parallel(
             self.n_jobs, backend=named, return_as="generator" if is_lazy else "list", batch_size=1, pre_dispatch="all"
         )
-        parallel.timeout = _limit(time_left())
-        found = parallel(joblib.delayed(_do_for_parent)(sent or function, group) for group in groups)
+        tasks = [joblib.delayed(_do_for_parent)(sent or function, group) for group in groups]
         if is_lazy:
-            yield from _in_time(found, parallel, time_left)
+            parallel.timeout = _limit(time_left())
+            yield from _in_time(parallel(tasks), parallel, time_left)
         else:
-            yield from found
+            yield from _by_turns(tasks, parallel, self.workers(), time_left)
 
     def is_loss(self, error: BaseException) -> bool:
         return mentions(error, ["BrokenExecutor", "BrokenProcessPool", "TerminatedWorkerError"])
@@ -80,6 +80,18 @@ def _in_time(found: Any, parallel: Any, time_left: Callable[[], float]) -> Gener
         with warnings.catch_warnings():  # that some were left is what was wanted
             warnings.simplefilter("ignore", UserWarning)
             found.close()
+
+
+def _by_turns(
+    tasks: Sequence[Any], parallel: Any, workers: int, time_left: Callable[[], float]
+) -> Generator[Done, None, None]:
+    """Results where workers hand them over all at once: as many as there are workers at a time, as long as there is
+    time."""
+    with parallel:
+        for start in range(0, len(tasks), workers):
+            if time_left() < 0:
+                raise TimeoutError
+            yield from parallel(tasks[start : start + workers])
 
 
 def _limit(seconds: float) -> float | None:

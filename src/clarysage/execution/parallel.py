@@ -42,7 +42,7 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
 
 def as_executor(n_jobs: Any) -> Executor:
     """Serial for one job, joblib for more, a cluster where one is given; None follows ``joblib.parallel_config``."""
-    if isinstance(n_jobs, Engine):
+    if isinstance(n_jobs, Engine) and not isinstance(n_jobs, type):
         return Crew(n_jobs)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError("n_jobs", got=f"{n_jobs!r}", wanted="a whole number of workers, -1 for all cores, a cluster "

@@ -9,9 +9,11 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.engine import Done, Group, do_packed, mentions, unpacked
+from clarysage.execution.engine import Done, Group, check_answers, do_packed, mentions, unpacked
 from clarysage.execution.shipping import held, packed_for_others
 
+SECONDS_TO_CONNECT = 10
+NAMED = (None, "auto", "local")  # that lead to a cluster, whatever its address
 AHEAD = 2  # groups for each worker, that Ray is given; others wait here, and need not be cancelled (see below)
 LOSSES_OF_A_GROUP = 1  # that are made good by doing it again, before all is sent anew
 
@@ -38,6 +40,8 @@ class Ray:
     name = "Ray"
 
     def __init__(self, address: str | None = None) -> None:
+        if address is not None and not isinstance(address, str):
+            raise InputError("address", got=f"{address!r}", wanted='text, such as "auto" or "host:6379", or None')
         self.address = address
         self._sent: tuple[Any, Any] = (None, None)
         self._lost = 0
@@ -52,13 +56,22 @@ class Ray:
             import ray
         except ImportError as error:
             raise MissingLibraryError("ray", "ray", "A Ray cluster") from error
-        if not ray.is_initialized():
+        if ray.is_initialized():
+            self._check_connected_to(ray.get_runtime_context().gcs_address)
+        else:
             try:
+                if self.address not in NAMED and not str(self.address).startswith("ray://"):
+                    check_answers(str(self.address), SECONDS_TO_CONNECT)  # Ray itself would try for minutes
                 ray.init(address=self.address, log_to_driver=False)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 raise InputError("n_jobs", got=f"{self!r}, where no cluster answers ({error})", wanted="the address of "
                                  "a running cluster", hint="ray start --head, and Ray('auto')") from error  # fmt: skip
         return ray
+
+    def _check_connected_to(self, there: str) -> None:
+        if self.address not in (*NAMED, there) and not str(self.address).startswith("ray://"):
+            raise InputError("n_jobs", got=f"{self!r}, while this process is connected to {there}",
+                             wanted="one cluster at a time", hint="Ray(), or ray.shutdown() first")  # fmt: skip
 
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import mmap
+import os
 import pickle
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import gettempdir, mkdtemp
 from threading import Lock
 from typing import Any
 from weakref import finalize
 
 from clarysage.errors import ModelError
+from clarysage.whole_file import is_gone
 
+PREFIX = "clarysage-sent-"  # of folders, followed by the number of the process
 ALIGNED = 64  # bytes, at which arrays begin
 
 _held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by its name
@@ -29,7 +32,8 @@ class Shipped:
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.path, self.places = mkdtemp(prefix="clarysage-"), list(sys.path)
+        _sweep()
+        self.path, self.places = mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), list(sys.path)
         finalize(self, rmtree, self.path, ignore_errors=True)
         buffers: list[pickle.PickleBuffer] = []
         head = dumped(function, buffers.append)
@@ -41,6 +45,14 @@ class Shipped:
 
     def __call__(self, task: Any) -> Any:
         return held(self.path, self.places, lambda: _read(Path(self.path)))(task)
+
+
+def _sweep() -> None:
+    """Removes folders of processes that were killed, and could not do it themselves."""
+    for folder in Path(gettempdir()).glob(f"{PREFIX}*-*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdecimal() and is_gone(int(pid)):
+            rmtree(folder, ignore_errors=True)
 
 
 def held(name: str, places: Sequence[str], read: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:

@@ -19,6 +19,7 @@ DATA = {"X": "X", "y": "y", "weights": "sample_weight", "background": "backgroun
 SETTINGS = ("model", "learner", "design", "examples", "columns", "background_rows")
 NO_MEANS = ("mean absolute shap",)  # whose values are sizes, which do not average out
 BACKGROUND = "background= with the same rows in every run, since without it rows are drawn with the seed"
+DRAWN = "rows drawn once, and kept in a file that every run reads whole, since max_rows draws them with the seed"
 REMOVAL = "removal= as an object, such as cs.TreeConditional(X_train), which learns the same in every run"
 SHOWN = 5  # names in a message
 
@@ -92,6 +93,7 @@ def _check_data(first: Explanation, other: Explanation, parts: Sequence[str], pl
         mine, its = _print(first, part), _print(other, part)
         if mine is not None and its is not None and mine != its:
             hint = BACKGROUND if part == "background" else f"the same {DATA[part]} in every run, in the same order"
+            hint = DRAWN if part != "background" and "rows_of_source" in first.provenance else hint
             raise InputError("explanations", got=f"another {DATA[part]} in number {place + 1} than in number 1",
                              wanted="the same in all, by its fingerprint", hint=hint)  # fmt: skip
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,8 @@ def check_size(value: Any, argument: str, of: str, hint: str) -> None:
 
 def check_memory(limit: Any) -> None:
     """Raise unless it is a positive number of bytes, or None."""
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0):
+    is_number = isinstance(limit, Real) and not isinstance(limit, bool)
+    if limit is not None and not (is_number and 0 < limit < math.inf):
         raise InputError("memory_limit", got=f"{limit!r}", wanted="a positive number of bytes", hint="memory_limit=1e9")
 
 

@@ -62,8 +62,8 @@ def identity_of(
 ) -> dict[str, Any]:
     """What makes a run the one it is: all that its bits depend on.
 
-    Workers, the seconds of a deadline, memory and the tolerance do not belong to it: rounds are the same whatever these
-    are. That there is a deadline does, since plans then reckon with fewer model rows.
+    Workers, a deadline, memory and the tolerance do not belong to it: rounds are the same whatever these are. Plans
+    reckon with fewer model rows where there is a deadline, but a plan that was made is kept to.
     """
     known, chosen = provenance_of(setting, v), np.unique(np.linspace(0, len(v.X) - 1, PROBES).astype(int))
     budgets = [rule.rows for rule in rules if isinstance(rule, Budget)]
@@ -82,7 +82,6 @@ def identity_of(
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
         "batch size": getattr(v, "batch_size", None),
         "budget": f"{float(min(budgets)):.17g}" if budgets else "none",
-        "deadline": "none" if not any(isinstance(rule, Deadline) for rule in rules) else "some",
         "stop": ", ".join(told(rule) for rule in deciding),
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),
         "losses without features": v.weights @ v.ends[0],
