@@ -160,7 +160,8 @@ def enough(estimate: Any) -> bool:
 def explained(model: Any, y: np.ndarray, **options: Any) -> Any:
     rng = np.random.default_rng(2)
     X, background = rows(len(y), rng), rows(8, rng)  # so few that paired walks take all of them, native or not
-    return cs.sage(model, X, y, background=background, stop=enough, tolerance=None, rng=0, **options)
+    same = {"rng": 0, "batch_size": 4096}  # or rounds of a model that is asked are cut into more chunks
+    return cs.sage(model, X, y, background=background, stop=enough, tolerance=None, **same, **options)
 
 
 @pytest.mark.parametrize("kind", ["one", "two", "binary", "three"])
