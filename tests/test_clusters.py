@@ -86,6 +86,43 @@ def test_a_model_goes_to_each_worker_once(crews, kind, tmp_path):
     assert bits(shared) == bits(cs.sage(model, X, y, **options))
 
 
+@pytest.mark.needs("distributed")
+def test_data_that_dask_has_thinned_out_do_not_travel_again(crews):
+    engine = cs.Dask(crews("dask").client)
+    crew, data = Crew(engine, group=1), np.arange(1000.0)
+
+    def slowly(task):
+        time.sleep(0.02)
+        return data[task]
+
+    assert list(crew.map(slowly, range(20))) == list(range(20))
+    for _ in range(3):
+        engine.client.amm.run_once()  # as Dask does by itself every two seconds: one copy of what was sent is left
+        time.sleep(0.1)
+        before = engine.client.run(received)
+        assert list(crew.map(slowly, range(20))) == list(range(20))
+        assert engine.client.run(received) == before
+
+
+def received(dask_worker):
+    return dask_worker.state.transfer_incoming_count_total
+
+
+@pytest.mark.needs("distributed")
+def test_a_worker_that_comes_later_has_its_part_in_a_run():
+    with dask_cluster(1) as client:
+        crew, parent = Crew(cs.Dask(client), group=1), os.getpid()
+
+        def slowly(task):
+            time.sleep(0.05)
+            return os.getpid()
+
+        assert len(set(crew.map(slowly, range(4))) - {parent}) == 1
+        client.cluster.scale(2)
+        client.wait_for_workers(2)
+        assert len(set(crew.map(slowly, range(40))) - {parent}) == 2
+
+
 @pytest.mark.parametrize("kind", PROCESSES)
 @pytest.mark.parametrize("times", [1, 2])
 def test_what_a_killed_worker_had_to_do_is_done_again_with_the_same_bits_and_a_warning(crews, kind, times, tmp_path):

@@ -12,7 +12,7 @@ from weakref import finalize
 
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.execution.engine import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
-from clarysage.execution.shipping import held, packed_for_others
+from clarysage.execution.shipping import held, held_already, packed_for_others
 
 SECONDS_TO_CONNECT = 10
 OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses, beside those that sockets can be tried at
@@ -68,13 +68,23 @@ class Dask:
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
-        client, (packed, name) = self.client, self._scattered(function)
-        pending = deque(client.submit(_do_scattered, packed, name, sys.path, group, pure=False) for group in groups)
+        client, is_new = self.client, self._sent[0] is not function
+        packed, name = self._scattered(function)
+
+        def submitted(group: Group, *, with_function: bool) -> Any:
+            sent = (packed, sys.path) if with_function else ()
+            return client.submit(_do_held, name, group, *sent, pure=False)
+
+        todo, pending = deque(groups), deque(submitted(group, with_function=is_new) for group in groups)
         try:
             while pending:
                 left = time_left()
                 done = pending[0].result(timeout=None if left == float("inf") else max(0.0, left))
+                if done is None:
+                    pending[0] = submitted(todo[0], with_function=True)
+                    continue
                 pending.popleft()
+                todo.popleft()
                 yield unpacked(done)
         except Exception as error:
             if self.is_loss(error):
@@ -108,9 +118,13 @@ class Dask:
         return found
 
 
-def _do_scattered(packed: bytes, name: str, places: list[str], group: Group) -> bytes:
-    """Does a group in a worker, with the function that was packed."""
-    return do_packed(held(name, places, lambda: pickle.loads(packed)), group)
+def _do_held(name: str, group: Group, packed: bytes | None = None, places: Sequence[str] = ()) -> bytes | None:
+    """Does a group in a worker, with the function that was packed or that it has; None where it has none.
+
+    Of data that tasks ask for, Dask thins out copies every two seconds, so that they would travel again for each round.
+    """
+    function = held_already(name) if packed is None else held(name, places, lambda: pickle.loads(packed))
+    return None if function is None else do_packed(function, group)
 
 
 def _client_of(cluster: Any) -> Any:

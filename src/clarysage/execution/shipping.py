@@ -65,6 +65,11 @@ def held(name: str, places: Sequence[str], read: Callable[[], Callable[[Any], An
         return _held[name]
 
 
+def held_already(name: str) -> Callable[[Any], Any] | None:
+    """The function of this name, where this process has it."""
+    return _held.get(name)
+
+
 def dumped(function: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
     """The function as bytes, functions and classes of notebooks and scripts included."""
     try:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, softmax
+import scipy
 
 from clarysage.errors import InputError
 from clarysage.games.short_walks import ShortWalks
@@ -58,10 +58,10 @@ class Surrogate:
         if margins.shape != (len(codes), len(self.regressors)) or not np.isfinite(margins).all():
             raise _unfit(self.regressors[0], "predictions of {} that are not one finite number a row")
         if self.form == "one probability":
-            return np.asarray(expit(margins))
+            return np.asarray(scipy.special.expit(margins))
         if self.form == "two probabilities":
-            return np.column_stack([1 - expit(margins), expit(margins)])
-        return np.asarray(softmax(margins, axis=1)) if self.form == "probabilities" else margins
+            return np.column_stack([1 - scipy.special.expit(margins), scipy.special.expit(margins)])
+        return np.asarray(scipy.special.softmax(margins, axis=1)) if self.form == "probabilities" else margins
 
 
 def imitated(
@@ -214,4 +214,4 @@ def _unlinked(outputs: np.ndarray, form: str) -> np.ndarray:
     if form == "numbers":
         return outputs
     inside = np.clip(outputs, SURE, 1 - SURE)
-    return np.asarray(np.log(inside) if form == "probabilities" else logit(inside[:, -1:]))
+    return np.asarray(np.log(inside) if form == "probabilities" else scipy.special.logit(inside[:, -1:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from clarysage.errors import InputError
 
@@ -108,9 +108,9 @@ def _accelerated(found: np.ndarray, around: np.ndarray, left_out: np.ndarray, ta
     scatter = (off**2).sum(axis=0) ** 1.5
     acceleration = np.divide((off**3).sum(axis=0), 6 * scatter, out=np.zeros(2), where=scatter > 0)
     below = ((around < found).mean(axis=0) + (around <= found).mean(axis=0)) / 2
-    bias = ndtri(np.clip(below, 1 / RESAMPLES, 1 - 1 / RESAMPLES))
-    moved = bias + ndtri(tails)[:, None]
-    return np.asarray(ndtr(bias + moved / (1 - acceleration * moved)))
+    bias = scipy.special.ndtri(np.clip(below, 1 / RESAMPLES, 1 - 1 / RESAMPLES))
+    moved = bias + scipy.special.ndtri(tails)[:, None]
+    return np.asarray(scipy.special.ndtr(bias + moved / (1 - acceleration * moved)))
 
 
 def _ends(around: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from clarysage.errors import InputError
 
@@ -95,7 +95,7 @@ def _best_shares(risk: Risk, target: np.ndarray, weights: np.ndarray, outputs: i
     shares = shares / shares.sum()
     start = min((shares, np.full(outputs, 1 / outputs), *np.eye(outputs)), key=risk)
     logits = np.log(np.maximum(shares, LEAST_SHARE))
-    found = _improved(risk, logits, softmax)
+    found = _improved(risk, logits, scipy.special.softmax)
     return found if risk(found) < risk(start) else start
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy
 
 from clarysage.errors import InputError, ModelError
 from clarysage.models.predictor import Predictor, Task
@@ -77,7 +77,7 @@ class _Sigmoid:
     function: Function
 
     def __call__(self, rows: Any) -> np.ndarray:
-        positive = expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(len(rows), -1)
+        positive = scipy.special.expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(len(rows), -1)
         if positive.shape[1] != 1:
             raise ModelError(
                 "output", got=f'"sigmoid" for {positive.shape[1]} logits a row', wanted="one", hint='output="softmax"'
@@ -95,7 +95,7 @@ class _Softmax:
             raise ModelError(
                 "output", got='"softmax" for one logit a row', wanted="two or more", hint='output="sigmoid"'
             )
-        return np.asarray(softmax(logits, axis=1))
+        return np.asarray(scipy.special.softmax(logits, axis=1))
 
 
 LINKS: dict[str | None, type[_Sigmoid] | type[_Softmax]] = {"sigmoid": _Sigmoid, "softmax": _Softmax}

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 from clarysage.one_thread import one_thread
 from clarysage.removal.filling import Filling
@@ -125,7 +125,7 @@ def _between(mean: np.ndarray, size: np.ndarray, low: np.ndarray, high: np.ndarr
     """Normal scores between two bounds, at the given places (0 to 1) of their law there."""
     sign = np.where(mean < low, -1.0, 1.0)  # a tail is best looked at from below
     bounds = np.sort(np.stack([sign * (low - mean), sign * (high - mean)]) / size, axis=0)
-    least, most = ndtr(bounds)
-    found = mean + sign * size * ndtri(least + place * (most - least))
+    least, most = scipy.special.ndtr(bounds)
+    found = mean + sign * size * scipy.special.ndtri(least + place * (most - least))
     nearest = np.clip(mean, low, high)
     return np.asarray(np.clip(np.where(np.isfinite(found), found, nearest), low, high))

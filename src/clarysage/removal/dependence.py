@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.special import ndtri
+import scipy
 
 LARGEST = 1e300  # whose differences are still finite
 LEVELS = 8  # values of a category that are told apart, the most frequent ones
@@ -30,7 +29,7 @@ class Scale:
         found = rows.copy()
         present = (~np.isnan(self.ordered)).sum(axis=0)
         for j in np.flatnonzero(self.is_number & (present > 0)):
-            scores = ndtri((np.arange(present[j]) + 0.5) / present[j])
+            scores = scipy.special.ndtri((np.arange(present[j]) + 0.5) / present[j])
             found[:, j] = np.interp(_bounded(rows[:, j]), self.ordered[: present[j], j], scores)
         return found
 
@@ -59,7 +58,7 @@ class Dependence:
         scaled = (columns - mean) / (spread * np.sqrt(n))
         ridge = RIDGE * columns.shape[1] / n
         root = np.linalg.cholesky(scaled @ scaled.T + ridge * np.eye(n))  # (n, n): there may be many more columns
-        return cls(levels, is_number, mean, spread, solve_triangular(root, scaled, lower=True), ridge)
+        return cls(levels, is_number, mean, spread, scipy.linalg.solve_triangular(root, scaled, lower=True), ridge)
 
     def features(self, rows: np.ndarray, some: np.ndarray) -> np.ndarray:
         """What a classifier is to see of scaled rows: the columns ``some``, and how large residuals of all are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from clarysage.removal.margins import Margin
 
@@ -34,7 +34,7 @@ def _cell_means(margin: Margin) -> tuple[np.ndarray, np.ndarray]:
     """Mean scores of the cells of a column, and the first coefficients of Hermite polynomials, scaled to norm 1."""
     begins, counts = margin.levels
     n = len(margin.keys)
-    ends = ndtri(np.append(begins, n) / n)
+    ends = scipy.special.ndtri(np.append(begins, n) / n)
     density = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
     means = -np.diff(density) * n / counts
     coefficients = np.zeros(TERMS)

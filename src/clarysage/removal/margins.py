@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+import scipy
 
 TIED = 0.02  # of the rows alike, from which on a column is not taken for a continuous one
 MOST_LEVELS = 64  # of a column of categories, that have a say in the order of all
@@ -45,12 +45,13 @@ class Margin:
     def score(self, column: np.ndarray, within: np.ndarray) -> np.ndarray:
         """Normal scores of cells, at the given points (0 to 1) of the gaps between ranks that they are in."""
         below, up_to = self.ranks(column)
-        return np.asarray(ndtri((below + within * (up_to - below + 1)) / (len(self.keys) + 1)))
+        return np.asarray(scipy.special.ndtri((below + within * (up_to - below + 1)) / (len(self.keys) + 1)))
 
     def bounds(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Between which normal scores cells are, minus and plus infinity included."""
         below, up_to = self.ranks(column)
-        return ndtri(below / (len(self.keys) + 1)), ndtri((up_to + 1) / (len(self.keys) + 1))
+        n = len(self.keys) + 1
+        return scipy.special.ndtri(below / n), scipy.special.ndtri((up_to + 1) / n)
 
     @cached_property
     def is_tied(self) -> bool:
@@ -60,7 +61,7 @@ class Margin:
     def at(self, scores: np.ndarray) -> np.ndarray:
         """The background's cells at normal scores."""
         n = len(self.cells)
-        return np.asarray(self.cells[np.minimum((ndtr(scores) * n).astype(np.intp), n - 1)])
+        return np.asarray(self.cells[np.minimum((scipy.special.ndtr(scores) * n).astype(np.intp), n - 1)])
 
     @cached_property
     def levels(self) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erf, expit
+import scipy
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ def _tanh(z: np.ndarray) -> np.ndarray:
 
 
 def _logistic(z: np.ndarray) -> np.ndarray:
-    return np.asarray(expit(z, out=z))
+    return np.asarray(scipy.special.expit(z, out=z))
 
 
 def _gelu(z: np.ndarray) -> np.ndarray:
-    return np.asarray(z * (0.5 * (1 + erf(z * math.sqrt(0.5)))))
+    return np.asarray(z * (0.5 * (1 + scipy.special.erf(z * math.sqrt(0.5)))))
 
 
 def _gelu_by_tanh(z: np.ndarray) -> np.ndarray:
@@ -56,7 +56,7 @@ def _leaky_relu(z: np.ndarray, slope: float) -> np.ndarray:
 
 
 def _silu(z: np.ndarray) -> np.ndarray:
-    return np.asarray(z * expit(z))
+    return np.asarray(z * scipy.special.expit(z))
 
 
 def _softplus(z: np.ndarray, beta: float, threshold: float) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import get_blas_funcs
+import scipy
 
 from clarysage.structure.activations import Activation
 from clarysage.structure.links import Link, linked, outputs_of
@@ -171,7 +171,7 @@ class LayersCrowd:
         moves[~self.form.is_used[order]] = 0
         is_moved = moves != 0
         sums, shown, predictions = self.sums.copy(), np.empty_like(self.sums), self.alone.copy()
-        add_product = get_blas_funcs("gemm", (sums,))
+        add_product = scipy.linalg.get_blas_funcs("gemm", (sums,))
         for step in range(len(found)):
             now = slice(ends[step], ends[step + 1])
             changed = np.flatnonzero(is_moved[now].any(axis=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy
 
 Link = Literal["identity", "logistic", "positive", "softmax", "exponential"]
 
@@ -23,8 +23,8 @@ def linked(margins: np.ndarray, link: Link) -> np.ndarray:
     if link == "exponential":
         return np.asarray(np.exp(margins))
     if link == "softmax":
-        return np.asarray(softmax(margins, axis=-1))
-    positive = expit(margins)
+        return np.asarray(scipy.special.softmax(margins, axis=-1))
+    positive = scipy.special.expit(margins)
     return positive if link == "positive" else np.concatenate([1 - positive, positive], axis=-1)
 
 
@@ -39,8 +39,8 @@ def means(margins: np.ndarray, mass: np.ndarray, link: Link) -> np.ndarray:
     Where the rows are but a part of all, so are their masses of 1, and the means of all parts add up.
     """
     if link in ("logistic", "positive"):
-        positive = expit(margins, out=margins) @ mass
+        positive = scipy.special.expit(margins, out=margins) @ mass
         return positive if link == "positive" else np.concatenate([mass.sum() - positive, positive], axis=-1)
     if link == "softmax":
-        return np.asarray(softmax(margins, axis=-2) @ mass)
+        return np.asarray(scipy.special.softmax(margins, axis=-2) @ mass)
     return np.asarray(linked(margins, link) @ mass)
