@@ -167,17 +167,13 @@ def tables_workers(cells: Cells) -> list[str]:
     bare, cells = cells[0]["bare"], cells[1:]
     rows = []
     for cell in cells:
-        alone = next(one for one in cells if one["engine"] == "serial"
-                     and (one["model"], one["batch_size"]) == (cell["model"], cell["batch_size"]))  # fmt: skip
-        run = ["", "", "", ""]
+        alone = cell.get("alone", cell)
+        run = [""] * 4
         if "run" in cell:
-            run = [f"{cell['rounds']:.2f}", f"{alone['rounds'] / cell['rounds']:.2f}", f"{cell['run']:.2f}",
-                   f"{alone['run'] / cell['run']:.2f}"]  # fmt: skip
-        core = ["", ""]
-        if cell["engine"] != "threads":
-            core = [f"{cell['busiest in round']:.2f}", f"{alone['busiest in round'] / cell['busiest in round']:.2f}"]
+            run = [*beside(alone, cell, "rounds"), *beside(alone, cell, "run")]
+        core = ["", ""] if cell["engine"] == "threads" else beside(alone, cell, "busiest in round")
         rows.append([cell["model"], cell["batch_size"] or "default", cell["engine"], cell["workers"], cell["batches"],
-                     *core, f"{cell['round']:.2f}", f"{alone['round'] / cell['round']:.2f}", *run,
+                     *core, *beside(alone, cell, "round"), *run,
                      " and ".join(str(cell[name]) for name in ("others in round", "others in run") if name in cell),
                      ])  # fmt: skip
     two = f"{bare['ratio']:.2f}"
@@ -188,6 +184,11 @@ def tables_workers(cells: Cells) -> list[str]:
                "round, s", "ratio", "rounds of a "
                "run, s", "ratio", "run, s", "ratio", "others"], rows),
     ]  # fmt: skip
+
+
+def beside(alone: dict[str, float], cell: dict[str, float], what: str) -> list[str]:
+    """Seconds, and how many times sooner than one process."""
+    return [f"{cell[what]:.2f}", f"{alone[what] / cell[what]:.2f}"]
 
 
 # start

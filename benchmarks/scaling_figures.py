@@ -60,14 +60,12 @@ def workers(cells: Cells, path: Path) -> None:
     figure, ax = plt.subplots(figsize=(9.5, 3.4))
     names, places = [], range(len(own))
     for place, cell in zip(places, own, strict=True):
-        alone = next(one for one in cells[1:] if one["engine"] == "serial" and one["model"] == "holding"
-                     and one["batch_size"] == cell["batch_size"])  # fmt: skip
         for shift, what, colour in (
             (-0.25, "round", COLOURS[0]),
             (0.0, "rounds", COLOURS[2]),
             (0.25, "run", COLOURS[1]),
         ):
-            ratio = alone[what] / cell[what]
+            ratio = cell["alone"][what] / cell[what]
             ax.bar(place + shift, ratio, 0.24, color=colour)
             ax.text(place + shift, ratio + 0.02, f"{ratio:.2f}", ha="center", fontsize=5.5)
         names.append(f"{cell['engine']} {cell['workers']}\n{cell['batch_size'] or 'default'}")

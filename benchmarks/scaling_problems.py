@@ -127,12 +127,12 @@ class Timed:
 
 
 @contextmanager
-def dask_cluster(workers: int) -> Iterator[Any]:
+def dask_cluster(workers: int, *, is_calm: bool = False) -> Iterator[Any]:
     """By its client. Workers know nothing of this process: those that it starts itself would import what it has."""
     from distributed import Client
 
-    started = subprocess.Popen([sys.executable, "-c", CLUSTER, str(workers)], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+    started = subprocess.Popen([sys.executable, "-c", CLUSTER, str(workers)], stdin=subprocess.PIPE, text=True,
+                               stdout=subprocess.PIPE, env=os.environ | (CALM if is_calm else {}))  # fmt: skip
     try:
         with Client(started.stdout.readline().strip()) as client:
             client.wait_for_workers(workers)
@@ -141,6 +141,11 @@ def dask_cluster(workers: int) -> Iterator[Any]:
         started.communicate("\n")
 
 
+CALM = {  # what a cluster does for its dashboard, every 10 to 20 ms in every process
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "5s",
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+}
 CLUSTER = """
 import logging, sys
 from distributed import LocalCluster
@@ -180,8 +185,8 @@ def engine_of(kind: str, workers: int) -> Iterator[Any]:
             yield Local(workers)
         finally:
             get_reusable_executor(max_workers=workers).shutdown(wait=True)
-    elif kind == "dask":
-        with dask_cluster(workers) as client:
+    elif kind.startswith("dask"):
+        with dask_cluster(workers, is_calm=kind == "dask, calm") as client:
             yield cs.Dask(client)
     else:
         with ray_cluster(workers):

@@ -61,5 +61,5 @@ def simulated(workers: Cells, overheads: Cells) -> Cells:
 
 
 def spent(engine: str, overheads: Cells, **more: float) -> Overheads:
-    own = next(cell for cell in overheads if cell.get("engine") == engine)
+    own = next(cell for cell in overheads if cell.get("engine") == engine.partition(",")[0])
     return Overheads(share=own["round"], group=own["group"], **more)

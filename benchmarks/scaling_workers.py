@@ -33,16 +33,21 @@ from clarysage.estimators.loop import Chunk, Work
 from clarysage.execution.crew import Crew
 from clarysage.execution.serial import Serial
 
-TOGETHER = (("serial", 1), ("loky", 2), ("threads", 2), ("dask", 1), ("dask", 2), ("ray", 2))
 PROCESSES = ("loky", "dask", "ray")
 EXAMPLES, MADE, RUN = 2500, 1100, 300  # draws before the round that is timed; draws of the whole run
 SMALL_BATCH = 1024  # rows, of which a batch has half: some hundredths of a second of the model
+SECONDS = ("round", "rounds", "run")  # of one long round, of all rounds of a run, and of the run
 MODELS = {"holding": Holding(), "releasing": Releasing()}
-CASES = [
-    *[("holding", None, *crew) for crew in (*TOGETHER, ("ray", 1))],
-    *[("holding", SMALL_BATCH, *crew) for crew in TOGETHER if crew not in (("threads", 2), ("dask", 1))],
-    ("releasing", None, "serial", 1), ("releasing", None, "threads", 2),
-]  # fmt: skip
+Case = tuple[str, int | None]  # a model, and batch_size
+BLOCKS: list[tuple[str, int, list[Case]]] = [  # workers, and what they compute by turns with one process
+    ("loky", 2, [("holding", None), ("holding", SMALL_BATCH)]),
+    ("threads", 2, [("holding", None), ("releasing", None)]),
+    ("dask", 1, [("holding", None)]),
+    ("dask", 2, [("holding", None), ("holding", SMALL_BATCH)]),
+    ("dask, calm", 2, [("holding", None)]),
+    ("ray", 1, [("holding", None)]),
+    ("ray", 2, [("holding", None), ("holding", SMALL_BATCH)]),
+]
 MEGABYTES = (8, 80, 400)
 COLUMNS_OF_MEMORY = 50
 
@@ -54,17 +59,29 @@ def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
 
 
 def speeds(repeats: int) -> list[dict[str, Any]]:
-    """Every crew in turn, again and again, by workers that have been busy before; of each the least seconds."""
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    with engines_of(TOGETHER) as engines:
-        for repeat in range(repeats + 1):  # the first is to warm up
-            for case in CASES:
-                if case[2:] in engines:
-                    found.setdefault(case, []).append(speed(*case, engines[case[2:]], is_warm=repeat > 0))
-    for case in [case for case in CASES if case[2:] == ("ray", 1)]:  # one Ray at a time
-        with engines_of([("ray", 1)]) as engines:
-            found[case] = [speed(*case, engines["ray", 1], is_warm=repeat > 0) for repeat in range(repeats + 1)]
-    return [quietest(each[1:]) for each in found.values()]
+    """One process and the workers of a block by turns, again and again; of each the least seconds.
+
+    One block at a time: clusters take a part of the cores even when they have nothing to do.
+    """
+    found: list[dict[str, Any]] = []
+    alone: dict[Case, list[dict[str, Any]]] = {}
+    for kind, workers, cases in BLOCKS:
+        with engine_of(kind, workers) as engine:
+            pairs = [
+                (
+                    speed(*case, "serial", 1, 1, is_warm=repeat > 0),
+                    speed(*case, kind, workers, engine, is_warm=repeat > 0),
+                )
+                for repeat in range(repeats + 1)  # the first is to warm up
+                for case in cases
+            ]
+        for place, case in enumerate(cases):
+            by_turns = pairs[len(cases) + place :: len(cases)]
+            twin = quietest([one for one, _ in by_turns])
+            seconds = {name: twin[name] for name in (*SECONDS, "busiest in round") if name in twin}
+            found.append({**quietest([other for _, other in by_turns]), "alone": seconds})
+            alone.setdefault(case, []).append(twin)
+    return [*map(quietest, alone.values()), *found]
 
 
 def speed(model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, is_warm: bool) -> dict[str, Any]:
@@ -99,7 +116,7 @@ def quietest(each: list[dict[str, Any]]) -> dict[str, Any]:
     best = min(each, key=lambda one: one["round"])
     found |= {name: best[name] for name in ("round", "others in round")}
     found |= {name: min(one[name] for one in each) for name in best if name.startswith("busiest")}
-    return {**found, "repeats": len(each)}
+    return found
 
 
 def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
