@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -43,6 +44,7 @@ from clarysage.games import PredictivePower, SingleDraws, pointwise
 from clarysage.inference.stopping import Budget, Converged
 from clarysage.protocols import without_end
 from clarysage.removal import Marginal
+from clarysage.whole_file import _draft
 
 N, P = 40, 4
 RNG = np.random.default_rng(8)
@@ -387,6 +389,10 @@ def reversed_rows(Z: np.ndarray) -> np.ndarray:
     return heat(Z) + 1e-6
 
 
+def never(now: Any) -> None:
+    return None
+
+
 OTHER_RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "seed": ({"rng": 4}, "seed: 3 there, 4 here"),
     "method": ({"method": "kernel"}, r"method: PairedWalks\(.*\) there, Kernel\(\) here"),
@@ -394,15 +400,15 @@ OTHER_RUNS: dict[str, tuple[dict[str, Any], str]] = {
     "removal": ({"removal": "product of marginals"}, "removal: marginal .* there, product of marginals"),
     "loss": ({"loss": "absolute error"}, "loss: squared error there, absolute error here"),
     "measure": ({"y": None}, "measure: sage there, shapley effects here"),
-    "rows": ({"X": X + 1e-9}, "data of X: "),
+    "rows": ({"X": X + 1e-9}, "data of X: [0-9a-f]{8} there, [0-9a-f]{8} here"),
     "responses": ({"y": Y + 1e-9}, "data of y: "),
     "weights": ({"sample_weight": np.arange(1, N + 1)}, "data of weights: "),
     "background": ({"background": BACKGROUND[:-1]}, "data of background: "),
     "groups": ({"groups": {"both": ["x0", "x1"]}}, "groups: None there, .'both': "),
     "names": ({"feature_names": list("abcd")}, "features: x0, x1, x2, x3 there, a, b, c, d here"),
     "budget": ({"budget": 10**6}, "budget: none there, 1000000 here"),
-    "rules": ({"stop": cs.TopKnown(2)}, r"stop:  there, TopKnown\(k=2, "),
-    "rules of one's own": ({"stop": lambda now: None}, "stop:  there, function here"),
+    "rules": ({"stop": cs.TopKnown(2)}, r"stop: none there, TopKnown\(k=2, "),
+    "rules of one's own": ({"stop": never}, "stop: none there, function never here"),
     "predictions": ({"model": reversed_rows}, "predictions of the model: differ by up to 1e-06"),
     "name of the model": ({"model": reversed_rows}, "model: heat there, reversed_rows here"),
 }
@@ -490,10 +496,13 @@ def test_a_disk_that_is_full_costs_the_file_and_not_the_run(tmp_path: Path, monk
 def test_drafts_of_processes_that_were_killed_are_swept_up(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    (tmp_path / f".run.{gone.pid}-0123abcd.part").write_bytes(b"half")
-    (tmp_path / ".walk.1-0123abcd.part").write_bytes(b"of another file")
+    draft = _draft(tmp_path / "run").name
+    (tmp_path / draft.replace(f"~{os.getpid()}-", f"~{gone.pid}-")).write_bytes(b"half")
+    elsewhere = [f".run.elsewhere~{gone.pid}-0123abcd.part", draft.replace(".run.", ".walk.")]
+    for name in elsewhere:
+        (tmp_path / name).write_bytes(b"of a process of another machine, or of another file")
     sage(tmp_path / "run", tolerance=0.3)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".walk.1-0123abcd.part", "run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*elsewhere, "run"])
 
 
 @pytest.fixture

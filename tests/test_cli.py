@@ -458,7 +458,7 @@ def test_interrupt_before_any_estimate_is_one_line(folder: Path) -> None:
 
 
 def test_chatter_of_models_does_not_reach_stdout(folder: Path) -> None:
-    command = [sys.executable, "-m", "clarysage.cli", "explain", "plain:noisy", "test.csv", "--target", "load"]
+    command = [sys.executable, "-m", "clarysage", "explain", "plain:noisy", "test.csv", "--target", "load"]
     result = subprocess.run([*command, "--drop", "label", "--json", "-"], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["total"] > 0
@@ -779,7 +779,7 @@ def test_debug_shows_the_traceback(folder: Path) -> None:
 
 
 def in_a_shell(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "clarysage.cli", *arguments], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "clarysage", *arguments], capture_output=True, text=True)
 
 
 def test_commands_in_a_shell_have_the_exit_codes_they_promise(folder: Path) -> None:

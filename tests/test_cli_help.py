@@ -199,7 +199,7 @@ def in_bash(folder: Path, script: str) -> str:
     if shutil.which("bash") is None:
         pytest.skip("there is no bash")
     program = folder / "clarysage"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m clarysage.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m clarysage "$@"\n')
     program.chmod(0o755)
     environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=folder, env=environment)
@@ -231,7 +231,7 @@ def test_help_names_the_options_of_completion() -> None:
 def test_help_that_cannot_be_written_is_one_line_of_error(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "clarysage.cli", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "clarysage", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
         )
     (line,) = done.stderr.splitlines()
     assert line.startswith("error: stdout cannot be written: ")

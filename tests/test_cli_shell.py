@@ -49,7 +49,7 @@ def shell(folder: Path, *arguments: str, code: int, wrote: Collection[str] = (),
     before = {path.name for path in folder.iterdir()}
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
     done = subprocess.run(
-        [sys.executable, "-m", "clarysage.cli", *arguments], cwd=folder, capture_output=True, encoding="utf-8",
+        [sys.executable, "-m", "clarysage", *arguments], cwd=folder, capture_output=True, encoding="utf-8",
         env=environment,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
@@ -140,7 +140,7 @@ def test_progress_goes_to_the_terminal_while_json_goes_to_stdout(folder: Path) -
     termios = pytest.importorskip("termios", reason="terminals can be made on Unix alone")
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
-    arguments = [sys.executable, "-m", "clarysage.cli", "explain", *EXPLAIN, "--method", "permutation", "--json", "-"]
+    arguments = [sys.executable, "-m", "clarysage", "explain", *EXPLAIN, "--method", "permutation", "--json", "-"]
     with subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = b"".join(iter(lambda: _read(ours), b"")).decode(errors="replace")

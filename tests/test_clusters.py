@@ -259,6 +259,14 @@ def test_a_configuration_of_joblib_leads_to_the_cluster(crews, tmp_path):
 
 
 @pytest.mark.needs("distributed")
+def test_a_client_will_do_for_a_cluster(crews):
+    X, y = made_up()
+    client = crews("dask").client
+    assert bits(cs.sage(plain, X, y, rng=1, n_jobs=client)) == bits(cs.sage(plain, X, y, rng=1))
+    assert isinstance(as_executor(client), Crew)
+
+
+@pytest.mark.needs("distributed")
 def test_an_address_leads_to_the_cluster_as_its_client_does(crews):
     X, y = made_up()
     options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error"}

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -464,11 +465,41 @@ WRONG: dict[str, tuple[Callable[[Path, pd.DataFrame], Any], str]] = {
     "no rows": (lambda p, t: cs.sage(f, t, "y", max_rows=0), "max_rows: got 0; wanted a whole number"),
     "half a row": (lambda p, t: cs.sage(f, t, "y", max_rows=1.5), "max_rows: got 1.5"),
     "no memory": (lambda p, t: cs.sage(f, p, "y", memory_limit=0), "memory_limit: got 0; wanted a positive number"),
+    "memory for no row": (
+        lambda p, t: cs.sage(f, p, "y", memory_limit=1),
+        "memory_limit: got 1 bytes, which hold 0 of 2,000 rows; wanted 38,400 or more, for 100 rows"),
+    "a list with no file": (
+        lambda p, t: cs.sage(f, [p, p / "none"], "y"), "X: got a list with .*none', which is no file"),
+    "a path where rows are wanted": (
+        lambda p, t: cs.removal_quality(f, p, cs.Marginal(t[["a", "b", "c"]])),
+        "X: got '.*rows.parquet', a text or the name of a file; wanted a table in memory. Try pandas.read_parquet"),
     "memory in words": (lambda p, t: cs.sage(f, p, "y", memory_limit="2GB"), "memory_limit: got '2GB'"),
     "no batch": (lambda p, t: cs.sage(f, p, "y", batch_size=0), "batch_size: got 0"),
     "a true batch": (lambda p, t: cs.as_predictor(f, batch_size=True), "batch_size: got True"),
     "responses of other rows": (lambda p, t: cs.sage(f, p, t["y"][:5]), "y: got 5 responses; wanted 2,000"),
 }  # fmt: skip
+
+
+def test_files_of_a_list_are_one_table(path, table, tmp_path):
+    table[:900].to_parquet(tmp_path / "one.parquet")
+    table[900:].to_parquet(tmp_path / "two.parquet")
+    parts = [tmp_path / "one.parquet", str(tmp_path / "two.parquet")]
+    options = {"max_rows": 300, "budget": 20_000, "rng": 0}
+    assert (cs.sage(f, parts, "y", **options).values == cs.sage(f, path, "y", **options).values).all()
+
+
+def test_a_file_that_lacks_a_column_is_told_of(tmp_path, table):
+    table[:900].to_parquet(tmp_path / "one.parquet")
+    table[900:].drop(columns="c").to_parquet(tmp_path / "two.parquet")
+
+    def present(rows):
+        return rows["a"] + rows["c"].fillna(0.0)
+
+    with pytest.warns(cs.ClarysageWarning, match=r"^X: two\.parquet has no column 'c', so that its cells are missing"):
+        cs.sage(present, tmp_path, "y", budget=20_000, rng=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cs.ClarysageWarning)
+        cs.sage(cs.as_predictor(lambda rows: rows["a"], feature_names=["a", "b"]), tmp_path, "y", budget=20_000, rng=0)
 
 
 @pytest.mark.parametrize("case", WRONG)

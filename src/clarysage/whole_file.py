@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -49,8 +51,9 @@ def write_bytes_whole(pieces: Iterable[bytes | memoryview], file: Path) -> None:
 def check_drafts(file: Path) -> None:
     """Raise OSError where no draft can be written beside the file; drafts that killed processes left are removed."""
     for left in file.parent.glob(f".{_escaped(file.name)}.*.part"):
-        owner = left.name.removesuffix(".part").removeprefix(f".{file.name}.").partition("-")[0]
-        if owner.isdecimal() and is_gone(int(owner)):
+        host, _, owner = left.name.removesuffix(".part").removeprefix(f".{file.name}.").partition("~")
+        owner = owner.partition("-")[0]
+        if host == _host() and owner.isdecimal() and is_gone(int(owner)):
             with contextlib.suppress(OSError):
                 left.unlink()
     draft = _draft(file)
@@ -62,7 +65,12 @@ def check_drafts(file: Path) -> None:
 
 def _draft(file: Path) -> Path:
     """A name of its own for each draft: processes in two containers may have the same number."""
-    return file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+    return file.with_name(f".{file.name}.{_host()}~{os.getpid()}-{secrets.token_hex(4)}.part")
+
+
+def _host() -> str:
+    """This machine among those that share a folder: of processes elsewhere it cannot tell whether they are gone."""
+    return re.sub(r"[^\w-]", "-", socket.gethostname())[:32]
 
 
 def is_gone(process: int) -> bool:

@@ -30,13 +30,19 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
 
 
 def workers(n_jobs: int, backend: str, address: str | None) -> Any:
-    """Who works, as the library takes it for ``n_jobs``."""
+    """Who works, as the library takes it for ``n_jobs``; a cluster has to be there."""
     from clarysage.execution.parallel import workers_of
 
     try:
-        return workers_of(n_jobs, spelled(backend), address)
+        found = workers_of(n_jobs, spelled(backend), address)
     except InputError as error:
         raise OptionError(error.argument, **error.parts) from error
+    try:
+        if spelled(backend) in ("dask", "ray"):
+            found.workers()
+    except InputError as error:
+        raise OptionError("address", **error.parts) from error
+    return found
 
 
 def check_about(about: str) -> None:

@@ -33,15 +33,22 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
                          "backend", hint="--backend dask")  # fmt: skip
     if backend == "dask" and address is None:
         raise InputError("address", got="none", wanted="that of a scheduler", hint="--address tcp://host:8786")
+    if n_jobs != 1 and backend in ("dask", "ray"):
+        raise InputError("n_jobs", got=f"{n_jobs} beside a cluster, which has its own number of workers", wanted="1")
+    if n_jobs == 1 and backend == "threads":
+        raise InputError("n_jobs", got="1 with threads", wanted="how many there are to be", hint="--n-jobs -1, for one "
+                         "a core")  # fmt: skip
     if backend == "dask":
         return Dask(address)
     if backend == "ray":
         return Ray(address)
-    return n_jobs if backend == "processes" or n_jobs == 1 else Local(n_jobs, backend="threading")
+    return n_jobs if backend == "processes" else Local(n_jobs, backend="threading")
 
 
 def as_executor(n_jobs: Any) -> Executor:
     """Serial for one job, joblib for more, a cluster where one is given; None follows ``joblib.parallel_config``."""
+    if any(kind.__module__.partition(".")[0] == "distributed" for kind in type(n_jobs).__mro__):
+        return Crew(Dask(n_jobs))
     if isinstance(n_jobs, Engine) and not isinstance(n_jobs, type):
         return Crew(n_jobs)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):

@@ -20,6 +20,7 @@ from clarysage.tables.target import given_weights, read_target
 
 MEMORY_LIMIT = 1e9  # bytes, where the user does not say
 ROWS_OF_STORED = 100_000  # at most, of a table that is not in memory
+FEWEST_ROWS = 100  # that a memory limit has to hold: of fewer there is little to be learnt
 COPIES_OF_ROW = 8  # of an example, held at once in a run: as read, as the model's table, codes, what it contributes
 
 
@@ -68,7 +69,7 @@ def background_from(given: Any, f: Predictor, X: Any, size: float, limit: float,
     source = stored(given, "background")
     wanted = labels_of(X) or f.feature_names
     source = source if wanted is None else source.select([_spelled(str(name), source, "background") for name in wanted])
-    size = min(size, ROWS_OF_STORED, _affordable(limit, source.bytes_of_row))
+    size = min(size, ROWS_OF_STORED, max(1, _affordable(limit, source.bytes_of_row)))
     return source.take(drawn(source.rows, int(size), rng)), source.rows
 
 
@@ -132,7 +133,12 @@ def check_memory(limit: Any) -> None:
 def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | None) -> int:
     """How many rows of a stored table are taken."""
     limit = MEMORY_LIMIT if memory_limit is None else memory_limit
-    return max_rows or min(ROWS_OF_STORED, _affordable(limit, source.bytes_of_row))
+    affordable = _affordable(limit, source.bytes_of_row)
+    if max_rows is None and affordable < min(FEWEST_ROWS, source.rows):
+        least = COPIES_OF_ROW * source.bytes_of_row * FEWEST_ROWS
+        raise InputError("memory_limit", got=f"{limit:g} bytes, which hold {affordable:,} of {source.rows:,} rows",
+                         wanted=f"{least:,} or more, for {FEWEST_ROWS} rows", hint="memory_limit=1e9")  # fmt: skip
+    return max_rows or min(ROWS_OF_STORED, affordable)
 
 
 def with_rows_wanted(explanation: Explanation, tolerance: float | None) -> Explanation:
@@ -258,7 +264,7 @@ def _is_too_large(X: Any, limit: float) -> bool:
 
 def _affordable(limit: float, bytes_of_row: int) -> int:
     """Rows of which a run holds no more than the limit."""
-    return max(1, int(limit / (COPIES_OF_ROW * bytes_of_row)))
+    return int(limit / (COPIES_OF_ROW * bytes_of_row))
 
 
 def _selected(X: Any, columns: Sequence[Any]) -> Any:

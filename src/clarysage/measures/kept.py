@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ PROBES = 256  # rows at which a model's predictions are compared
 SAME = 1e-9  # of the size of predictions
 FREE = ("tolerance", "memory_limit", "background", "examples", "name")  # settings that may differ, or are told apart
 LONGEST = 80  # signs of a value that is quoted
+FINGERPRINT = re.compile("[0-9a-f]{32}")  # of which the beginning will do
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def identity_of(
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
         "batch size": getattr(v, "batch_size", None),
         "budget": f"{float(min(budgets)):.17g}" if budgets else "none",
-        "stop": ", ".join(told(rule) for rule in deciding),
+        "stop": ", ".join(told(rule) for rule in deciding) or "none",
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),
         "losses without features": v.weights @ v.ends[0],
     }
@@ -114,8 +116,8 @@ def told(thing: Any) -> str:
     >>> from clarysage.inference.decisions import TopKnown
     >>> told(TopKnown(3))
     'TopKnown(k=3, confidence=0.95, negligible=0.01)'
-    >>> told(lambda estimate: None)
-    'function'
+    >>> told(differences)
+    'function differences'
     """
     if isinstance(thing, np.generic):
         thing = thing.item()
@@ -131,7 +133,7 @@ def told(thing: Any) -> str:
         return f"{kind}({', '.join(f'{name}={told(value)}' for name, value in inside.items())})"
     if hasattr(thing, "get_params"):  # a regressor
         return " ".join(repr(thing).split())
-    return kind
+    return f"{kind} {thing.__qualname__}" if hasattr(thing, "__qualname__") else kind
 
 
 def _apart(name: str, one: np.ndarray, other: np.ndarray) -> list[str]:
@@ -145,4 +147,6 @@ def _apart(name: str, one: np.ndarray, other: np.ndarray) -> list[str]:
 
 def _quoted(value: Any) -> str:
     text = "nothing" if value is None else str(value) if isinstance(value, str) else repr(value)
+    if FINGERPRINT.fullmatch(text):
+        return text[:8]
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

@@ -52,8 +52,8 @@ def sage(
     model : anything fitted, any callable of rows, or a :class:`~clarysage.Predictor`
     X, y : examples to judge the model on, best not those it was fitted on; ``y=None`` explains the variance of the
         model's output instead (Shapley effects), without labels. X is a table in memory, or one on disk, of which only
-        drawn rows are read: the path of a Parquet file, of a folder of them or of an Arrow file, or a dataset or file
-        of pyarrow. Where columns have names, y may be the name of one
+        drawn rows are read: the path of a Parquet file, of a folder of them or of an Arrow file, a list of
+        Parquet files, or a dataset or file of pyarrow. Where columns have names, y may be the name of one
     background : rows that stand in for withheld features; default X itself, thinned to 512 rows
         (4,096 for a removal that learns from them). Of a path or a dataset so many rows are drawn
     removal : "marginal", "product of marginals", "baseline"; given the kept features "gaussian", "copula",
@@ -68,8 +68,8 @@ def sage(
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
         (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
-    n_jobs : workers: a number, -1 for all cores, or a cluster, as ``Dask(client)`` or ``Ray(address)``; default as
-        ``joblib.parallel_config`` says, else one. Results are the same bits for any of them
+    n_jobs : workers: a number, -1 for all cores, or a cluster: a Dask client, ``Dask(address)`` or ``Ray(address)``;
+        default as ``joblib.parallel_config`` says, else one. Results are the same bits for any of them
     checkpoint : a file to keep the run in, written at the end of every round and when the run is interrupted, so that
         the same call goes on where it was, with the bits of a run that was not interrupted. ``rng=None`` takes up the
         seed in it; a finer ``tolerance`` goes on from a run that had converged. A file of another run, or a damaged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -24,6 +25,9 @@ def as_table(table: Any, argument: str) -> Any:
     if container_of(table) != "numpy":
         _check_frame(table, argument)
         return table
+    if isinstance(table, (str, os.PathLike)):
+        raise InputError(argument, got=f"{os.fspath(table)!r}, a text or the name of a file",
+                         wanted="a table in memory", hint="pandas.read_parquet(path)")  # fmt: skip
     kind = type(table).__name__
     if kind == "LazyFrame":
         return as_table(table.collect(), argument)

@@ -8,6 +8,7 @@ one batch. Pieces of which no row is wanted are not read.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, MissingLibraryError, resembling
+from clarysage.errors import ClarysageWarning, InputError, MissingLibraryError, resembling
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 WANTED = "a Parquet or Arrow file, a folder of Parquet files, or a table"
@@ -54,6 +55,7 @@ class Stored:
         readers of files return, 'pyarrow' for what was an object of pyarrow
     prepare : what is done to a table of rows that was read
     index : columns in which pandas stored an index, which is no feature
+    lacking : columns that not all files of a dataset have, each with one of the files that have it not
     argument : what it was handed in as
     """
 
@@ -64,6 +66,7 @@ class Stored:
     container: str
     prepare: Callable[[Any], Any] | None = None
     index: tuple[str, ...] = ()
+    lacking: tuple[tuple[str, str], ...] = ()
     argument: str = "X"
 
     @property
@@ -93,6 +96,10 @@ class Stored:
 
     def take(self, places: np.ndarray) -> Any:
         """The rows at the given places, which ascend, as a table in memory."""
+        for column, file in self.lacking:
+            if column in self.columns:
+                warnings.warn(f"{self.argument}: {file} has no column {column!r}, so that its cells are missing there.",
+                              ClarysageWarning, stacklevel=2)  # fmt: skip
         try:
             table = self._read(places)
         except (OSError, ValueError, TypeError) as error:  # pyarrow's own are children of these
@@ -128,7 +135,7 @@ class Stored:
 
 def is_stored(table: Any) -> bool:
     """Whether something is, or names, a table to be read in pieces."""
-    return isinstance(table, (Stored, str, os.PathLike)) or _kind(table) is not None
+    return isinstance(table, Stored) or _is_path(table) or _are_paths(table) or _kind(table) is not None
 
 
 def stored(table: Any, argument: str) -> Stored:
@@ -137,12 +144,16 @@ def stored(table: Any, argument: str) -> Stored:
         found = replace(table, argument=argument)
     else:
         try:
-            is_path = isinstance(table, (str, os.PathLike))
-            found = _of_path(os.fspath(table), argument) if is_path else KINDS[_kind(table) or "Table"](table, argument)
+            if _are_paths(table):
+                found = _of_paths(list(map(os.fspath, table)), argument)
+            elif _is_path(table):
+                found = _of_path(os.fspath(table), argument)
+            else:
+                found = KINDS[_kind(table) or "Table"](table, argument)
         except (InputError, MissingLibraryError):
             raise
         except (OSError, ValueError, TypeError) as error:  # pyarrow's own are children of these
-            got = repr(os.fspath(table)) if isinstance(table, (str, os.PathLike)) else f"a {type(table).__name__}"
+            got = repr(os.fspath(table)) if _is_path(table) else f"a {type(table).__name__}"
             raise InputError(argument, got=f"{got}, which cannot be read ({_reason(error)})", wanted=WANTED) from error
     if found.rows == 0:
         raise InputError(argument, got=f"{found.name}, which has no rows", wanted="a table with rows")
@@ -170,6 +181,24 @@ def _kind(table: Any) -> str | None:
     return next((name for name in names if name in KINDS and name != "Table"), None)
 
 
+def _is_path(table: Any) -> bool:
+    return isinstance(table, (str, os.PathLike))
+
+
+def _are_paths(table: Any) -> bool:
+    return isinstance(table, (list, tuple)) and bool(table) and all(map(_is_path, table))
+
+
+def _of_paths(paths: list[str], argument: str) -> Stored:
+    """Parquet files of a list, one after the other."""
+    for path in paths:
+        if "://" not in path and not os.path.isfile(path):
+            raise InputError(argument, got=f"a list with {path!r}, which is no file", wanted="a list of Parquet files",
+                             hint=resembling(Path(path).name, _names_beside(path)))  # fmt: skip
+    dataset = _library("pyarrow.dataset").dataset(paths, format="parquet")
+    return replace(_of_dataset(dataset, argument), name=f"{len(paths):,} files", container="pandas")
+
+
 def _of_path(path: str, argument: str) -> Stored:
     if "://" in path:
         found = _of_dataset(_library("pyarrow.dataset").dataset(path, format="parquet", partitioning=_hive()), argument)
@@ -194,10 +223,17 @@ def _of_dataset(dataset: Any, argument: str) -> Stored:
     except ValueError:  # a filtered one, of which row groups do not tell the rows
         fragments = []
     if fragments and all(type(fragment).__name__ == "ParquetFileFragment" for fragment in fragments):
-        pieces = tuple(_of_fragment(fragment, dataset.schema) for fragment in fragments)
-    else:
-        pieces = (_streamed(dataset),)
-    return _found("the dataset", pieces, dataset.schema, "pyarrow")
+        return _of_fragments(fragments, dataset.schema)
+    return _found("the dataset", (_streamed(dataset),), dataset.schema, "pyarrow")
+
+
+def _of_fragments(fragments: Sequence[Any], schema: Any) -> Stored:
+    keys, lacking = _library("pyarrow.dataset").get_partition_keys, {}
+    for fragment in fragments:
+        known = {*fragment.physical_schema.names, *keys(fragment.partition_expression)}
+        lacking |= {name: Path(fragment.path).name for name in schema.names if name not in known}
+    pieces = tuple(_of_fragment(fragment, schema) for fragment in fragments)
+    return replace(_found("the dataset", pieces, schema, "pyarrow"), lacking=tuple(lacking.items()))
 
 
 def _of_fragment(fragment: Any, schema: Any) -> Piece:
@@ -257,8 +293,7 @@ def _of_parquet_dataset(dataset: Any, argument: str) -> Stored:
     if getattr(dataset, "_filter_expression", None) is not None:
         raise InputError(argument, got="a ParquetDataset with filters", wanted="one without them",
                          hint="pyarrow.dataset.dataset(path).filter(...)")  # fmt: skip
-    pieces = tuple(_of_fragment(fragment, dataset.schema) for fragment in dataset.fragments)
-    return _found("the dataset", pieces, dataset.schema, "pyarrow")
+    return _of_fragments(dataset.fragments, dataset.schema)
 
 
 def _of_ipc(path: str) -> Stored:
