@@ -19,6 +19,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 
 import clarysage as cs
+from clarysage.estimators.loop import chunk_ends
 from clarysage.execution.crew import GROUPS_PER_WORKER, Crew
 from clarysage.execution.parallel import as_executor, workers_of
 from clarysage.execution.shipping import Shipped
@@ -369,6 +370,33 @@ def test_groups_hold_every_task_once_and_leave_no_worker_without_one(seconds, wo
     assert len(groups) <= GROUPS_PER_WORKER * workers
     if seconds is not None and size > 1:
         assert (size - 1) * seconds < 0.2 or size <= -(-tasks // (GROUPS_PER_WORKER * workers))
+
+
+class Cut:
+    """An estimator that says how large chunks are to be, and nothing else."""
+
+    def __init__(self, least: int, most: int) -> None:
+        self.least, self.most = least, most
+
+    def chunk(self, game: Any) -> int:
+        return self.most
+
+    def finest(self, game: Any) -> int:
+        return self.least
+
+
+@pytest.mark.parametrize("least", [1, 2, 13])
+@pytest.mark.parametrize("most", [1, 2, 3, 26, 400])
+def test_rounds_are_cut_into_chunks_that_two_four_and_eight_workers_share_evenly(least, most):
+    for draws in (*range(1, 300), 1000, 12_345):
+        ends = chunk_ends(Cut(least, most), None, draws)
+        sizes = np.diff([0, *ends])
+        assert ends[-1] == draws
+        assert 1 <= sizes.min() <= sizes.max() <= most
+        if least < most:
+            assert sizes.max() - sizes.min() <= 1
+            assert len(sizes) in (1, 2, 4, 8) or len(sizes) % 16 == 0
+    assert chunk_ends(Cut(least, most), None, 0) == []
 
 
 def test_rounds_that_are_sooner_done_than_handed_over_are_done_here():

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -256,9 +257,8 @@ class Limits:
             draws = bisect_right(range(draws), self.rows - spent, key=lambda n: estimator.rows(game, n, made)) - 1
             if made + draws < FEWEST_FOR_AN_ERROR:
                 self._refuse(game, spent + estimator.rows(game, FEWEST_FOR_AN_ERROR - made, made))
-        size = _chunk(estimator, game, draws)
-        starts = range(made, made + draws, size)
-        return [Chunk(number + i, start, min(size, made + draws - start)) for i, start in enumerate(starts)]
+        ends = [made + end for end in chunk_ends(estimator, game, draws)]
+        return [Chunk(number + i, start, end - start) for i, (start, end) in enumerate(pairwise([made, *ends]))]
 
     def _refuse(self, game: Game, least: int) -> None:
         raise InputError(
@@ -269,16 +269,29 @@ class Limits:
         )
 
 
-def _chunk(estimator: Estimator[Any], game: Game, draws: int) -> int:
-    """How many draws a chunk holds in a round of so many, whoever the workers are."""
+def chunk_ends(estimator: Estimator[Any], game: Game, draws: int) -> list[int]:
+    """Where the chunks of a round of so many draws end, whoever the workers are."""
     most = estimator.chunk(game)
-    if not hasattr(estimator, "finest"):
-        return most
-    least = int(estimator.finest(game))
-    if least >= most or not draws:
-        return most
+    least = int(estimator.finest(game)) if hasattr(estimator, "finest") else most
+    if least >= most:
+        return [*range(most, draws, most), draws] if draws else []
     chunks = -(-draws // min(most, max(least, -(-draws // CHUNKS_TO_SHARE))))
-    return -(-draws // chunks)  # all alike, or workers would wait for who has the largest
+    chunks = _shared_evenly(chunks, fewest=-(-draws // most))
+    return [draws * (i + 1) // chunks for i in range(chunks)]
+
+
+def _shared_evenly(chunks: int, *, fewest: int) -> int:
+    """About so many chunks, but as many for one of two, four or eight workers as for another, who would else wait.
+
+    Examples
+    --------
+    >>> [_shared_evenly(chunks, fewest=1) for chunks in (0, 1, 2, 3, 5, 15, 16, 17, 77)]
+    [0, 1, 2, 2, 4, 8, 16, 32, 80]
+    """
+    if chunks > CHUNKS_TO_SHARE:
+        return -(-chunks // CHUNKS_TO_SHARE) * CHUNKS_TO_SHARE
+    even = 1 << chunks.bit_length() >> 1
+    return even if even >= fewest else 2 * even
 
 
 def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
