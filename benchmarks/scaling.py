@@ -167,13 +167,10 @@ def tables_workers(cells: Cells) -> list[str]:
     bare, cells = cells[0]["bare"], cells[1:]
     rows = []
     for cell in cells:
-        alone = cell.get("alone", cell)
-        run = [""] * 4
-        if "run" in cell:
-            run = [*beside(alone, cell, "rounds"), *beside(alone, cell, "run")]
-        core = ["", ""] if cell["engine"] == "threads" else beside(alone, cell, "busiest in round")
+        run = [*beside(cell, "rounds"), *beside(cell, "run")] if "run" in cell else [""] * 4
+        core = ["", ""] if cell["engine"] == "threads" else beside(cell, "busiest in round")
         rows.append([cell["model"], cell["batch_size"] or "default", cell["engine"], cell["workers"], cell["batches"],
-                     *core, *beside(alone, cell, "round"), *run,
+                     *core, *beside(cell, "round"), *run,
                      " and ".join(str(cell[name]) for name in ("others in round", "others in run") if name in cell),
                      ])  # fmt: skip
     two = f"{bare['ratio']:.2f}"
@@ -186,9 +183,9 @@ def tables_workers(cells: Cells) -> list[str]:
     ]  # fmt: skip
 
 
-def beside(alone: dict[str, float], cell: dict[str, float], what: str) -> list[str]:
+def beside(cell: dict[str, Any], what: str) -> list[str]:
     """Seconds, and how many times sooner than one process."""
-    return [f"{cell[what]:.2f}", f"{alone[what] / cell[what]:.2f}"]
+    return [f"{cell[what]:.2f}", f"{cell['times sooner'][what]:.2f}" if "times sooner" in cell else ""]
 
 
 # start

@@ -65,10 +65,10 @@ def workers(cells: Cells, path: Path) -> None:
             (0.0, "rounds", COLOURS[2]),
             (0.25, "run", COLOURS[1]),
         ):
-            ratio = cell["alone"][what] / cell[what]
+            ratio = cell["times sooner"][what]
             ax.bar(place + shift, ratio, 0.24, color=colour)
             ax.text(place + shift, ratio + 0.02, f"{ratio:.2f}", ha="center", fontsize=5.5)
-        names.append(f"{cell['engine']} {cell['workers']}\n{cell['batch_size'] or 'default'}")
+        names.append(f"{cell['workers']} x {cell['engine']}\n{cell['batch_size'] or 'default'}")
     for what, colour in (("a long round", COLOURS[0]), ("rounds of a run", COLOURS[2]), ("the run", COLOURS[1])):
         ax.bar(0, 0, color=colour, label=what)
     ax.axhline(cells[0]["bare"]["ratio"], color="black", lw=0.8, ls="--", label="two processes apart")

@@ -18,17 +18,16 @@ OF_A_CLUSTER = "dask"  # whose overheads are taken
 
 
 def replayed(workers: Cells, overheads: Cells) -> Cells:
-    """What the simulation says of runs that were measured, from batches of the run by one process."""
+    """What the simulation says of runs that were measured, from batches of the run by one process just before."""
     found = []
     for cell in workers[1:]:
         if "run" not in cell or cell["engine"] in ("serial", "threads"):
             continue
-        alone = next(one for one in workers[1:] if one["engine"] == "serial" and "run" in one
-                     and one["batch_size"] == cell["batch_size"])  # fmt: skip
-        taken = iter(seconds for _, seconds in alone["of batches"])
+        taken = iter(seconds for _, seconds in cell["batches alone"])
         _, rounds = rounds_of(Problem(plain, n=EXAMPLES, batch_size=cell["batch_size"]).game(), RUN)
         batches = [[next(taken) for _ in tasks] for tasks in rounds]
-        said = simulate(batches, lambda seconds: seconds, cell["workers"], spent(cell["engine"], overheads))
+        cost = spent(cell["engine"], overheads, pace=pace(cell["engine"], workers))
+        said = simulate(batches, lambda seconds: seconds, cell["workers"], cost)
         found.append({"engine": cell["engine"], "workers": cell["workers"], "batch_size": cell["batch_size"],
                       "measured": cell["rounds"], "predicted": said.seconds})  # fmt: skip
     return found
@@ -46,7 +45,7 @@ def simulated(workers: Cells, overheads: Cells) -> Cells:
             estimator, rounds = rounds_of(game, DRAWS)
             serial = row * (game.rows_spent + estimator.known().rows)
             cost = spent(OF_A_CLUSTER, overheads, start=serial, round=parent["read"] + parent["checkpoint"],
-                         merge=parent["merge"])  # fmt: skip
+                         merge=parent["merge"], pace=pace(OF_A_CLUSTER, workers))  # fmt: skip
             like = resampled(per_draw, np.random.default_rng(0))
             times = {chunk: like(row * estimator.rows(game, chunk.draws, chunk.first or 1))
                      for tasks in rounds for chunk in tasks}  # fmt: skip
@@ -63,3 +62,9 @@ def simulated(workers: Cells, overheads: Cells) -> Cells:
 def spent(engine: str, overheads: Cells, **more: float) -> Overheads:
     own = next(cell for cell in overheads if cell.get("engine") == engine.partition(",")[0])
     return Overheads(share=own["round"], group=own["group"], **more)
+
+
+def pace(engine: str, workers: Cells) -> float:
+    """At which one worker of an engine computes a round, beside a process by itself; 1 where that was not measured."""
+    found = [cell["times sooner"]["round"] for cell in workers[1:] if (cell["engine"], cell["workers"]) == (engine, 1)]
+    return min(1.0, *found, 1.0)

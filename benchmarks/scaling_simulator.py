@@ -38,6 +38,7 @@ class Overheads:
     share : of a round that goes to workers, before its first group does
     group : of handing out a group, during which no other is handed out
     merge : of a batch, in the parent
+    pace : at which a worker computes, beside a process by itself: below 1 where a cluster has business of its own
     """
 
     start: float = 0.0
@@ -45,6 +46,7 @@ class Overheads:
     share: float = 0.0
     group: float = 0.0
     merge: float = 0.0
+    pace: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def simulate(
         if crew.seconds is not None and len(tasks) * crew.seconds < WORTH_SHARING:
             now += sum(taken) + overheads.merge * len(tasks)
         else:
+            taken = [seconds / overheads.pace for seconds in taken]
             groups = crew.groups(range(len(tasks)))
             now = _shared(now, [[taken[i] for i in group] for group in groups], workers, overheads)
             handed += len(groups)

@@ -59,9 +59,11 @@ def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
 
 
 def speeds(repeats: int) -> list[dict[str, Any]]:
-    """One process and the workers of a block by turns, again and again; of each the least seconds.
+    """One process and the workers of a block by turns, again and again: the least seconds of each, and by how much
+    workers were sooner than the process just before them, the median of all turns.
 
-    One block at a time: clusters take a part of the cores even when they have nothing to do.
+    One block at a time: clusters take a part of the cores even when they have nothing to do. Ratios by turns, as the
+    pace of a core may change by a third from one minute to the next.
     """
     found: list[dict[str, Any]] = []
     alone: dict[Case, list[dict[str, Any]]] = {}
@@ -78,8 +80,10 @@ def speeds(repeats: int) -> list[dict[str, Any]]:
         for place, case in enumerate(cases):
             by_turns = pairs[len(cases) + place :: len(cases)]
             twin = quietest([one for one, _ in by_turns])
-            seconds = {name: twin[name] for name in (*SECONDS, "busiest in round") if name in twin}
-            found.append({**quietest([other for _, other in by_turns]), "alone": seconds})
+            ratios = {name: float(np.median([one[name] / other[name] for one, other in by_turns]))
+                      for name in (*SECONDS, "busiest in round") if name in twin}  # fmt: skip
+            found.append({**quietest([other for _, other in by_turns]), "times sooner": ratios,
+                          "batches alone": twin.get("of batches")})  # fmt: skip
             alone.setdefault(case, []).append(twin)
     return [*map(quietest, alone.values()), *found]
 

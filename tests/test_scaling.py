@@ -50,6 +50,11 @@ def test_one_worker_takes_the_sum_of_all_batches(rounds):
     assert simulate(rounds, itself, 1, Overheads()).seconds == pytest.approx(sum(map(sum, rounds)))
 
 
+def test_workers_of_half_the_pace_take_twice_as_long(rounds):
+    slow, quick = (simulate(rounds, itself, 3, Overheads(pace=pace)).seconds for pace in (0.5, 1.0))
+    assert slow == pytest.approx(2 * quick)
+
+
 def test_one_worker_takes_the_sum_of_all_batches_and_of_what_the_parent_does(rounds):
     found = simulate(rounds, itself, 1, Overheads(start=3.0, round=0.5, share=0.25))
     assert found.seconds == pytest.approx(sum(map(sum, rounds)) + 3.0 + len(rounds) * 0.75)
