@@ -67,4 +67,4 @@ def spent(engine: str, overheads: Cells, **more: float) -> Overheads:
 def pace(engine: str, workers: Cells) -> float:
     """At which one worker of an engine computes a round, beside a process by itself; 1 where that was not measured."""
     found = [cell["times sooner"]["round"] for cell in workers[1:] if (cell["engine"], cell["workers"]) == (engine, 1)]
-    return min(1.0, *found, 1.0)
+    return min([1.0, *found])
