@@ -109,19 +109,34 @@ def received(dask_worker):
     return dask_worker.state.transfer_incoming_count_total
 
 
+def whoever(task):
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def someone(task):
+    return whoever(task)
+
+
+def shares(crew, tasks=40):
+    """How many tasks each worker has done, in a round for which all of them have what they need."""
+    list(crew.map(whoever, range(tasks)))
+    done = list(crew.map(whoever, range(tasks)))
+    return [done.count(pid) for pid in set(done)]
+
+
 @pytest.mark.needs("distributed")
-def test_a_worker_that_comes_later_has_its_part_in_a_run():
-    with dask_cluster(1) as client:
-        crew, parent = Crew(cs.Dask(client), group=1), os.getpid()
-
-        def slowly(task):
-            time.sleep(0.05)
-            return os.getpid()
-
-        assert len(set(crew.map(slowly, range(4))) - {parent}) == 1
-        client.cluster.scale(2)
-        client.wait_for_workers(2)
-        assert len(set(crew.map(slowly, range(40))) - {parent}) == 2
+def test_workers_have_even_shares_whatever_happened_between_rounds():
+    with dask_cluster(2) as client:
+        crew = Crew(cs.Dask(client), group=1)
+        list(crew.map(whoever, range(1)))  # which one of them does
+        assert min(shares(crew)) >= 10
+        list(Crew(cs.Dask(client), group=1).map(someone, range(8)))  # another run, whose function workers now have
+        assert min(shares(crew)) >= 10
+        client.cluster.scale(3)
+        client.wait_for_workers(3)
+        assert len(found := shares(crew, 60)) == 3
+        assert min(found) >= 10
 
 
 @pytest.mark.parametrize("kind", PROCESSES)

@@ -7,7 +7,6 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
-from uuid import uuid4
 from weakref import finalize
 
 from clarysage.errors import InputError, MissingLibraryError
@@ -43,7 +42,8 @@ class Dask:
     def __init__(self, cluster: Any = None) -> None:
         self.cluster = cluster
         self._client: Any = None
-        self._sent: tuple[Any, Any] = (None, None)
+        self._sent: tuple[Any, Any] = (None, None)  # a function, and where it was scattered
+        self._holds: dict[str, Any] = {}  # by which workers were told to hold it, by their addresses
         self._roster: dict[str, int] = {}  # threads of workers, by their addresses
 
     def __repr__(self) -> str:
@@ -68,20 +68,22 @@ class Dask:
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
     ) -> Generator[Done, None, None]:
-        client, is_new = self.client, self._sent[0] is not function
-        packed, name = self._scattered(function)
+        client, packed = self.client, self._scattered(function)
+        known = None if self._is_held_by_all(packed) else packed
 
-        def submitted(group: Group, *, with_function: bool) -> Any:
-            sent = (packed, sys.path) if with_function else ()
-            return client.submit(_do_held, name, group, *sent, pure=False)
+        def submitted(group: Group, known: Any) -> Any:
+            return client.submit(_do_held, packed.key, sys.path, group, known, pure=False)
 
-        todo, pending = deque(groups), deque(submitted(group, with_function=is_new) for group in groups)
+        todo, pending = deque(groups), deque(submitted(group, known) for group in groups)
         try:
             while pending:
                 left = time_left()
                 done = pending[0].result(timeout=None if left == float("inf") else max(0.0, left))
                 if done is None:
-                    pending[0] = submitted(todo[0], with_function=True)
+                    self._holds.clear()
+                    for place, group in enumerate(todo):
+                        if pending[place].status == "finished" and pending[place].result() is None:
+                            pending[place] = submitted(group, packed)
                     continue
                 pending.popleft()
                 todo.popleft()
@@ -103,8 +105,8 @@ class Dask:
         before, self._roster = self._roster, self.client.nthreads()
         return len(before.keys() - self._roster.keys())
 
-    def _scattered(self, function: Any) -> tuple[Any, str]:
-        """The packed function on its way to all workers, and a name for it."""
+    def _scattered(self, function: Any) -> Any:
+        """The packed function on its way to all workers."""
         if self._sent[0] is not function:
             packed = packed_for_others(function)
             if not self.client.nthreads():  # all were lost, and come up again
@@ -113,17 +115,32 @@ class Dask:
                 sent = self.client.scatter(packed, broadcast=True, hash=False)
             except TimeoutError as error:  # no deadline of ours
                 raise LostWorkerError("no worker took the data") from error
-            self._sent = (function, (sent, uuid4().hex))
-        found: tuple[Any, str] = self._sent[1]
-        return found
+            self._sent, self._holds = (function, sent), {}
+        return self._sent[1]
+
+    def _is_held_by_all(self, packed: Any) -> bool:
+        """Whether all workers have unpacked the function; those that have not been told to are told."""
+        self.workers()
+        self._holds = {address: self._holds.get(address) or self._told_to_hold(packed, address)
+                       for address in self._roster}  # fmt: skip
+        return all(hold.status == "finished" for hold in self._holds.values())
+
+    def _told_to_hold(self, packed: Any, address: str) -> Any:
+        return self.client.submit(_hold, packed.key, sys.path, packed, workers=[address], pure=False)
 
 
-def _do_held(name: str, group: Group, packed: bytes | None = None, places: Sequence[str] = ()) -> bytes | None:
-    """Does a group in a worker, with the function that was packed or that it has; None where it has none.
+def _hold(key: str, places: Sequence[str], packed: bytes) -> None:
+    """Unpacks a function in a worker, for groups to come."""
+    held(key, places, lambda: pickle.loads(packed))
 
-    Of data that tasks ask for, Dask thins out copies every two seconds, so that they would travel again for each round.
+
+def _do_held(key: str, places: Sequence[str], group: Group, packed: bytes | None) -> bytes | None:
+    """Does a group in a worker, with the function that was packed or that it has; None where there is neither.
+
+    What all workers have is not handed over: Dask thins out copies of what tasks are handed every two seconds, so that
+    it would travel again in every round.
     """
-    function = held_already(name) if packed is None else held(name, places, lambda: pickle.loads(packed))
+    function = held_already(key) if packed is None else held(key, places, lambda: pickle.loads(packed))
     return None if function is None else do_packed(function, group)
 
 

@@ -228,7 +228,8 @@ def _of_dataset(dataset: Any, argument: str) -> Stored:
 
 
 def _of_fragments(fragments: Sequence[Any], schema: Any) -> Stored:
-    keys, lacking = _library("pyarrow.dataset").get_partition_keys, {}
+    keys = _library("pyarrow.dataset").get_partition_keys
+    lacking: dict[str, str] = {}
     for fragment in fragments:
         known = {*fragment.physical_schema.names, *keys(fragment.partition_expression)}
         lacking |= {name: Path(fragment.path).name for name in schema.names if name not in known}
