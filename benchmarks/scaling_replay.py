@@ -23,9 +23,9 @@ def replayed(workers: Cells, overheads: Cells) -> Cells:
     for cell in workers[1:]:
         if "run" not in cell or cell["engine"] in ("serial", "threads"):
             continue
-        taken = iter(seconds for _, seconds in cell["batches alone"])
         _, rounds = rounds_of(Problem(plain, n=EXAMPLES, batch_size=cell["batch_size"]).game(), RUN)
-        batches = [[next(taken) for _ in tasks] for tasks in rounds]
+        taken = [seconds for _, seconds in _alike(cell["batches alone"], rounds)]
+        batches = [[taken.pop(0) for _ in tasks] for tasks in rounds]
         cost = spent(cell["engine"], overheads, pace=pace(cell["engine"], workers))
         said = simulate(batches, lambda seconds: seconds, cell["workers"], cost)
         found.append({"engine": cell["engine"], "workers": cell["workers"], "batch_size": cell["batch_size"],
@@ -68,3 +68,10 @@ def pace(engine: str, workers: Cells) -> float:
     """At which one worker of an engine computes a round, beside a process by itself; 1 where that was not measured."""
     found = [cell["times sooner"]["round"] for cell in workers[1:] if (cell["engine"], cell["workers"]) == (engine, 1)]
     return min([1.0, *found])
+
+
+def _alike(measured: list[tuple[int, float]], rounds: list[list[Any]]) -> list[tuple[int, float]]:
+    """Measured batches, by their draws and seconds, if they are those of the rounds."""
+    if [draws for draws, _ in measured] != [chunk.draws for tasks in rounds for chunk in tasks]:
+        raise SystemExit("Rounds have other batches than when they were measured: --part workers --part simulate")
+    return measured

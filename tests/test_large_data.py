@@ -144,12 +144,34 @@ def test_more_columns_than_are_read_at_once_stay_in_their_order(tmp_path):
     pd.testing.assert_frame_equal(found, wide[columns].iloc[::7].reset_index(drop=True))
 
 
-def test_a_column_that_a_file_of_a_folder_lacks_is_missing_there(tmp_path, table):
-    table[:10].to_parquet(tmp_path / "0.parquet")
-    table[10:20].drop(columns="b").to_parquet(tmp_path / "1.parquet")
-    found = stored(tmp_path, "X").take(np.array([3, 9, 10, 19]))
-    assert found["b"].isna().tolist() == [False, False, True, True]
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_a_column_that_a_file_of_a_folder_lacks_is_missing_there_and_told_of(lacking, tmp_path, table):
+    for number, part in enumerate((table[:10], table[10:20])):
+        part.drop(columns="b" if number == lacking else []).to_parquet(tmp_path / f"{number}.parquet")
+    source = stored(tmp_path, "X")
+    with pytest.warns(
+        cs.ClarysageWarning, match=f"^X: {lacking}.parquet has no column 'b', so that its cells are miss"
+    ):
+        found = source.take(np.array([3, 9, 10, 19]))
+    assert found["b"].isna().tolist() == [lacking == 0] * 2 + [lacking == 1] * 2
     assert found["id"].tolist() == [3, 9, 10, 19]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cs.ClarysageWarning)
+        source.select(["a", "c"]).take(np.array([3, 19]))
+
+
+def test_numbers_that_are_whole_in_one_file_only_are_numbers_in_all(tmp_path, table):
+    table[["id"]][:10].to_parquet(tmp_path / "0.parquet")
+    (table[["id"]][10:20] + 0.5).to_parquet(tmp_path / "1.parquet")
+    assert stored(tmp_path, "X").take(np.array([9, 10]))["id"].tolist() == [9, 10.5]
+
+
+def test_files_of_a_list_are_one_table(path, table, tmp_path):
+    folder = hive_of(path, table)
+    files = sorted(folder.rglob("*.parquet"))
+    assert len(files) > 1
+    whole, places = stored(folder, "X"), np.array([5, 699, 700, 1999])
+    pd.testing.assert_frame_equal(stored([*files[:1], *map(str, files[1:])], "X").take(places), whole.take(places))
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -467,39 +489,26 @@ WRONG: dict[str, tuple[Callable[[Path, pd.DataFrame], Any], str]] = {
     "no memory": (lambda p, t: cs.sage(f, p, "y", memory_limit=0), "memory_limit: got 0; wanted a positive number"),
     "memory for no row": (
         lambda p, t: cs.sage(f, p, "y", memory_limit=1),
-        "memory_limit: got 1 bytes, which hold 0 of 2,000 rows; wanted 38,400 or more, for 100 rows"),
+        "memory_limit: got 1 bytes, which hold 0 of 2,000 rows of rows.parquet; wanted 38,400 or more, for 100 rows"),
+    "memory for no background": (
+        lambda p, t: cs.sage(f, t[["a", "b", "c"]], t["y"], background=p, memory_limit=1000),
+        "memory_limit: got 1000 bytes, which hold 5 of 2,000 rows"),
+    "paths where rows are wanted": (lambda p, t: cs.importances(f, [p, p], "y"), "X: got '.*rows.parquet', a text or"),
+    "a list with another file": (
+        lambda p, t: cs.sage(f, [p, __file__], "y"), "X: got a list with .*py', which is no Parquet file"),
+    "a list with a folder": (
+        lambda p, t: cs.sage(f, [p.parent], "y"), "X: got a list with .*', which is no Parquet file; wanted a list of"),
+    "a pattern": (lambda p, t: cs.sage(f, p.parent / "*.parquet", "y"), r"X: got .*does not exist.* Try glob\.glob"),
     "a list with no file": (
-        lambda p, t: cs.sage(f, [p, p / "none"], "y"), "X: got a list with .*none', which is no file"),
+        lambda p, t: cs.sage(f, [p, p / "none"], "y"), "X: got a list with .*none', which is no Parquet file"),
     "a path where rows are wanted": (
-        lambda p, t: cs.removal_quality(f, p, cs.Marginal(t[["a", "b", "c"]])),
+        lambda p, t: cs.removal_quality("marginal", f, p),
         "X: got '.*rows.parquet', a text or the name of a file; wanted a table in memory. Try pandas.read_parquet"),
     "memory in words": (lambda p, t: cs.sage(f, p, "y", memory_limit="2GB"), "memory_limit: got '2GB'"),
     "no batch": (lambda p, t: cs.sage(f, p, "y", batch_size=0), "batch_size: got 0"),
     "a true batch": (lambda p, t: cs.as_predictor(f, batch_size=True), "batch_size: got True"),
     "responses of other rows": (lambda p, t: cs.sage(f, p, t["y"][:5]), "y: got 5 responses; wanted 2,000"),
 }  # fmt: skip
-
-
-def test_files_of_a_list_are_one_table(path, table, tmp_path):
-    table[:900].to_parquet(tmp_path / "one.parquet")
-    table[900:].to_parquet(tmp_path / "two.parquet")
-    parts = [tmp_path / "one.parquet", str(tmp_path / "two.parquet")]
-    options = {"max_rows": 300, "budget": 20_000, "rng": 0}
-    assert (cs.sage(f, parts, "y", **options).values == cs.sage(f, path, "y", **options).values).all()
-
-
-def test_a_file_that_lacks_a_column_is_told_of(tmp_path, table):
-    table[:900].to_parquet(tmp_path / "one.parquet")
-    table[900:].drop(columns="c").to_parquet(tmp_path / "two.parquet")
-
-    def present(rows):
-        return rows["a"] + rows["c"].fillna(0.0)
-
-    with pytest.warns(cs.ClarysageWarning, match=r"^X: two\.parquet has no column 'c', so that its cells are missing"):
-        cs.sage(present, tmp_path, "y", budget=20_000, rng=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", cs.ClarysageWarning)
-        cs.sage(cs.as_predictor(lambda rows: rows["a"], feature_names=["a", "b"]), tmp_path, "y", budget=20_000, rng=0)
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import socket
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 
 from clarysage.errors import InputError
@@ -70,7 +70,7 @@ def _draft(file: Path) -> Path:
 
 def _host() -> str:
     """This machine among those that share a folder: of processes elsewhere it cannot tell whether they are gone."""
-    return re.sub(r"[^\w-]", "-", socket.gethostname())[:32]
+    return sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def is_gone(process: int) -> bool:

@@ -41,7 +41,9 @@ def workers(n_jobs: int, backend: str, address: str | None) -> Any:
         if spelled(backend) in ("dask", "ray"):
             found.workers()
     except InputError as error:
-        raise OptionError("address", **error.parts) from error
+        hint = "--address tcp://host:8786" if spelled(backend) == "dask" else "ray start --head, and --address auto"
+        parts = error.parts | {"wanted": "that of a running cluster with workers", "hint": hint}
+        raise OptionError("address", **parts) from error
     return found
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
 ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
 CHUNKS_TO_SHARE = 16  # in a round, where draws suffice, so that several workers have their part in it
+MOST_TO_SHARE_EVENLY = 8  # workers
 ROWS_BY_THE_CLOCK = 2**18  # model rows that preparations count on where there is a deadline, which they do not see
 
 
@@ -271,12 +272,14 @@ class Limits:
 
 def chunk_ends(estimator: Estimator[Any], game: Game, draws: int) -> list[int]:
     """Where the chunks of a round of so many draws end, whoever the workers are."""
+    if not draws:
+        return []
     most = estimator.chunk(game)
     least = int(estimator.finest(game)) if hasattr(estimator, "finest") else most
-    if least >= most:
-        return [*range(most, draws, most), draws] if draws else []
+    if least == most:
+        return [*range(most, draws, most), draws]
     chunks = -(-draws // min(most, max(least, -(-draws // CHUNKS_TO_SHARE))))
-    chunks = _shared_evenly(chunks, fewest=-(-draws // most))
+    chunks = min(draws, _shared_evenly(chunks, fewest=-(-draws // most)))
     return [draws * (i + 1) // chunks for i in range(chunks)]
 
 
@@ -285,11 +288,11 @@ def _shared_evenly(chunks: int, *, fewest: int) -> int:
 
     Examples
     --------
-    >>> [_shared_evenly(chunks, fewest=1) for chunks in (0, 1, 2, 3, 5, 15, 16, 17, 77)]
-    [0, 1, 2, 2, 4, 8, 16, 32, 80]
+    >>> [_shared_evenly(chunks, fewest=1) for chunks in (1, 2, 3, 5, 15, 16, 17, 77)]
+    [1, 2, 2, 4, 8, 16, 24, 80]
     """
     if chunks > CHUNKS_TO_SHARE:
-        return -(-chunks // CHUNKS_TO_SHARE) * CHUNKS_TO_SHARE
+        return -(-chunks // MOST_TO_SHARE_EVENLY) * MOST_TO_SHARE_EVENLY
     even = 1 << chunks.bit_length() >> 1
     return even if even >= fewest else 2 * even
 

@@ -6,6 +6,8 @@ import pickle
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, wait
+from threading import Thread
 from typing import Any
 from weakref import finalize
 
@@ -156,12 +158,31 @@ def _client_of(cluster: Any) -> Any:
     try:
         if isinstance(cluster, str) and cluster.partition("://")[0] not in OTHER_SCHEMES:
             check_answers(cluster, SECONDS_TO_CONNECT)  # a Client that finds nobody complains long after
-        return get_client() if cluster is None else Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT)
+        if cluster is None:
+            return get_client()
+        return _in_time(lambda: Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT))
     except (ValueError, TypeError, OSError) as error:
         got = "no Dask client" if cluster is None else f"{cluster!r}, where no scheduler answers ({error})"
         raise InputError("n_jobs", got=f"Dask() with {got}", wanted="a Client or the address of a running scheduler",
                          hint='Dask("tcp://host:8786"), or client = distributed.Client() and Dask(client)'
                          ) from error  # fmt: skip
+
+
+def _in_time(connect: Callable[[], Any]) -> Any:
+    """What connecting comes to. A client waits for ever where somebody listens who does not know Dask's language."""
+    found: Future[Any] = Future()
+
+    def tried() -> None:
+        try:
+            found.set_result(connect())
+        except BaseException as error:
+            found.set_exception(error)
+
+    Thread(target=tried, daemon=True).start()
+    wait([found], timeout=2 * SECONDS_TO_CONNECT)
+    if not found.done():
+        raise OSError(f"not a word in {2 * SECONDS_TO_CONNECT} s")
+    return found.result()
 
 
 def _close(client: Any) -> None:

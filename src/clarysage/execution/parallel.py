@@ -14,6 +14,7 @@ from clarysage.execution.ray import Ray
 from clarysage.execution.serial import Serial
 from clarysage.protocols import Executor
 
+OF_DASK = ("Client", "Cluster")  # classes that lead to a cluster by themselves
 BACKENDS = ("processes", "threads", "dask", "ray")
 
 
@@ -47,13 +48,13 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
 
 def as_executor(n_jobs: Any) -> Executor:
     """Serial for one job, joblib for more, a cluster where one is given; None follows ``joblib.parallel_config``."""
-    if any(kind.__module__.partition(".")[0] == "distributed" for kind in type(n_jobs).__mro__):
+    if any(kind.__name__ in OF_DASK and kind.__module__.startswith("distributed.") for kind in type(n_jobs).__mro__):
         return Crew(Dask(n_jobs))
     if isinstance(n_jobs, Engine) and not isinstance(n_jobs, type):
         return Crew(n_jobs)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError("n_jobs", got=f"{n_jobs!r}", wanted="a whole number of workers, -1 for all cores, a cluster "
-                         "such as Dask(client) or Ray(address), or None")  # fmt: skip
+                         "by a Dask client, Dask(address) or Ray(address), or None")  # fmt: skip
     if n_jobs == 1:
         return Serial()
     engine = _configured() or Local(None if n_jobs is None else int(n_jobs))

@@ -69,8 +69,8 @@ def background_from(given: Any, f: Predictor, X: Any, size: float, limit: float,
     source = stored(given, "background")
     wanted = labels_of(X) or f.feature_names
     source = source if wanted is None else source.select([_spelled(str(name), source, "background") for name in wanted])
-    size = min(size, ROWS_OF_STORED, max(1, _affordable(limit, source.bytes_of_row)))
-    return source.take(drawn(source.rows, int(size), rng)), source.rows
+    size = _rows_within(limit, source, int(min(size, ROWS_OF_STORED)))
+    return source.take(drawn(source.rows, size, rng)), source.rows
 
 
 def drawn(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -131,14 +131,11 @@ def check_memory(limit: Any) -> None:
 
 
 def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | None) -> int:
-    """How many rows of a stored table are taken."""
-    limit = MEMORY_LIMIT if memory_limit is None else memory_limit
-    affordable = _affordable(limit, source.bytes_of_row)
-    if max_rows is None and affordable < min(FEWEST_ROWS, source.rows):
-        least = COPIES_OF_ROW * source.bytes_of_row * FEWEST_ROWS
-        raise InputError("memory_limit", got=f"{limit:g} bytes, which hold {affordable:,} of {source.rows:,} rows",
-                         wanted=f"{least:,} or more, for {FEWEST_ROWS} rows", hint="memory_limit=1e9")  # fmt: skip
-    return max_rows or min(ROWS_OF_STORED, affordable)
+    """How many rows of a stored table are taken: no more than any limit that was given allows."""
+    if memory_limit is None and max_rows is not None:
+        return max_rows
+    wanted = ROWS_OF_STORED if max_rows is None else max_rows
+    return _rows_within(MEMORY_LIMIT if memory_limit is None else memory_limit, source, wanted)
 
 
 def with_rows_wanted(explanation: Explanation, tolerance: float | None) -> Explanation:
@@ -260,6 +257,17 @@ def _spelled(name: str, source: Stored, argument: str) -> str:
 def _is_too_large(X: Any, limit: float) -> bool:
     """Whether an Arrow table is larger than what a run may hold of it: then it is mapped into memory, most likely."""
     return container_of(X) == "pyarrow" and len(X) > _affordable(limit, from_table(X).bytes_of_row)
+
+
+def _rows_within(limit: float, source: Stored, wanted: int) -> int:
+    """So many rows, or as many as the limit holds; an error where that is next to nothing."""
+    affordable, least = _affordable(limit, source.bytes_of_row), min(FEWEST_ROWS, source.rows, wanted)
+    if affordable < least:
+        size = COPIES_OF_ROW * source.bytes_of_row * least
+        raise InputError("memory_limit", got=f"{limit:g} bytes, which hold {affordable:,} of {source.rows:,} rows of "
+                         f"{source.name}", wanted=f"{size:,} or more, for {least} rows", hint="memory_limit=1e9"
+                         )  # fmt: skip
+    return min(affordable, wanted)
 
 
 def _affordable(limit: float, bytes_of_row: int) -> int:

@@ -25,8 +25,9 @@ def as_table(table: Any, argument: str) -> Any:
     if container_of(table) != "numpy":
         _check_frame(table, argument)
         return table
-    if isinstance(table, (str, os.PathLike)):
-        raise InputError(argument, got=f"{os.fspath(table)!r}, a text or the name of a file",
+    first = table[0] if isinstance(table, (list, tuple)) and table else table
+    if isinstance(first, (str, os.PathLike)):
+        raise InputError(argument, got=f"{os.fspath(first)!r}, a text or the name of a file",
                          wanted="a table in memory", hint="pandas.read_parquet(path)")  # fmt: skip
     kind = type(table).__name__
     if kind == "LazyFrame":

@@ -192,19 +192,17 @@ def _are_paths(table: Any) -> bool:
 def _of_paths(paths: list[str], argument: str) -> Stored:
     """Parquet files of a list, one after the other."""
     for path in paths:
-        if "://" not in path and not os.path.isfile(path):
-            raise InputError(argument, got=f"a list with {path!r}, which is no file", wanted="a list of Parquet files",
-                             hint=resembling(Path(path).name, _names_beside(path)))  # fmt: skip
-    dataset = _library("pyarrow.dataset").dataset(paths, format="parquet")
-    return replace(_of_dataset(dataset, argument), name=f"{len(paths):,} files", container="pandas")
+        if "://" not in path and not (os.path.isfile(path) and path.lower().endswith(PARQUET)):
+            raise InputError(argument, got=f"a list with {path!r}, which is no Parquet file",
+                             wanted="a list of Parquet files")  # fmt: skip
+    return replace(_of_files(paths), name=f"{len(paths):,} files", container="pandas")
 
 
 def _of_path(path: str, argument: str) -> Stored:
     if "://" in path:
-        found = _of_dataset(_library("pyarrow.dataset").dataset(path, format="parquet", partitioning=_hive()), argument)
-        return replace(found, name=path, container="pandas")
+        return replace(_of_files(path), name=path, container="pandas")
     if not os.path.exists(path):
-        near = resembling(Path(path).name, _names_beside(path))
+        near = "glob.glob(path)" if "*" in path else resembling(Path(path).name, _names_beside(path))
         raise InputError(argument, got=f"{path!r}, which does not exist", wanted=WANTED, hint=near)
     name, suffix = Path(path).name, Path(path).suffix.lower()
     if suffix in ARROW and not os.path.isdir(path):
@@ -213,8 +211,16 @@ def _of_path(path: str, argument: str) -> Stored:
         hint = "reading it, as with pandas.read_csv, and handing in the frame" if suffix else ""
         raise InputError(argument, got=f"{path!r}", wanted=f"{WANTED}; files end in {', '.join((*PARQUET, *ARROW))}",
                          hint=hint)  # fmt: skip
-    dataset = _library("pyarrow.dataset").dataset(path, format="parquet", partitioning=_hive())
-    return replace(_of_dataset(dataset, argument), name=name, container="pandas")
+    return replace(_of_files(path), name=name, container="pandas")
+
+
+def _of_files(paths: str | list[str]) -> Stored:
+    """Parquet files, or a folder of them, with the columns of all of them, in types that hold the cells of all."""
+    dataset = _library("pyarrow.dataset").dataset(paths, format="parquet", partitioning=_hive())
+    fragments = list(dataset.get_fragments())
+    schemas = [dataset.schema, *(fragment.physical_schema for fragment in fragments)]
+    schema = _library("pyarrow").unify_schemas(schemas, promote_options="permissive")
+    return _of_fragments(fragments, schema.with_metadata(dataset.schema.metadata))
 
 
 def _of_dataset(dataset: Any, argument: str) -> Stored:
@@ -232,12 +238,12 @@ def _of_fragments(fragments: Sequence[Any], schema: Any) -> Stored:
     lacking: dict[str, str] = {}
     for fragment in fragments:
         known = {*fragment.physical_schema.names, *keys(fragment.partition_expression)}
-        lacking |= {name: Path(fragment.path).name for name in schema.names if name not in known}
-    pieces = tuple(_of_fragment(fragment, schema) for fragment in fragments)
+        lacking = {name: Path(fragment.path).name for name in schema.names if name not in known} | lacking
+    pieces = tuple(_of_fragment(fragment) for fragment in fragments)
     return replace(_found("the dataset", pieces, schema, "pyarrow"), lacking=tuple(lacking.items()))
 
 
-def _of_fragment(fragment: Any, schema: Any) -> Piece:
+def _of_fragment(fragment: Any) -> Piece:
     """A file of a dataset; the columns that are in the names of its folders have the same cell in every row."""
     counts = tuple(fragment.metadata.row_group(i).num_rows for i in range(fragment.metadata.num_row_groups))
     if fragment.row_groups is not None and len(fragment.row_groups) < len(counts):
