@@ -38,6 +38,7 @@ EXAMPLES, MADE, RUN = 2500, 1100, 300  # draws before the round that is timed; d
 SMALL_BATCH = 1024  # rows, of which a batch has half: some hundredths of a second of the model
 SECONDS = ("round", "rounds", "run")  # of one long round, of all rounds of a run, and of the run
 MODELS = {"holding": Holding(), "releasing": Releasing()}
+TURNS_PER_RUN = 2  # of the long round, which is quicker done
 Case = tuple[str, int | None]  # a model, and batch_size
 BLOCKS: list[tuple[str, int, list[Case]]] = [  # workers, and what they compute by turns with one process
     ("loky", 2, [("holding", None), ("holding", SMALL_BATCH)]),
@@ -70,17 +71,15 @@ def speeds(repeats: int) -> list[dict[str, Any]]:
     for kind, workers, cases in BLOCKS:
         with engine_of(kind, workers) as engine:
             pairs = [
-                (
-                    speed(*case, "serial", 1, 1, is_warm=repeat > 0),
-                    speed(*case, kind, workers, engine, is_warm=repeat > 0),
-                )
-                for repeat in range(repeats + 1)  # the first is to warm up
+                tuple(speed(*case, *crew, with_run=turn % TURNS_PER_RUN == 0)
+                      for crew in (("serial", 1, 1), (kind, workers, engine)))
+                for turn in range(TURNS_PER_RUN * repeats)
                 for case in cases
-            ]
+            ]  # fmt: skip
         for place, case in enumerate(cases):
-            by_turns = pairs[len(cases) + place :: len(cases)]
+            by_turns = pairs[place :: len(cases)]
             twin = quietest([one for one, _ in by_turns])
-            ratios = {name: float(np.median([one[name] / other[name] for one, other in by_turns]))
+            ratios = {name: float(np.median([one[name] / other[name] for one, other in by_turns if name in one]))
                       for name in (*SECONDS, "busiest in round") if name in twin}  # fmt: skip
             found.append({**quietest([other for _, other in by_turns]), "times sooner": ratios,
                           "batches alone": twin.get("of batches")})  # fmt: skip
@@ -88,25 +87,23 @@ def speeds(repeats: int) -> list[dict[str, Any]]:
     return [*map(quietest, alone.values()), *found]
 
 
-def speed(model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, is_warm: bool) -> dict[str, Any]:
+def speed(
+    model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, with_run: bool
+) -> dict[str, Any]:
     """Seconds of one long round, and of a run."""
     problem = Problem(MODELS[model], n=EXAMPLES, batch_size=batch_size)
     game = problem.game()
     work, chunks = round_after(game, MADE)
     executor = executor_of(engine)
-    list(executor.map(work, [Chunk(chunk.number, chunk.first, 1) for chunk in chunks[:4]]))
-    if hasattr(executor, "seconds"):
-        executor.seconds = None
+    list(executor.map(work, chunks[:4]))  # workers unpack what they are sent, and it is seen how long batches take
     found = {"model": model, "batch_size": batch_size, "engine": kind, "workers": workers, "batches": len(chunks)}
-    if not is_warm:
-        return found
     is_quiet()
     with watched() as use:
         begun = time.perf_counter()
         list(executor.map(work, chunks))
         found["round"] = time.perf_counter() - begun
     found |= {"others in round": use.others, "busiest in round": use.busiest}
-    if model == "holding":
+    if with_run and model == "holding":
         is_quiet()
         with watched() as use:
             found |= whole_run(problem, engine)
@@ -116,10 +113,10 @@ def speed(model: str, batch_size: int | None, kind: str, workers: int, engine: A
 
 def quietest(each: list[dict[str, Any]]) -> dict[str, Any]:
     """The least seconds of repeats; what is told of a run is that of the quickest."""
-    found = dict(min(each, key=lambda one: one.get("run", 0.0)))
+    found = dict(min(each, key=lambda one: one.get("run", float("inf"))))
     best = min(each, key=lambda one: one["round"])
     found |= {name: best[name] for name in ("round", "others in round")}
-    found |= {name: min(one[name] for one in each) for name in best if name.startswith("busiest")}
+    found["busiest in round"] = min(one["busiest in round"] for one in each)
     return found
 
 
