@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scaling_problems import Problem, plain
 from scaling_simulator import Overheads, resampled, rounds_of, simulate
-from scaling_workers import EXAMPLES, RUN
+from scaling_workers import EXAMPLES, RUN, SECONDS
 
 Cells = list[dict[str, Any]]
 WORKERS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -65,9 +65,9 @@ def spent(engine: str, overheads: Cells, **more: float) -> Overheads:
 
 
 def pace(engine: str, workers: Cells) -> float:
-    """At which one worker of an engine computes a round, beside a process by itself; 1 where that was not measured."""
-    found = [cell["times sooner"]["round"] for cell in workers[1:] if (cell["engine"], cell["workers"]) == (engine, 1)]
-    return min([1.0, *found])
+    """At which one worker of an engine computes, beside a process by itself; 1 where that was not measured."""
+    found = [cell["times sooner"] for cell in workers[1:] if (cell["engine"], cell["workers"]) == (engine, 1)]
+    return min([1.0, *(float(np.median([one[name] for name in SECONDS])) for one in found)])
 
 
 def _alike(measured: list[tuple[int, float]], rounds: list[list[Any]]) -> list[tuple[int, float]]:
