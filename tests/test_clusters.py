@@ -318,6 +318,14 @@ def test_a_cluster_that_is_not_there_is_refused_by_name(monkeypatch):
 
 
 @pytest.mark.needs("distributed")
+def test_a_cluster_that_is_closed_is_refused():
+    with dask_cluster(1) as client:
+        cluster = client.cluster
+    with pytest.raises(cs.InputError, match=r"n_jobs: got .*closed"):
+        as_executor(cluster).engine.workers()
+
+
+@pytest.mark.needs("distributed")
 def test_an_address_where_somebody_else_listens_is_refused(monkeypatch):
     monkeypatch.setattr("clarysage.execution.dask.SECONDS_TO_CONNECT", 0.5)
     refused = pytest.raises(cs.InputError, match=r"n_jobs: got .*where no scheduler answers")

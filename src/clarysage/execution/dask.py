@@ -161,7 +161,7 @@ def _client_of(cluster: Any) -> Any:
         if cluster is None:
             return get_client()
         return _in_time(lambda: Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT))
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, RuntimeError) as error:  # the last of a cluster that is closed
         got = "no Dask client" if cluster is None else f"{cluster!r}, where no scheduler answers ({error})"
         raise InputError("n_jobs", got=f"Dask() with {got}", wanted="a Client or the address of a running scheduler",
                          hint='Dask("tcp://host:8786"), or client = distributed.Client() and Dask(client)'
