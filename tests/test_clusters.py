@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from sklearn.neural_network import MLPRegressor
 
 import clarysage as cs
 from clarysage.estimators.loop import chunk_ends
-from clarysage.execution.crew import GROUPS_PER_WORKER, Crew
+from clarysage.execution.crew import SECONDS_PER_GROUP, Crew
 from clarysage.execution.parallel import as_executor, workers_of
 from clarysage.execution.shipping import Shipped
 from tests.clusters import KINDS, Counting, Deadly, Slow, bits, crew_of, dask_cluster, made_up, plain
@@ -104,6 +105,18 @@ def test_data_that_dask_has_thinned_out_do_not_travel_again(crews):
         before = engine.client.run(received)
         assert list(crew.map(slowly, range(20))) == list(range(20))
         assert engine.client.run(received) == before
+
+
+@pytest.mark.needs("distributed")
+def test_threads_of_a_worker_wait_for_a_group_and_no_longer(crews):
+    client = crews("dask").client
+    before = client.run(sys.getswitchinterval)
+    during = list(Crew(cs.Dask(client), group=1).map(lambda task: sys.getswitchinterval(), range(4)))
+    assert min(during) > max(before.values())
+    assert client.run(sys.getswitchinterval) == before
+    with pytest.raises(ZeroDivisionError):
+        list(Crew(cs.Dask(client), group=1).map(lambda task: 1 / task, [1, 0]))
+    assert client.run(sys.getswitchinterval) == before
 
 
 def received(dask_worker):
@@ -397,11 +410,26 @@ def test_groups_hold_every_task_once_and_leave_no_worker_without_one(seconds, wo
     crew.seconds = seconds
     groups = crew.groups(range(tasks))
     assert [task for group in groups for task in group] == list(range(tasks))
-    size = max(map(len, groups))
-    assert size <= -(-tasks // workers)
-    assert len(groups) <= GROUPS_PER_WORKER * workers
-    if seconds is not None and size > 1:
-        assert (size - 1) * seconds < 0.2 or size <= -(-tasks // (GROUPS_PER_WORKER * workers))
+    sizes = [len(group) for group in groups]
+    assert sizes[0] <= -(-tasks // workers)
+    if seconds is not None:
+        assert all(size * seconds >= SECONDS_PER_GROUP or size >= tasks / workers for size in sizes[:-1])
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7, 100])
+@pytest.mark.parametrize("tasks", [16, 80, 1000, 20_000])
+def test_groups_are_few_and_workers_end_at_the_same_time(workers, tasks):
+    crew = Crew(Idle(workers))
+    crew.seconds = 1.0
+    sizes = [len(group) for group in crew.groups(range(tasks))]
+    part = tasks / workers
+    assert len(sizes) <= 12 * workers
+    ends = [0.0] * workers
+    paces = np.linspace(1.0, 1.5, workers)  # of workers that are not alike
+    for size in sizes:
+        worker = int(np.argmin(ends))
+        ends[worker] += size * paces[worker]
+    assert max(ends) - min(ends) <= 1.5 * max(1, np.ceil(part / 32)) + 1e-9
 
 
 class Cut:

@@ -12,8 +12,9 @@ from clarysage.errors import ClarysageWarning, WorkersLostError
 from clarysage.execution.engine import Done, Engine, Group, do
 from clarysage.protocols import LateError, Result, Task, without_end
 
-GROUPS_PER_WORKER = 8  # in a round, at most, so that workers end at about the same time ...
-SECONDS_PER_GROUP = 0.2  # ... of about so long each, beside which handing them over costs little
+OF_WHAT_IS_LEFT = 1 / 3  # for a worker, goes to it as a group: large ones first, as few as can be ...
+OF_ITS_PART = 1 / 32  # ... of a round at least, which is a small one, so that workers end at about the same time ...
+SECONDS_PER_GROUP = 0.1  # ... and at least, beside which handing over costs little
 WORTH_SHARING = 0.05  # seconds of a round, below which it is done sooner than handed over
 LOSSES_IN_A_ROW = 3  # without a result between them, after which there is no point in trying again
 
@@ -73,12 +74,17 @@ class Crew:
         self._tell_of_replaced(self.engine.lost())
 
     def groups(self, tasks: Sequence[Any]) -> list[Group]:
-        """Tasks that go to a worker at once: few enough for all workers to be busy, enough to be worth the way."""
-        workers = self.engine.workers()
-        least, most = len(tasks) / (GROUPS_PER_WORKER * workers), len(tasks) / workers
-        wanted = least if self.seconds is None else SECONDS_PER_GROUP / max(self.seconds, 1e-9)
-        size = self.group or max(1, math.ceil(min(max(least, wanted), most)))
-        return [tasks[start : start + size] for start in range(0, len(tasks), size)]
+        """Tasks that go to a worker at once: fewer and fewer, but worth the way."""
+        count, workers = len(tasks), self.engine.workers()
+        wanted = 0.0 if self.seconds is None else SECONDS_PER_GROUP / max(self.seconds, 1e-9)
+        least = min(max(OF_ITS_PART * count / workers, wanted), count / workers)
+        found: list[Group] = []
+        start = 0
+        while start < count:
+            size = self.group or math.ceil(max(least, OF_WHAT_IS_LEFT * (count - start) / workers))
+            found.append(tasks[start : start + size])
+            start += size
+        return found
 
     def _tell_of_loss(self, error: Exception, groups: int, losses: int) -> None:
         what = f"{type(error).__name__} from {self.engine.name}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pickle
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 from weakref import finalize
@@ -14,9 +15,11 @@ from weakref import finalize
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.execution.engine import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
 from clarysage.execution.shipping import held, held_already, packed_for_others
+from clarysage.shared_setting import shared_by_threads
 
 SECONDS_TO_CONNECT = 10
 OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses, beside those that sockets can be tried at
+SECONDS_TO_SWITCH = 0.05  # that a thread of a worker waits for the interpreter's lock, which else are 0.005
 SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as adaptive ones do when they are asked
 
 
@@ -143,7 +146,26 @@ def _do_held(key: str, places: Sequence[str], group: Group, packed: bytes | None
     it would travel again in every round.
     """
     function = held_already(key) if packed is None else held(key, places, lambda: pickle.loads(packed))
-    return None if function is None else do_packed(function, group)
+    if function is None:
+        return None
+    with _seldom_interrupted():
+        return do_packed(function, group)
+
+
+@shared_by_threads
+@contextmanager
+def _seldom_interrupted() -> Iterator[None]:
+    """A context within which threads that want the interpreter's lock wait longer for the one that computes.
+
+    A worker's own threads want it more than a hundred times a second, to tick and to take profiles. A model in Python
+    is made to wait for them each time, a tenth of its time in all; they are none the worse for coming less often.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(max(before, SECONDS_TO_SWITCH))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _client_of(cluster: Any) -> Any:
