@@ -8,6 +8,7 @@ Parts, each a table or two:
 - cost: seconds and model rows against N, d and m, of a black box and of trees, beside a fitted model of the cost;
 - overheads: of a round and of a group of batches on each kind of workers, and in the process that asks;
 - workers: a model that holds its core, by one worker and by two of each kind; one long round, and a whole run;
+- doubled: the long round by one and by two workers of the same kind, by turns;
 - start: what the first run on new workers takes beyond a process by itself, and what a second one does;
 - memory: the peak of a worker against the size of the data;
 - bits: how many of ``--seeds`` runs have the bits of one process, for each kind of workers;
@@ -188,6 +189,24 @@ def beside(cell: dict[str, Any], what: str) -> list[str]:
     return [f"{cell[what]:.2f}", f"{cell['times sooner'][what]:.2f}" if "times sooner" in cell else ""]
 
 
+# doubled
+
+
+def make_doubled(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells:
+    from scaling_workers import PROCESSES, doubled
+
+    return [doubled(kind, 4 * options.repeats) for kind in PROCESSES]
+
+
+def tables_doubled(cells: Cells) -> list[str]:
+    rows = []
+    for cell in cells:
+        low, middle, high = cell["times sooner"]
+        rows.append([cell["engine"], cell["turns"], f"{cell['one']:.2f} s", f"{cell['two']:.2f} s", f"{middle:.2f}",
+                     f"{low:.2f} to {high:.2f}"])  # fmt: skip
+    return [table(["workers", "turns", "one", "two", "times sooner", "half of the turns"], rows)]
+
+
 # start
 
 
@@ -275,6 +294,7 @@ PARTS: dict[str, Part] = {
     "cost": (make_cost, tables_cost),
     "overheads": (make_overheads, tables_overheads),
     "workers": (make_workers, tables_workers),
+    "doubled": (make_doubled, tables_doubled),
     "start": (make_start, tables_start),
     "memory": (make_memory, tables_memory),
     "bits": (make_bits, tables_bits),

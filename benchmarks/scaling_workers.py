@@ -120,6 +120,18 @@ def quietest(each: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def doubled(kind: str, turns: int) -> dict[str, Any]:
+    """One long round by one worker and by two of a kind, new ones each time, by turns: how many times sooner two end."""
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    for turn in range(turns):
+        for workers in (1, 2) if turn % 2 == 0 else (2, 1):
+            with engine_of(kind, workers) as engine:
+                taken[workers].append(speed("holding", None, kind, workers, engine, with_run=False)["round"])
+    ratios = np.array(taken[1]) / np.array(taken[2])
+    return {"engine": kind, "turns": turns, "one": float(np.median(taken[1])), "two": float(np.median(taken[2])),
+            "times sooner": [float(one) for one in np.quantile(ratios, [0.25, 0.5, 0.75])]}  # fmt: skip
+
+
 def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
     """A run in its parts: ends of the game, rounds, and what is between them (plan, looks)."""
     begun = time.perf_counter()
