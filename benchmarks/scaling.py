@@ -8,7 +8,7 @@ Parts, each a table or two:
 - cost: seconds and model rows against N, d and m, of a black box and of trees, beside a fitted model of the cost;
 - overheads: of a round and of a group of batches on each kind of workers, and in the process that asks;
 - workers: a model that holds its core, by one worker and by two of each kind; one long round, and a whole run;
-- doubled: the long round by one and by two workers of the same kind, by turns;
+- doubled: the long round by one and by two workers of the same kind, by turns, and as much by processes apart;
 - start: what the first run on new workers takes beyond a process by itself, and what a second one does;
 - memory: the peak of a worker against the size of the data;
 - bits: how many of ``--seeds`` runs have the bits of one process, for each kind of workers;
@@ -156,16 +156,12 @@ def tables_overheads(cells: Cells) -> list[str]:
 
 
 def make_workers(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells:
-    from scaling_workers import bare, speeds
+    from scaling_workers import speeds
 
-    barest = [bare() for _ in range(options.repeats)]
-    best = {"one": min(each["one"] for each in barest), "two": min(each["two"] for each in barest)}
-    others = [each["others"] for each in barest]
-    return [{"bare": {**best, "ratio": 2 * best["one"] / best["two"], "others": min(others)}}, *speeds(options.repeats)]
+    return speeds(options.repeats)
 
 
 def tables_workers(cells: Cells) -> list[str]:
-    bare, cells = cells[0]["bare"], cells[1:]
     rows = []
     for cell in cells:
         run = [*beside(cell, "rounds"), *beside(cell, "run")] if "run" in cell else [""] * 4
@@ -174,14 +170,8 @@ def tables_workers(cells: Cells) -> list[str]:
                      *core, *beside(cell, "round"), *run,
                      " and ".join(str(cell[name]) for name in ("others in round", "others in run") if name in cell),
                      ])  # fmt: skip
-    two = f"{bare['ratio']:.2f}"
-    return [
-        f"Two processes of the model alone, which have nothing to do with each other, do {two} times the work of one "
-        f"in the same time (others: {bare['others']}).",
-        table(["model", "batch_size", "workers", "number", "batches of the round", "busiest core, s", "ratio",
-               "round, s", "ratio", "rounds of a "
-               "run, s", "ratio", "run, s", "ratio", "others"], rows),
-    ]  # fmt: skip
+    return [table(["model", "batch_size", "workers", "number", "batches of the round", "busiest core, s", "ratio",
+                   "round, s", "ratio", "rounds of a run, s", "ratio", "run, s", "ratio", "others"], rows)]  # fmt: skip
 
 
 def beside(cell: dict[str, Any], what: str) -> list[str]:
@@ -193,9 +183,9 @@ def beside(cell: dict[str, Any], what: str) -> list[str]:
 
 
 def make_doubled(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells:
-    from scaling_workers import PROCESSES, doubled
+    from scaling_workers import APART, PROCESSES, doubled
 
-    return [doubled(kind, 4 * options.repeats) for kind in PROCESSES]
+    return [doubled(kind, 4 * options.repeats) for kind in (APART, *PROCESSES)]
 
 
 def tables_doubled(cells: Cells) -> list[str]:

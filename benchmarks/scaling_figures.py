@@ -19,8 +19,8 @@ def draw(kept: dict[str, Cells], folder: Path) -> None:
                                 "savefig.dpi": 130, "savefig.bbox": "tight"})  # fmt: skip
     if "cost" in kept:
         cost(kept["cost"], folder / "scaling_cost.png")
-    if "workers" in kept:
-        workers(kept["workers"], folder / "scaling_workers.png")
+    if "workers" in kept and "doubled" in kept:
+        workers(kept["workers"], kept["doubled"], folder / "scaling_workers.png")
     if "simulate" in kept:
         simulated(kept["simulate"], folder / "scaling_simulated.png")
 
@@ -52,11 +52,12 @@ def cost(cells: Cells, path: Path) -> None:
     plt.close(figure)
 
 
-def workers(cells: Cells, path: Path) -> None:
+def workers(cells: Cells, doubled: Cells, path: Path) -> None:
     """How many times sooner two workers end than one process."""
     import matplotlib.pyplot as plt
+    from scaling_workers import APART
 
-    own = [cell for cell in cells[1:] if cell["model"] == "holding" and cell["engine"] != "serial"]
+    own = [cell for cell in cells if cell["model"] == "holding" and cell["engine"] != "serial"]
     figure, ax = plt.subplots(figsize=(9.5, 3.4))
     names, places = [], range(len(own))
     for place, cell in zip(places, own, strict=True):
@@ -71,7 +72,13 @@ def workers(cells: Cells, path: Path) -> None:
         names.append(f"{cell['workers']} x {cell['engine']}\n{cell['batch_size'] or 'default'}")
     for what, colour in (("a long round", COLOURS[0]), ("rounds of a run", COLOURS[2]), ("the run", COLOURS[1])):
         ax.bar(0, 0, color=colour, label=what)
-    ax.axhline(cells[0]["bare"]["ratio"], color="black", lw=0.8, ls="--", label="two processes apart")
+    ax.axhline(
+        next(cell["times sooner"][1] for cell in doubled if cell["engine"] == APART),
+        color="black",
+        lw=0.8,
+        ls="--",
+        label=f"two {APART}",
+    )
     ax.set_xticks(list(places), names, fontsize=7.5)
     ax.set(ylabel="times sooner than one process", xlabel="workers, their number, and batch_size", ylim=(0, 2.4))
     ax.legend(frameon=False, fontsize=7.5, ncol=4, loc="upper left")

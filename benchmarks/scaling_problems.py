@@ -266,7 +266,7 @@ def _own(psutil: Any) -> dict[int, float]:
     return found
 
 
-def bare_processes(count: int, rows_each: int = 10_000) -> float:
+def bare_processes(count: int, rows_each: int) -> float:
     """Seconds that so many processes take for the model alone, each for so many rows, at the same time: the longest."""
     code = (
         "import sys, time, numpy as np; from scaling_problems import Holding; Z = np.ones((int(sys.argv[1]), 20));"

@@ -20,7 +20,7 @@ OF_A_CLUSTER = "dask"  # whose overheads are taken
 def replayed(workers: Cells, overheads: Cells) -> Cells:
     """What the simulation says of runs that were measured, from batches of the run by one process just before."""
     found = []
-    for cell in workers[1:]:
+    for cell in workers:
         if "run" not in cell or cell["engine"] in ("serial", "threads"):
             continue
         _, rounds = rounds_of(Problem(plain, n=EXAMPLES, batch_size=cell["batch_size"]).game(), RUN)
@@ -35,7 +35,7 @@ def replayed(workers: Cells, overheads: Cells) -> Cells:
 
 def simulated(workers: Cells, overheads: Cells) -> Cells:
     """Runs of slow models on more and more workers, for several sizes of batches."""
-    alone = next(one for one in workers[1:] if one["engine"] == "serial" and "run" in one)
+    alone = next(one for one in workers if one["engine"] == "serial" and "run" in one)
     per_draw = [seconds / draws for draws, seconds in alone["of batches"] if draws > 1]
     parent = next(cell for cell in overheads if cell.get("n") == SIZES["n"])
     found = []
@@ -66,7 +66,7 @@ def spent(engine: str, overheads: Cells, **more: float) -> Overheads:
 
 def pace(engine: str, workers: Cells) -> float:
     """At which one worker of an engine computes, beside a process by itself; 1 where that was not measured."""
-    found = [cell["times sooner"] for cell in workers[1:] if (cell["engine"], cell["workers"]) == (engine, 1)]
+    found = [cell["times sooner"] for cell in workers if (cell["engine"], cell["workers"]) == (engine, 1)]
     return min([1.0, *(float(np.median([one[name] for name in SECONDS])) for one in found)])
 
 

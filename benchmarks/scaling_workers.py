@@ -49,6 +49,7 @@ BLOCKS: list[tuple[str, int, list[Case]]] = [  # workers, and what they compute 
     ("ray", 1, [("holding", None)]),
     ("ray", 2, [("holding", None), ("holding", SMALL_BATCH)]),
 ]
+APART, ROWS_APART = "processes apart", 35_000  # rows, as many as in the long round
 MEGABYTES = (8, 80, 400)
 COLUMNS_OF_MEMORY = 50
 
@@ -121,15 +122,26 @@ def quietest(each: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def doubled(kind: str, turns: int) -> dict[str, Any]:
-    """One long round by one worker and by two of a kind, new ones each time, by turns: how many times sooner two end."""
+    """One long round by one worker and by two of a kind, new ones each time: by how much two are sooner."""
     taken: dict[int, list[float]] = {1: [], 2: []}
     for turn in range(turns):
         for workers in (1, 2) if turn % 2 == 0 else (2, 1):
-            with engine_of(kind, workers) as engine:
-                taken[workers].append(speed("holding", None, kind, workers, engine, with_run=False)["round"])
+            taken[workers].append(apart(workers) if kind == APART else long_round(kind, workers))
     ratios = np.array(taken[1]) / np.array(taken[2])
     return {"engine": kind, "turns": turns, "one": float(np.median(taken[1])), "two": float(np.median(taken[2])),
             "times sooner": [float(one) for one in np.quantile(ratios, [0.25, 0.5, 0.75])]}  # fmt: skip
+
+
+def long_round(kind: str, workers: int) -> float:
+    with engine_of(kind, workers) as engine:
+        return float(speed("holding", None, kind, workers, engine, with_run=False)["round"])
+
+
+def apart(processes: int) -> float:
+    """Seconds of as many rows of the model, by processes that have nothing to do with each other: the most that can
+    be hoped."""
+    is_quiet()
+    return bare_processes(processes, ROWS_APART // processes)
 
 
 def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
@@ -143,14 +155,6 @@ def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
     batches = [(chunk.draws, taken) for chunk, taken in timed.found]
     return {"run": seconds, "rounds": sum(timed.rounds), "ends": ends, "between": seconds - ends - sum(timed.rounds),
             "each": timed.rounds, "draws": found.draws, "rows": found.model_rows, "of batches": batches}  # fmt: skip
-
-
-def bare() -> dict[str, float]:
-    """What two processes do that have nothing to do with each other, in the time of one: the most that can be hoped."""
-    is_quiet()
-    with watched() as use:
-        one, two = bare_processes(1), bare_processes(2)
-    return {"one": one, "two": two, "ratio": 2 * one / two, "others": use.others}
 
 
 # start
