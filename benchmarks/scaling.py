@@ -14,7 +14,8 @@ Parts, each a table or two:
 - bits: how many of ``--seeds`` runs have the bits of one process, for each kind of workers;
 - simulate: measured times of batches replayed on up to a thousand workers (of the parts before, as kept or just made).
 
-Cost is in seconds of a core, without waiting. Other seconds are the least of several repeats that take turns. Where
+Cost is in seconds of a core, without waiting. Other seconds are the least of several repeats that take turns, those of
+the part doubled medians. Where
 others use the machine it waits some seconds for a quiet moment, and takes down how many cores others used meanwhile
 (column "others"): numbers with more than a tenth or so of a core are to be taken with care. ``--write`` keeps numbers
 in docs/scaling.json, tables in docs/scaling.md and figures in docs/images.

@@ -34,7 +34,7 @@ from clarysage.execution.crew import Crew
 from clarysage.execution.serial import Serial
 
 PROCESSES = ("loky", "dask", "ray")
-EXAMPLES, MADE, RUN = 2500, 1100, 300  # draws before the round that is timed; draws of the whole run
+EXAMPLES, MADE, RUN = 2500, 1100, 300  # draws that the round that is timed goes past; draws of the whole run
 SMALL_BATCH = 1024  # rows, of which a batch has half: some hundredths of a second of the model
 SECONDS = ("round", "rounds", "run")  # of one long round, of all rounds of a run, and of the run
 MODELS = {"holding": Holding(), "releasing": Releasing()}
@@ -55,7 +55,7 @@ COLUMNS_OF_MEMORY = 50
 
 
 def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
-    """The work of a run, and the batches of its first round after so many draws."""
+    """The work of a run, and the batches of the round within which it comes to more than so many draws."""
     estimator, rounds = rounds_of(game, made + 1)
     return Work(estimator, game, 0), rounds[-1]
 
@@ -138,8 +138,7 @@ def long_round(kind: str, workers: int) -> float:
 
 
 def apart(processes: int) -> float:
-    """Seconds of as many rows of the model, by processes that have nothing to do with each other: the most that can
-    be hoped."""
+    """Seconds of as many rows of the model, by processes that have nothing to do with each other."""
     is_quiet()
     return bare_processes(processes, ROWS_APART // processes)
 

@@ -12,9 +12,9 @@ from clarysage.errors import ClarysageWarning, WorkersLostError
 from clarysage.execution.engine import Done, Engine, Group, do
 from clarysage.protocols import LateError, Result, Task, without_end
 
-OF_WHAT_IS_LEFT = 1 / 3  # for a worker, goes to it as a group: large ones first, as few as can be ...
-OF_ITS_PART = 1 / 32  # ... of a round at least, which is a small one, so that workers end at about the same time ...
-SECONDS_PER_GROUP = 0.1  # ... and at least, beside which handing over costs little
+OF_WHAT_IS_LEFT = 1 / 3  # of what is left of a round for each worker: a group, so that few are handed over
+OF_ITS_PART = 1 / 32  # of a worker's part of the round: the least group, so that workers end at about the same time
+SECONDS_PER_GROUP = 0.1  # that the least group takes, too, beside which handing it over costs little
 WORTH_SHARING = 0.05  # seconds of a round, below which it is done sooner than handed over
 LOSSES_IN_A_ROW = 3  # without a result between them, after which there is no point in trying again
 
@@ -74,14 +74,14 @@ class Crew:
         self._tell_of_replaced(self.engine.lost())
 
     def groups(self, tasks: Sequence[Any]) -> list[Group]:
-        """Tasks that go to a worker at once: fewer and fewer, but worth the way."""
+        """Tasks that go to a worker at once: fewer and fewer, but worth the way; or as many as were asked for."""
         count, workers = len(tasks), self.engine.workers()
         wanted = 0.0 if self.seconds is None else SECONDS_PER_GROUP / max(self.seconds, 1e-9)
         least = min(max(OF_ITS_PART * count / workers, wanted), count / workers)
         found: list[Group] = []
         start = 0
         while start < count:
-            size = self.group or math.ceil(max(least, OF_WHAT_IS_LEFT * (count - start) / workers))
+            size = max(1, self.group or math.ceil(max(least, OF_WHAT_IS_LEFT * (count - start) / workers)))
             found.append(tasks[start : start + size])
             start += size
         return found

@@ -15,11 +15,10 @@ from weakref import finalize
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.execution.engine import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
 from clarysage.execution.shipping import held, held_already, packed_for_others
-from clarysage.shared_setting import shared_by_threads
 
 SECONDS_TO_CONNECT = 10
 OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses, beside those that sockets can be tried at
-SECONDS_TO_SWITCH = 0.05  # that a thread of a worker waits for the interpreter's lock, which else are 0.005
+SECONDS_TO_SWITCH = 0.05  # that other threads of a worker wait for the interpreter's lock; by default 0.005
 SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as adaptive ones do when they are asked
 
 
@@ -152,14 +151,19 @@ def _do_held(key: str, places: Sequence[str], group: Group, packed: bytes | None
         return do_packed(function, group)
 
 
-@shared_by_threads
 @contextmanager
 def _seldom_interrupted() -> Iterator[None]:
-    """A context within which threads that want the interpreter's lock wait longer for the one that computes.
+    """A context within which Dask's threads in a worker wait longer for the interpreter's lock.
 
-    A worker's own threads want it more than a hundred times a second, to tick and to take profiles. A model in Python
-    is made to wait for them each time, a tenth of its time in all; they are none the worse for coming less often.
+    They want it more than a hundred times a second, to tick and to take profiles, and a model in Python is made to wait
+    for them each time. Where tasks or threads of others are in the process, things are left as they are.
     """
+    from distributed import get_worker
+
+    worker = get_worker()
+    if worker.state.nthreads > 1 or worker.address.startswith("inproc:"):
+        yield
+        return
     before = sys.getswitchinterval()
     sys.setswitchinterval(max(before, SECONDS_TO_SWITCH))
     try:
