@@ -15,10 +15,9 @@ Parts, each a table or two:
 - simulate: measured times of batches replayed on up to a thousand workers (of the parts before, as kept or just made).
 
 Cost is in seconds of a core, without waiting. Other seconds are the least of several repeats that take turns, those of
-the part doubled medians. Where
-others use the machine it waits some seconds for a quiet moment, and takes down how many cores others used meanwhile
-(column "others"): numbers with more than a tenth or so of a core are to be taken with care. ``--write`` keeps numbers
-in docs/scaling.json, tables in docs/scaling.md and figures in docs/images.
+the part doubled medians. Where others use the machine it waits some seconds for a quiet moment, and takes down how many
+cores others used meanwhile (column "others"): numbers with more than a tenth or so of a core are to be taken with care.
+``--write`` keeps numbers in docs/scaling.json, tables in docs/scaling.md and figures in docs/images.
 """
 
 from __future__ import annotations

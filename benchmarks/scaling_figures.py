@@ -72,13 +72,8 @@ def workers(cells: Cells, doubled: Cells, path: Path) -> None:
         names.append(f"{cell['workers']} x {cell['engine']}\n{cell['batch_size'] or 'default'}")
     for what, colour in (("a long round", COLOURS[0]), ("rounds of a run", COLOURS[2]), ("the run", COLOURS[1])):
         ax.bar(0, 0, color=colour, label=what)
-    ax.axhline(
-        next(cell["times sooner"][1] for cell in doubled if cell["engine"] == APART),
-        color="black",
-        lw=0.8,
-        ls="--",
-        label=f"two {APART}",
-    )
+    yardstick = next(cell["times sooner"][1] for cell in doubled if cell["engine"] == APART)
+    ax.axhline(yardstick, color="black", lw=0.8, ls="--", label=f"two {APART}")
     ax.set_xticks(list(places), names, fontsize=7.5)
     ax.set(ylabel="times sooner than one process", xlabel="workers, their number, and batch_size", ylim=(0, 2.4))
     ax.legend(frameon=False, fontsize=7.5, ncol=4, loc="upper left")

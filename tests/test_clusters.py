@@ -120,7 +120,8 @@ def test_threads_of_a_worker_wait_for_a_group_and_no_longer(crews):
 
 
 @pytest.mark.needs("distributed")
-@pytest.mark.parametrize("shape", [{"threads_per_worker": 2}, {"threads_per_worker": 1, "processes": False}])
+@pytest.mark.parametrize("shape", [{"threads_per_worker": 2}, {"threads_per_worker": 1, "processes": False},
+                                   {"threads_per_worker": 1, "processes": False, "protocol": "tcp"}])  # fmt: skip
 def test_threads_of_others_do_not_wait_longer(shape):
     from distributed import Client, LocalCluster
 
@@ -422,6 +423,7 @@ def test_groups_hold_every_task_once_and_none_is_larger_than_the_part_of_a_worke
     assert [task for group in groups for task in group] == list(range(tasks))
     sizes = [len(group) for group in groups]
     assert sizes[0] <= -(-tasks // workers)
+    assert len(sizes) <= 12 * workers
     if seconds is not None:
         assert all(size * seconds >= SECONDS_PER_GROUP or size >= tasks / workers for size in sizes[:-1])
 

@@ -161,7 +161,7 @@ def _seldom_interrupted() -> Iterator[None]:
     from distributed import get_worker
 
     worker = get_worker()
-    if worker.state.nthreads > 1 or worker.address.startswith("inproc:"):
+    if worker.state.nthreads > 1 or worker.nanny is None:  # who gives a worker a process of its own
         yield
         return
     before = sys.getswitchinterval()
