@@ -342,6 +342,15 @@ def test_a_cluster_that_is_not_there_is_refused_by_name(monkeypatch):
 
 
 @pytest.mark.needs("distributed")
+def test_an_adaptive_cluster_brings_workers_when_it_is_asked():
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        cluster.adapt(minimum=0, maximum=2)
+        assert list(Crew(cs.Dask(client), group=1).map(abs, [-1, -2, -3])) == [1, 2, 3]
+
+
+@pytest.mark.needs("distributed")
 def test_a_cluster_that_is_closed_is_refused():
     with dask_cluster(1) as client:
         cluster = client.cluster

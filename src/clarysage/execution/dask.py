@@ -217,9 +217,12 @@ def _close(client: Any) -> None:
 
 
 def _await_worker(client: Any) -> None:
+    asked = client.submit(int, pure=False)  # something to do, without which adaptive clusters bring nobody
     try:
         client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
     except TimeoutError as error:
         raise InputError("n_jobs", got=f"a Dask cluster without workers for {SECONDS_FOR_A_WORKER} s",
                          wanted="one with a worker or more", hint="dask worker ADDRESS, on as many machines as you like"
                          ) from error  # fmt: skip
+    finally:
+        asked.release()
