@@ -24,17 +24,10 @@ from clarysage.estimators import METHODS
 from clarysage.execution.observers import clock
 from clarysage.execution.parallel import as_executor
 from clarysage.losses import as_loss
-from clarysage.testing import (
-    AT_A_STOP,
-    PROBLEMS,
-    Bars,
-    Calibration,
-    calibrate,
-    failures,
-    losses_of,
-    tolerance_for_twice,
-    trial_of,
-)
+from tests.lab.bars import AT_A_STOP, Bars, failures
+from tests.lab.calibration import Calibration
+from tests.lab.cells import calibrate, losses_of, tolerance_for_twice, trial_of
+from tests.lab.problems import PROBLEMS
 
 PAGE, DATA = ROOT / "docs" / "calibration.md", ROOT / "docs" / "calibration.json"
 ENOUGH = 1000

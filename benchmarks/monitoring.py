@@ -38,7 +38,7 @@ from threadpoolctl import threadpool_limits
 import clarysage as cs
 from clarysage.errors import MissingDataError
 from clarysage.execution.observers import clock
-from clarysage.testing import CORRUPTIONS, bank, bank_model
+from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 PAGE, DATA = ROOT / "docs" / "monitoring.md", ROOT / "docs" / "monitoring.json"
 ROWS = (200, 500, 1000, 2000)

@@ -25,7 +25,11 @@ from kept import ROOT, Cells, digest, line, made, put
 import clarysage as cs
 from clarysage.execution.observers import clock
 from clarysage.execution.parallel import as_executor
-from clarysage.testing import POPULATIONS, Hasty, decision_runs, exact_values, population_runs, problem, tabulated
+from tests.lab.decision_runs import Hasty, decision_runs
+from tests.lab.population_runs import population_runs
+from tests.lab.populations import POPULATIONS
+from tests.lab.problems import problem
+from tests.lab.tabulated import exact_values, tabulated
 
 PAGE, DATA = ROOT / "docs" / "populations.md", ROOT / "docs" / "populations.json"
 SIZES = [(n, m) for n in (100, 400, 2000) for m in (64, 256)]

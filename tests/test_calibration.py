@@ -19,24 +19,16 @@ import clarysage as cs
 import oracle
 from clarysage.estimators import METHODS, estimate
 from clarysage.losses import as_loss
-from clarysage.testing import (
-    AT_A_STOP,
-    FAULTS,
-    PROBLEMS,
-    Bars,
-    calibrate,
-    failures,
-    losses_of,
-    planted,
-    problem,
-    tolerance_for_twice,
-    trial_of,
-)
-from clarysage.testing.tabulated import exact_values, tabulated
+from tests.lab.bars import AT_A_STOP, Bars, failures
+from tests.lab.cells import calibrate, losses_of, tolerance_for_twice, trial_of
+from tests.lab.faults import FAULTS
+from tests.lab.problems import PROBLEMS, problem
+from tests.lab.tabulated import exact_values, tabulated
 
 ROOT = Path(__file__).parent.parent
 SAMPLING = [name for name in METHODS if name != "exact"]
 QUICK = [name for name in SAMPLING if name != "surrogate walks"]
+GROUPED = [pytest.param(name, marks=pytest.mark.xdist_group(f"calibration of {name}")) for name in QUICK]
 LOSSES = [(name, loss) for name in PROBLEMS for loss in problem(name).losses]
 CELLS = [(method, name, loss) for method in SAMPLING for name in PROBLEMS for loss in losses_of(method, name)]
 FEW = Bars(allowance=4)
@@ -52,21 +44,24 @@ def words(*cell):
 @pytest.mark.parametrize(
     ("name", "loss"), [("linear", "squared error"), ("logistic", "cross entropy"), ("null", "squared error")]
 )
+@pytest.mark.statistical
 @pytest.mark.parametrize("method", QUICK)
 def test_intervals_errors_and_values_are_right_within_what_300_runs_can_tell(method, name, loss, seed):
     assert failures(calibrate(method, name, loss, runs=300, seed=seed), FEW, tests=BIASES) == []
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("method", QUICK)
 def test_convergence_that_is_claimed_in_spite_of_a_rare_example_is_true(method, seed):
     found = calibrate(method, "rare", "squared error", runs=60, tolerance=0.05, seed=seed)
     assert failures(found, FEW_AT_A_STOP) == []
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("method", QUICK)
+@pytest.mark.parametrize("method", GROUPED)  # one worker, since faults of readings share the runs
 def test_a_planted_fault_is_found_out(method, fault, seed):
-    found = calibrate(method, "linear", "squared error", runs=600, fault=planted(fault), seed=seed)
+    found = calibrate(method, "linear", "squared error", runs=600, fault=FAULTS[fault], seed=seed)
     assert failures(found, FEW, tests=BIASES) != []
 
 

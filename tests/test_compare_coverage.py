@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import clarysage as cs
-from clarysage.testing import CORRUPTIONS, bank, bank_model
+from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 RARE = 1e-4  # the chance at which a simulation may fail where all is right
 POOL = 4000  # rows that a bank has

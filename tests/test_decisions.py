@@ -13,7 +13,9 @@ from clarysage import StopReason
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.inference.decisions import least_lead, level_of, signs
 from clarysage.inference.stopping import Budget
-from clarysage.testing import Hasty, decision_runs, exact_values, problem, tabulated
+from tests.lab.decision_runs import Hasty, decision_runs
+from tests.lab.problems import problem
+from tests.lab.tabulated import exact_values, tabulated
 
 
 def test_levels_of_all_looks_add_up_to_the_whole():

@@ -22,8 +22,8 @@ from clarysage.games import PredictivePower
 from clarysage.inference.decisions import level_of
 from clarysage.measures.setting import explained
 from clarysage.removal import Marginal
-from clarysage.testing import POPULATIONS
-from clarysage.testing.runs import AfterDraws
+from tests.lab.populations import POPULATIONS
+from tests.lab.runs import AfterDraws
 
 NOTHING_BY_ROW = {"parts": None, "parts_weight": None, "parts_error": None}
 

@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 import clarysage as cs
 from clarysage.explanation.verdicts import SURELY
-from clarysage.testing import CORRUPTIONS, bank, bank_model
+from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 RATE = 0.05  # of runs with any false alarm, at most
 RARE = 1e-4  # the chance at which a simulation may fail where all is right

@@ -21,9 +21,10 @@ from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.own_rows import own_rows
-from clarysage.testing import POPULATIONS, population_runs
-from clarysage.testing.runs import AfterDraws
 from oracle import shapley
+from tests.lab.population_runs import population_runs
+from tests.lab.populations import POPULATIONS
+from tests.lab.runs import AfterDraws
 
 ROOT = Path(__file__).parent.parent
 LOSSES = ["squared error", "cross entropy", "brier", "absolute error"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from clarysage.testing import CORRUPTIONS
 from experiments.parts import Part
+from tests.lab.bank import CORRUPTIONS
 
 CLEAN = "test"
 

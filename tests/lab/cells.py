@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.estimate import Estimate
 from clarysage.estimators import METHODS, SurrogateWalks
 from clarysage.games import PredictivePower, TabularGame
 from clarysage.inference.stopping import Converged
 from clarysage.protocols import Estimator, Executor
-from clarysage.testing.calibration import Calibration
-from clarysage.testing.problems import problem as problem_of
-from clarysage.testing.runs import AfterDraws, make_runs
-from clarysage.testing.tabulated import exact_values, tabulated
+from tests.lab.calibration import Calibration
+from tests.lab.faults import Fault, RepeatedDraws
+from tests.lab.problems import problem as problem_of
+from tests.lab.runs import AfterDraws, compare_runs, make_runs
+from tests.lab.tabulated import exact_values, tabulated
 
 CAP = 4  # times the fixed work, at most, where the data say when to stop
 
@@ -79,28 +81,47 @@ def calibrate(
     *,
     runs: int,
     tolerance: float | None = None,
-    fault: Callable[[Estimator[Any]], Estimator[Any]] | None = None,
+    fault: Fault | None = None,
     seed: int = 0,
     executor: Executor | None = None,
 ) -> Calibration:
     """Calibration of a method on a problem, over ``runs`` independent runs on one game.
 
     Each run does the same work, or, with a ``tolerance``, goes on until the paper's criterion holds (Sec. 3.3).
-    ``seed`` makes the problem and the runs; ``fault`` spoils the estimator.
+    ``seed`` makes the problem and the runs; ``fault`` spoils them. Runs of the last few cells are remembered, so that
+    a fault of readings alone needs no runs of its own.
 
     Examples
     --------
     >>> calibrate("kernel", "linear", "squared error", runs=20).claims
     0
     """
+    copies, spoil = (fault.copies, fault.spoil) if fault else (1, None)
+    estimates, truth, stop = _estimates(method, problem, loss, runs, tolerance, copies, seed, executor)
+    readings = estimates if spoil is None else [spoil(estimate) for estimate in estimates]
+    return Calibration.of(compare_runs(readings, truth, stop))
+
+
+@lru_cache(maxsize=4)
+def _estimates(
+    method: str,
+    problem: str,
+    loss: Any,
+    runs: int,
+    tolerance: float | None,
+    copies: int,
+    seed: int,
+    executor: Executor | None,
+) -> tuple[list[Estimate], np.ndarray, list[Any]]:
+    """Runs of a cell, the exact values, and the rules that ended the runs; each draw counts ``copies`` times."""
     trial = trial_of(method)
     game, table = _games(problem, loss, seed, tuple(trial.sizes.items()))
-    played = table if trial.by_table else game
     draws = round(trial.looks * len(game.weights))
     stop = [AfterDraws(draws)] if tolerance is None else [Converged(tolerance), AfterDraws(CAP * draws)]
-    estimator = fault(trial.make()) if fault else trial.make()
-    truth = exact_values(table)
-    return Calibration.of(make_runs(played, estimator, truth, stop=stop, runs=runs, seed=seed, executor=executor))
+    estimator = trial.make() if copies == 1 else RepeatedDraws(trial.make(), copies)
+    played = table if trial.by_table else game
+    estimates = make_runs(played, estimator, stop=stop, runs=runs, seed=seed, executor=executor)
+    return estimates, exact_values(table), stop
 
 
 def tolerance_for_twice(fixed: Calibration) -> float:

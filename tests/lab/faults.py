@@ -11,22 +11,21 @@ import numpy as np
 
 from clarysage.estimate import Estimate
 from clarysage.protocols import Estimator, Game
-from clarysage.testing.runs import size_of
+from tests.lab.runs import size_of
 
 
 @dataclass(frozen=True)
-class Faulty:
-    """An estimator whose readings are spoilt, or whose draws each count ``copies`` times.
+class RepeatedDraws:
+    """An estimator whose draws each count ``copies`` times.
 
     Examples
     --------
     >>> from clarysage.estimators import Permutation
-    >>> planted("std x 0.8")(Permutation()).name
+    >>> RepeatedDraws(Permutation(), copies=2).name
     'permutation'
     """
 
     sound: Estimator[Any]
-    spoil: Callable[[Estimate], Estimate]
     copies: int
 
     @property
@@ -36,7 +35,7 @@ class Faulty:
     def check(self, game: Game) -> None:
         self.sound.check(game)
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> Faulty:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> RepeatedDraws:
         return replace(self, sound=self.sound.prepared(game, rows, rng, state))
 
     def chunk(self, game: Game) -> int:
@@ -61,12 +60,15 @@ class Faulty:
         return self.sound.merge(one, other)
 
     def read(self, game: Game, state: Any) -> Estimate:
-        return self.spoil(self.sound.read(game, state))
+        return self.sound.read(game, state)
 
 
-def planted(fault: str) -> Callable[[Estimator[Any]], Faulty]:
-    """What makes an estimator faulty, by its name in ``FAULTS``."""
-    return lambda sound: Faulty(sound, *FAULTS[fault])
+@dataclass(frozen=True)
+class Fault:
+    """How readings of a run are spoilt (None: not at all), and how often each draw counts."""
+
+    spoil: Callable[[Estimate], Estimate] | None
+    copies: int = 1
 
 
 def narrow(found: Estimate) -> Estimate:
@@ -84,17 +86,11 @@ def turned(found: Estimate) -> Estimate:
     return _with_first(found, -found.values[:, 0])
 
 
-def unspoilt(found: Estimate) -> Estimate:
-    """The reading as it is."""
-    return found
-
-
-# name -> how readings are spoilt, how often each draw counts
-FAULTS: dict[str, tuple[Callable[[Estimate], Estimate], int]] = {
-    "std x 0.8": (narrow, 1),
-    "bias of 2 %": (shifted, 1),
-    "wrong sign": (turned, 1),
-    "repeated draws": (unspoilt, 2),
+FAULTS: dict[str, Fault] = {
+    "std x 0.8": Fault(narrow),
+    "bias of 2 %": Fault(shifted),
+    "wrong sign": Fault(turned),
+    "repeated draws": Fault(None, copies=2),
 }
 
 

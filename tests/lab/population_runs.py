@@ -13,8 +13,8 @@ from clarysage.execution.serial import Serial
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.protocols import Executor
-from clarysage.testing.populations import POPULATIONS
-from clarysage.testing.runs import LEVEL, ROUNDING, AfterDraws, size_of
+from tests.lab.populations import POPULATIONS
+from tests.lab.runs import LEVEL, ROUNDING, AfterDraws, size_of
 
 ALONE = Serial()
 PASSES = 2

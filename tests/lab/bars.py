@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from clarysage.testing.calibration import Calibration
+from tests.lab.calibration import Calibration
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def failures(found: Calibration, bars: Bars | None = None, *, tests: int | None 
 
     Examples
     --------
-    >>> from clarysage.testing import calibrate
+    >>> from tests.lab.cells import calibrate
     >>> failures(calibrate("permutation", "linear", "squared error", runs=100), Bars(allowance=4))
     []
     """

@@ -14,6 +14,7 @@ import numpy as np
 
 from clarysage.games import PredictivePower
 from clarysage.removal import Marginal
+from clarysage.testing.measure_problems import log_cosh
 
 FEATURES = 8
 EXAMPLES = 80
@@ -110,12 +111,6 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "rare": rare,
     "null": null,
 }
-
-
-def log_cosh(y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
-    """log(cosh(y_pred - y_true)), a loss of one's own: squared error for small errors, absolute for large ones."""
-    error = np.abs(y_pred - y_true)
-    return np.asarray(error + np.log1p(np.exp(-2 * error)) - np.log(2))
 
 
 SLOPES = np.array([2.0, 1.5, 1.0, 0.8, 0.5, 0.3, -0.7, 0.0])

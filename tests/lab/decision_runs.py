@@ -50,7 +50,7 @@ def decision_runs(
     --------
     >>> from clarysage.estimators import Exact, estimate
     >>> from clarysage.inference.decisions import SignsKnown
-    >>> from clarysage.testing import problem
+    >>> from tests.lab.problems import problem
     >>> game = problem("linear", examples=20).game("squared error")
     >>> found = decision_runs(game, estimate(game, Exact()).values[0], SignsKnown(), runs=2)
     >>> found.wrong.tolist()

@@ -16,7 +16,7 @@ def tabulated(game: PredictivePower, rows_per_payoff: int = ROWS_PER_PAYOFF) -> 
 
     Examples
     --------
-    >>> from clarysage.testing import problem
+    >>> from tests.lab.problems import problem
     >>> tabulated(problem("linear", examples=5).game("squared error")).payoffs.shape
     (5, 256)
     """

@@ -51,35 +51,38 @@ class Runs:
 def make_runs(
     game: Game,
     estimator: Estimator[Any],
-    truth: np.ndarray,
     *,
     stop: Sequence[Any],
     runs: int,
     seed: int = 0,
     executor: Executor | None = None,
-) -> Runs:
-    """``runs`` runs with seeds of their own, on a game of one loss.
+) -> list[Estimate]:
+    """The estimates of ``runs`` runs with seeds of their own, on a game of one loss.
 
     Examples
     --------
     >>> from clarysage.estimators import Permutation
     >>> from clarysage.games import TabularGame
-    >>> found = make_runs(TabularGame([0, 1, 2, 4]), Permutation(), [1.5, 2.5], stop=[AfterDraws(50)], runs=3)
-    >>> found.values.shape
+    >>> estimates = make_runs(TabularGame([0, 1, 2, 4]), Permutation(), stop=[AfterDraws(50)], runs=3)
+    >>> compare_runs(estimates, [1.5, 2.5]).values.shape
     (3, 2)
     """
-    exact = np.asarray(truth, dtype=np.float64)
     seeds = [1_000_003 * (seed + 1) + number for number in range(runs)]
-    found = list((executor or ALONE).map(Run(game, estimator, tuple(stop)), seeds))
+    return list((executor or ALONE).map(Run(game, estimator, tuple(stop)), seeds))
+
+
+def compare_runs(estimates: Sequence[Estimate], truth: Any, stop: Sequence[Any] = ()) -> Runs:
+    """Sets estimates beside the exact values; ``stop`` are the rules that ended the runs, for what they claim."""
+    exact = np.asarray(truth, dtype=np.float64)
     tolerance = min((rule.tolerance for rule in stop if isinstance(rule, Converged)), default=0.0)
     return Runs(
         truth=exact,
-        values=np.array([one.values[0] for one in found]),
-        std_error=np.array([one.std_error[0] for one in found]),
-        held=np.array([_holds(one, exact) for one in found]),
-        held_together=np.array([_holds(one, exact, joint=True).all() for one in found]),
-        claim=np.array([_claim(one, tolerance) for one in found]),
-        model_rows=np.array([one.model_rows for one in found]),
+        values=np.array([estimate.values[0] for estimate in estimates]),
+        std_error=np.array([estimate.std_error[0] for estimate in estimates]),
+        held=np.array([_holds(estimate, exact) for estimate in estimates]),
+        held_together=np.array([_holds(estimate, exact, joint=True).all() for estimate in estimates]),
+        claim=np.array([_claim(estimate, tolerance) for estimate in estimates]),
+        model_rows=np.array([estimate.model_rows for estimate in estimates]),
     )
 
 

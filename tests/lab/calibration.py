@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.testing.runs import ROUNDING, Runs
+from tests.lab.runs import ROUNDING, Runs
 
 FAR = 4.0  # an error so many times what was claimed is a miss
 
@@ -55,7 +55,7 @@ class Calibration:
 
         Examples
         --------
-        >>> from clarysage.testing import calibrate
+        >>> from tests.lab.cells import calibrate
         >>> bool(0.5 < calibrate("permutation", "null", "squared error", runs=20).coverage <= 1)
         True
         """
