@@ -1,0 +1,1177 @@
+r"""Faults to plant in the source, one at a time: each is a mistake that somebody could make and that changes results.
+
+``FAULTS`` is the table: a name, a kind, a file of ``src/clarysage``, a text that occurs exactly once in it, and the
+text that takes its place. :func:`problems` says which rows no longer fit the source. ``python -m tests.lab.mutations``
+plants them and says which tests notice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path("src") / "clarysage"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A mistake in one place of the source.
+
+    Attributes
+    ----------
+    name : of the fault, unique in the table
+    kind : of mistake
+    file : relative to ``src/clarysage``
+    old, new : the text as it is, which occurs exactly once in the file, and the text that takes its place
+    """
+
+    name: str
+    kind: str
+    file: str
+    old: str
+    new: str
+
+    @property
+    def room(self) -> str:
+        """The folder of ``src/clarysage`` that the fault is in; a single file is its own room."""
+        return self.file.split("/")[0].removesuffix(".py")
+
+    def path(self, root: Path) -> Path:
+        """The file of the fault in a tree.
+
+        A file that was moved is looked for by the text: the one file of the source that holds it once.
+        """
+        named = root / SOURCE / self.file
+        if named.is_file() and named.read_text(encoding="utf-8").count(self.old) == 1:
+            return named
+        holders = [
+            path
+            for path in sorted((root / SOURCE).rglob("*.py"))
+            if path.read_text(encoding="utf-8").count(self.old) == 1
+        ]
+        if len(holders) == 1:
+            return holders[0]
+        where = (
+            f"{self.file} does not hold the old text exactly once" if named.is_file() else f"there is no {self.file}"
+        )
+        raise LookupError(f"{self.name}: {where}, and {len(holders)} other files do")
+
+    def lines(self, root: Path) -> tuple[Path, list[int]]:
+        """The file of the fault in a tree, and the numbers of the lines that the fault changes, from 1 on."""
+        path = self.path(root)
+        text = path.read_text(encoding="utf-8")
+        before, after = self.old.split("\n"), self.new.split("\n")
+        same = next(
+            (place for place, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+            min(len(before), len(after)) - 1,
+        )
+        first = text[: text.index(self.old)].count("\n") + 1
+        return path, list(range(first + same, first + len(before)))
+
+    def plant(self, root: Path) -> Path:
+        """Writes the fault into a tree, and returns the file that was changed."""
+        path = self.path(root)
+        path.write_text(path.read_text(encoding="utf-8").replace(self.old, self.new), encoding="utf-8")
+        return path
+
+
+def problems(root: Path, faults: tuple[Fault, ...] | None = None) -> list[str]:
+    """What is wrong with the table in a tree, a sentence each; nothing where every fault can be planted."""
+    faults = FAULTS if faults is None else faults
+    sentences = [f"{name}: {count} faults have this name" for name, count in Counter(f.name for f in faults).items()
+                 if count > 1]  # fmt: skip
+    for fault in faults:
+        if fault.old == fault.new:
+            sentences.append(f"{fault.name}: the new text is the old one")
+        try:
+            path = fault.path(root)
+            compile(path.read_text(encoding="utf-8").replace(fault.old, fault.new), str(path), "exec")
+        except LookupError as error:
+            sentences.append(str(error))
+        except SyntaxError as error:
+            sentences.append(f"{fault.name}: the source with the fault in it is no Python ({error})")
+    return sentences
+
+
+SIGN = "wrong sign"
+WEIGHT = "wrong weight"
+IGNORED = "weights ignored"
+CORRECTION = "dropped correction"
+COUNT = "off by one"
+MERGE = "wrong merge"
+CACHE = "stale cache"
+FREEDOM = "wrong degrees of freedom"
+VARIANCE = "wrong variance"
+COVARIANCE = "dropped covariance"
+QUANTILE = "wrong level or quantile"
+ONE_SIDED = "one-sided p-value"
+MANY = "wrong adjustment for many tests"
+MESSAGE = "broken message"
+ESCAPE = "unescaped name"
+OPTION = "lost option"
+SEED = "seed handling"
+AXIS = "wrong axis"
+TIE = "wrong tie rule"
+CATEGORY = "category decoded wrongly"
+MISSING = "missing cell mistaken"
+LINK = "link omitted"
+SPLIT = "tree split"
+FIELD = "field lost in a file"
+CHECKPOINT = "checkpoint of another run accepted"
+EXIT = "wrong exit code"
+FORWARD = "command-line option not forwarded"
+DRAWN = "plot of the wrong numbers"
+THRESHOLD = "wrong threshold"
+CHECKSUM = "checksum not checked"
+ATOMIC = "file not written whole"
+EARLY = "stops too early"
+BUDGET = "wrong budget or cost"
+LEAK = "rows leak"
+CHECK = "check that never fails"
+ORDER = "wrong order"
+
+FAULTS: tuple[Fault, ...] = (
+    # inference
+    Fault(
+        "moments-by-n",
+        VARIANCE,
+        "inference/moments.py",
+        "return self.scatter / (self.count - 1) / self.count",
+        "return self.scatter / self.count / self.count",
+    ),
+    Fault(
+        "moments-merge-weight",
+        MERGE,
+        "inference/moments.py",
+        "self.mean + shift * (other.count / count),",
+        "self.mean + shift * (self.count / count),",
+    ),
+    Fault(
+        "moments-merge-scatter",
+        MERGE,
+        "inference/moments.py",
+        "self.scatter + other.scatter + between * (self.count * other.count / count),",
+        "self.scatter + other.scatter,",
+    ),
+    Fault(
+        "visits-merge-squares",
+        MERGE,
+        "inference/visits.py",
+        "self.squares[at] += other.squares + shift**2 * pull",
+        "self.squares[at] += other.squares",
+    ),
+    Fault(
+        "visits-by-n",
+        VARIANCE,
+        "inference/visits.py",
+        "own = squares * (N**2 / (n * (n - 1)))[:, None, None]",
+        "own = squares * (N**2 / (n * n))[:, None, None]",
+    ),
+    Fault(
+        "interval-one-tail",
+        QUANTILE,
+        "inference/intervals.py",
+        "reached(outside / 2, dof, side",
+        "reached(outside, dof, side",
+    ),
+    Fault(
+        "interval-joint-ignored",
+        OPTION,
+        "inference/intervals.py",
+        "outside = (1 - level) / (len(values) if joint else 1)",
+        "outside = 1 - level",
+    ),
+    Fault("interval-skew-side", SIGN, "inference/intervals.py", "for side in (-1, 1))", "for side in (1, -1))"),
+    Fault(
+        "degrees-without-one",
+        FREEDOM,
+        "inference/sums.py",
+        "np.asarray(variance**2 / (dof + 1))",
+        "np.asarray(variance**2 / dof)",
+    ),
+    Fault(
+        "sum-of-variances-weight",
+        WEIGHT,
+        "inference/sums.py",
+        "covariance = covariance + weight**2 * part.covariance",
+        "covariance = covariance + weight * part.covariance",
+    ),
+    Fault(
+        "two-sided-halved",
+        ONE_SIDED,
+        "inference/significance.py",
+        "2 * p_values(np.abs(values), std_error",
+        "p_values(np.abs(values), std_error",
+    ),
+    Fault(
+        "holm-by-one-less",
+        MANY,
+        "inference/significance.py",
+        "np.arange(len(p), 0, -1)",
+        "np.arange(len(p) - 1, -1, -1)",
+    ),
+    Fault("hochberg-by-another", MANY, "inference/significance.py", 'method="bh"', 'method="by"'),
+    Fault(
+        "holm-without-monotony",
+        MANY,
+        "inference/significance.py",
+        "np.maximum.accumulate(p[order] * ",
+        "np.asarray(p[order] * ",
+    ),
+    Fault(
+        "looks-not-spent",
+        EARLY,
+        "inference/decisions.py",
+        "return 1 - (1 - confidence) / (look * (look + 1))",
+        "return 1 - (1 - confidence) / 2",
+    ),
+    Fault(
+        "lead-without-covariance",
+        COVARIANCE,
+        "inference/decisions.py",
+        "else -covariance[np.ix_(top, rest)]",
+        "else 0.0 * own",
+    ),
+    Fault(
+        "converged-unseen",
+        EARLY,
+        "inference/stopping.py",
+        "        if must_see_more(estimate):\n            return None\n        if nothing:",
+        "        if nothing:",
+    ),
+    Fault(
+        "converged-twice-tolerance",
+        EARLY,
+        "inference/stopping.py",
+        "if (error <= self.tolerance * spread).all():",
+        "if (error <= 2 * self.tolerance * spread).all():",
+    ),
+    Fault(
+        "population-without-covariance",
+        COVARIANCE,
+        "inference/reach.py",
+        "together = 2 * (_off(",
+        "together = 0 * (_off(",
+    ),
+    Fault(
+        "population-with-noise",
+        CORRECTION,
+        "inference/reach.py",
+        "((c**2).sum(axis=0) - leaning.noise) / (1 - tied)",
+        "(c**2).sum(axis=0) / (1 - tied)",
+    ),
+    Fault(
+        "population-without-gain",
+        CORRECTION,
+        "inference/reach.py",
+        "return Estimated(found.values + leaning.gain, variance",
+        "return Estimated(found.values, variance",
+    ),
+    Fault(
+        "rows-by-n",
+        VARIANCE,
+        "inference/reach.py",
+        "squares.sum(axis=0) * (n / max(1, n - 1)) + reach.rest",
+        "squares.sum(axis=0) + reach.rest",
+    ),
+    Fault(
+        "folded-uncorrected", CORRECTION, "inference/folded.py", "return size - less, variance", "return size, variance"
+    ),
+    Fault(
+        "paired-without-rest",
+        VARIANCE,
+        "inference/differences.py",
+        "weights, np.where((q != 0).any(axis=0), rest, 0.0))",
+        "weights, 0.0)",
+    ),
+    Fault(
+        "pooled-without-sampling",
+        VARIANCE,
+        "inference/pooled.py",
+        "return self._target(found, shared + self.least)",
+        "return self._target(found, shared)",
+    ),
+    Fault(
+        "apart-weight-unsquared",
+        WEIGHT,
+        "inference/apart.py",
+        "visits.squares / pairs / w**2, n)",
+        "visits.squares / pairs / w, n)",
+    ),
+    Fault("agreement-with-noise", CORRECTION, "inference/association.py", "vv - v * v - noise, uv", "vv - v * v, uv"),
+    # estimators, and what all rooms stand on
+    Fault(
+        "cautious-error-normal",
+        FREEDOM,
+        "estimate.py",
+        "np.asarray(self.std_error * (student.ppf(0.975, self.dof) / normal.ppf(0.975)))",
+        "np.asarray(self.std_error * (student.ppf(0.975, 1e9) / normal.ppf(0.975)))",
+    ),
+    Fault("hint-left-out", MESSAGE, "errors.py", '(f" Try {hint}." if hint else "")', '""'),
+    Fault("direction-of-text-shown", ESCAPE, "names.py", r"\ud800-\udfff\u202a-\u202e\u2066", r"\ud800-\udfff\u2066"),
+    Fault(
+        "written-in-place",
+        ATOMIC,
+        "whole_file.py",
+        '        with open(draft, "xb") as stream:\n            for piece in pieces:\n'
+        "                stream.write(piece)\n            stream.flush()\n            os.fsync(stream.fileno())\n"
+        "        os.replace(draft, file)",
+        '        with open(file, "wb") as stream:\n            for piece in pieces:\n'
+        "                stream.write(piece)",
+    ),
+    Fault("kernel-without-c", WEIGHT, "estimators/kernel.py", "/ (0.5 - _together(p))", "/ 0.5"),
+    Fault(
+        "permutation-cost",
+        BUDGET,
+        "estimators/permutation.py",
+        "return draws * (game.n_players - 1) * game.rows_per_payoff",
+        "return draws * game.n_players * game.rows_per_payoff",
+    ),
+    Fault(
+        "pairs-not-reversed",
+        CORRECTION,
+        "estimators/pairs.py",
+        "np.vstack([orders, orders[:, ::-1]])",
+        "np.vstack([orders, orders])",
+    ),
+    Fault(
+        "comparisons-sign",
+        SIGN,
+        "estimators/comparisons.py",
+        "(shown.exact - shown.few)[:, :, None]",
+        "(shown.few - shown.exact)[:, :, None]",
+    ),
+    Fault(
+        "comparisons-unweighted",
+        IGNORED,
+        "estimators/comparisons.py",
+        "(game.weights[examples] / self.chances[examples])[:, None, None]",
+        "np.ones((count, 1, 1))",
+    ),
+    Fault(
+        "bias-of-few-rows-stays",
+        CORRECTION,
+        "estimators/paired_walks.py",
+        "return added([found, self._correction(state.comparisons, visits)], [1.0, 1.0])",
+        "return found",
+    ),
+    Fault(
+        "one-stream-for-all-chunks",
+        SEED,
+        "estimators/loop.py",
+        "stream(self.entropy, DRAWS, chunk.number)",
+        "stream(self.entropy, DRAWS, 0)",
+    ),
+    Fault(
+        "twice-the-budget",
+        BUDGET,
+        "estimators/loop.py",
+        "if spent + estimator.rows(game, draws, made) > self.rows:",
+        "if spent + estimator.rows(game, draws, made) > 2 * self.rows:",
+    ),
+    Fault(
+        "last-look-uncounted",
+        COUNT,
+        "estimators/loop.py",
+        "looks = max(1, self.number + (result.draws != self.at))",
+        "looks = max(1, self.number)",
+    ),
+    Fault(
+        "resumed-by-another-stream",
+        SEED,
+        "estimators/checkpoint.py",
+        "stream(seed, PILOT, number), state)",
+        "stream(seed, PILOT, number + 1), state)",
+    ),
+    Fault(
+        "sizes-without-doubt",
+        VARIANCE,
+        "estimators/absolute.py",
+        "variance = degrees(sampling, doubt, unknown=max(1.0, n - 1.0)), sampling + sizes.taken_off**2",
+        "variance = degrees(sampling, doubt, unknown=max(1.0, n - 1.0)), sampling",
+    ),
+    Fault(
+        "repeats-own-row-uncorrected",
+        CORRECTION,
+        "estimators/repeats.py",
+        'np.einsum("n,nlp->lp", share / (1 - share), parts)',
+        'np.einsum("n,nlp->lp", 0 * share, parts)',
+    ),
+    Fault(
+        "repeats-too-few",
+        EARLY,
+        "estimators/repeats.py",
+        "estimate.draws >= self.repeats * self.examples",
+        "estimate.draws >= self.examples",
+    ),
+    Fault(
+        "toggles-same-player-twice",
+        WEIGHT,
+        "estimators/interactions.py",
+        "(single[:, at_i] + single[:, at_j])",
+        "(single[:, at_i] + single[:, at_i])",
+    ),
+    Fault(
+        "exact-unweighted",
+        IGNORED,
+        "estimators/exact.py",
+        "table.payoffs[place] += weights @ shown.payoffs",
+        "table.payoffs[place] += weights.sum() * shown.payoffs.mean(axis=0)",
+    ),
+    # games
+    Fault(
+        "cost-without-empty-end",
+        BUDGET,
+        "games/predictive_power.py",
+        "ends = len(self.X) + self.restricted.rows_per_prediction",
+        "ends = len(self.X)",
+    ),
+    Fault("control-variate-sign", SIGN, "games/short_walks.py", "a = z - control\n", "a = z + control\n"),
+    Fault(
+        "own-row-not-counted",
+        CORRECTION,
+        "games/short_walks.py",
+        "plain, mean = (one + share * (mine - one) for one in (plain, mean))",
+        "plain, mean = (one + 0 * share * (mine - one) for one in (plain, mean))",
+    ),
+    Fault(
+        "single-draws-walk-ahead",
+        COUNT,
+        "games/single_draws.py",
+        "np.argsort(orders, axis=1)[:, None, :] < np.arange(p + 1)",
+        "np.argsort(orders, axis=1)[:, None, :] <= np.arange(p + 1)",
+    ),
+    Fault(
+        "fitted-on-held-rows",
+        LEAK,
+        "games/designs.py",
+        "Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k))",
+        "Part(np.arange(rows), np.flatnonzero(fold == k))",
+    ),
+    Fault("regression-estimator-sign", SIGN, "games/worth.py", "* (mean - known[own])", "* (known[own] - mean)"),
+    Fault(
+        "worth-variance-weight",
+        VARIANCE,
+        "games/worth.py",
+        "weights**2 @ (one - two) ** 2 / 4",
+        "weights**2 @ (one - two) ** 2 / 2",
+    ),
+    Fault(
+        "refits-in-order-of-folds",
+        ORDER,
+        "games/universal_power.py",
+        'np.concatenate(outputs)[np.argsort(held, kind="stable")]',
+        "np.concatenate(outputs)",
+    ),
+    Fault(
+        "refits-constant-unweighted",
+        IGNORED,
+        "games/universal_power.py",
+        "loss.best_constant(target[part.fitted], weights, outputs)",
+        "loss.best_constant(target[part.fitted], np.ones_like(weights), outputs)",
+    ),
+    Fault(
+        "classes-by-place",
+        CATEGORY,
+        "games/refits.py",
+        "found[:, _places(fitted, classes)] = outputs",
+        "found[:, : outputs.shape[1]] = outputs",
+    ),
+    # coalitions and players
+    Fault(
+        "kernel-sizes-lopsided",
+        WEIGHT,
+        "coalitions.py",
+        "weights = (p - 1) / (sizes * (p - sizes))",
+        "weights = (p - 1) / sizes",
+    ),
+    Fault(
+        "never-all-players",
+        COUNT,
+        "coalitions.py",
+        "sizes = rng.integers(p + 1, size=n)",
+        "sizes = rng.integers(p, size=n)",
+    ),
+    Fault(
+        "interaction-weights",
+        WEIGHT,
+        "coalitions.py",
+        "1.0 / ((p - 1) * comb(p - 2, s)) for s in range(p - 1)",
+        "1.0 / ((p - 1) * comb(p - 1, s)) for s in range(p - 1)",
+    ),
+    Fault(
+        "arrivals-from-zero",
+        COUNT,
+        "players.py",
+        "np.arange(1, orders.shape[1] + 1)[None, :]",
+        "np.arange(orders.shape[1])[None, :]",
+    ),
+    Fault(
+        "groups-message-of-X",
+        MESSAGE,
+        "players.py",
+        'raise InputError("groups", got=f"{member!r} in {group!r}, which is no column"',
+        'raise InputError("X", got=f"{member!r} in {group!r}, which is no column"',
+    ),
+    # losses
+    Fault(
+        "square-not-debiased",
+        CORRECTION,
+        "losses/few_forms.py",
+        "loss(few.mean, target) - self._counted(few.variance, target).sum(axis=-1)",
+        "loss(few.mean, target)",
+    ),
+    Fault(
+        "logarithm-bias-doubled",
+        SIGN,
+        "losses/few_forms.py",
+        "loss.expected(-np.log(A) - 0.5 * r / (1 + r), target)",
+        "loss.expected(-np.log(A) + 0.5 * r / (1 + r), target)",
+    ),
+    Fault(
+        "mean-unweighted",
+        IGNORED,
+        "losses/regression.py",
+        "np.average(target, axis=0, weights=weights)",
+        "np.average(target, axis=0)",
+    ),
+    Fault(
+        "median-upper",
+        TIE,
+        "losses/regression.py",
+        "return float(ranked[ends].mean())",
+        "return float(ranked[ends].max())",
+    ),
+    Fault(
+        "tie-to-the-last-class",
+        TIE,
+        "losses/classification.py",
+        "np.asarray(is_largest.argmax(axis=-1) != target, dtype=np.float64)",
+        "np.asarray(is_largest.shape[-1] - 1 - is_largest[..., ::-1].argmax(axis=-1) != target, dtype=np.float64)",
+    ),
+    Fault(
+        "custom-loss-arguments-swapped",
+        ORDER,
+        "losses/custom.py",
+        "self._called(target.copy(), shown.copy())",
+        "self._called(shown.copy(), target.copy())",
+    ),
+    Fault(
+        "labels-message-without-hint",
+        MESSAGE,
+        "losses/regression.py",
+        """            hint='loss="cross entropy" or loss="brier" for a classifier',\n""",
+        "",
+    ),
+    # removal
+    Fault(
+        "columns-shuffled-together",
+        SEED,
+        "removal/product.py",
+        "rows[shuffled(mass, rng), j]",
+        "rows[shuffled(mass, np.random.default_rng(0)), j]",
+    ),
+    Fault(
+        "marginal-unweighted",
+        IGNORED,
+        "removal/marginal.py",
+        "hybrid_model(bound, rows[kept], mass[kept], codes)",
+        "hybrid_model(bound, rows[kept], kept[kept] / kept.sum(), codes)",
+    ),
+    Fault(
+        "correlations-not-shrunk",
+        CORRECTION,
+        "removal/gaussian.py",
+        "(scores * mass[:, None]).T @ scores * (1 - shrinkage(scores, mass)))",
+        "(scores * mass[:, None]).T @ scores)",
+    ),
+    Fault(
+        "cholesky-not-turned",
+        AXIS,
+        "removal/gaussian.py",
+        "noise @ np.linalg.cholesky(R).T)",
+        "noise @ np.linalg.cholesky(R))",
+    ),
+    Fault(
+        "own-row-a-neighbour",
+        LEAK,
+        "removal/neighbours.py",
+        "distance[is_own, own[part][is_own]] = np.inf",
+        "distance[is_own, own[part][is_own]] += 0.0",
+    ),
+    Fault(
+        "missing-like-any-cell",
+        MISSING,
+        "removal/neighbours.py",
+        "np.where(gaps[0] & gaps[1], 0.0, MISMATCH), apart)",
+        "0.0, apart)",
+    ),
+    Fault(
+        "median-unweighted",
+        IGNORED,
+        "removal/baseline.py",
+        "running = np.cumsum(mass[order]) / mass.sum()",
+        "running = np.arange(1, len(order) + 1) / len(order)",
+    ),
+    Fault(
+        "one-forest-for-all",
+        CACHE,
+        "removal/tree_conditional.py",
+        "key = np.packbits(kept).tobytes()",
+        "key = np.packbits(kept[:1]).tobytes()",
+    ),
+    Fault(
+        "surrogate-has-seen-the-row",
+        LEAK,
+        "removal/surrogate.py",
+        "fold, all_learners = np.where(own >= 0, self.fold[own], -1), self.learners()",
+        "fold, all_learners = np.full(len(own), -1), self.learners()",
+    ),
+    Fault(
+        "memo-grows",
+        CACHE,
+        "removal/memo.py",
+        "while self.size > self.limit and len(self._known) > 1:",
+        "while self.size > 2 * self.limit and len(self._known) > 1:",
+    ),
+    Fault(
+        "scores-beyond-the-gap",
+        COUNT,
+        "removal/margins.py",
+        "scipy.special.ndtri((up_to + 1) / n)",
+        "scipy.special.ndtri(up_to / n)",
+    ),
+    # structure
+    Fault(
+        "split-less-or-equal",
+        SPLIT,
+        "structure/kernels/decisions.py",
+        "is_left = value < threshold[node]\n                if is_plain:",
+        "is_left = value <= threshold[node]\n                if is_plain:",
+    ),
+    Fault(
+        "missing-always-left",
+        MISSING,
+        "structure/kernels/decisions.py",
+        "is_left |= (value != value) & missing_left[node]",
+        "is_left |= value != value",
+    ),
+    Fault(
+        "walk-forgets-the-leaf-before",
+        CORRECTION,
+        "structure/kernels/walks.py",
+        "value -= values[before, v]",
+        "value -= 0.0",
+    ),
+    Fault(
+        "leaf-tables-unweighted",
+        IGNORED,
+        "structure/kernels/leaves.py",
+        "(everything & ~failed)] += mass[row]",
+        "(everything & ~failed)] += 1.0 / b.shape[0]",
+    ),
+    Fault("lattice-signs", SIGN, "structure/kernels/lattice.py", "sign = -sign", "sign = sign"),
+    Fault(
+        "oblivious-leaf-before",
+        CORRECTION,
+        "structure/kernels/oblivious.py",
+        "change[j] += value[now | (leaf & theirs)] - value[was | (leaf & theirs_before)]",
+        "change[j] += value[now | (leaf & theirs)] - value[was | (leaf & theirs)]",
+    ),
+    Fault(
+        "exponential-omitted",
+        LINK,
+        "structure/links.py",
+        "return np.asarray(np.exp(margins))",
+        "return np.asarray(margins)",
+    ),
+    Fault(
+        "softmax-over-rows",
+        AXIS,
+        "structure/links.py",
+        "scipy.special.softmax(margins, axis=-2) @ mass",
+        "scipy.special.softmax(margins, axis=-1) @ mass",
+    ),
+    Fault(
+        "linear-mean-unweighted",
+        IGNORED,
+        "structure/linear.py",
+        'b[:1] + np.einsum("m,mdk->dk", mass, b - b[:1]), np.ones(1)',
+        "b.mean(axis=0, keepdims=True), np.ones(1)",
+    ),
+    Fault(
+        "xgboost-base-score",
+        LINK,
+        "structure/xgboost_trees.py",
+        "return np.asarray(np.log(score) - np.log1p(-score))",
+        "return np.asarray(score)",
+    ),
+    Fault(
+        "lightgbm-strictly-less",
+        SPLIT,
+        "structure/lightgbm_trees.py",
+        "bound = np.nextafter(threshold, np.inf)\n",
+        "bound = np.asarray(threshold)\n",
+    ),
+    Fault(
+        "lightgbm-missing-rule",
+        MISSING,
+        "structure/lightgbm_trees.py",
+        "np.array([MISSING_IS_ZERO, ZERO_IS_MISSING,",
+        "np.array([MISSING, ZERO_IS_MISSING,",
+    ),
+    Fault(
+        "unknown-category-first",
+        MISSING,
+        "structure/category_codes.py",
+        "codes[codes < 0] = np.nan",
+        "codes[codes < 0] = 0.0",
+    ),
+    Fault(
+        "categories-of-the-frame",
+        CATEGORY,
+        "structure/category_codes.py",
+        "column = column.cat.set_categories(list(self.known[place]))",
+        "column = column.cat.remove_unused_categories()",
+    ),
+    # models
+    Fault(
+        "first-class-last",
+        CATEGORY,
+        "models/statsmodels.py",
+        "np.column_stack([np.zeros(len(weights)), weights])",
+        "np.column_stack([weights, np.zeros(len(weights))])",
+    ),
+    Fault(
+        "best-round-left-out",
+        COUNT,
+        "models/xgboost.py",
+        "_Boosted(model, 0 if best is None else int(best) + 1)",
+        "_Boosted(model, 0 if best is None else int(best))",
+    ),
+    Fault(
+        "columns-not-arranged",
+        ORDER,
+        "models/predictor.py",
+        'return X[wanted] if container_of(X) == "pandas" else X.select(wanted)',
+        "return X",
+    ),
+    Fault(
+        "least-squares-weights-squared",
+        WEIGHT,
+        "models/least_squares.py",
+        "root = np.sqrt(sample_weight)",
+        "root = np.asarray(sample_weight)",
+    ),
+    Fault(
+        "module-left-in-eval-mode",
+        CACHE,
+        "models/torch.py",
+        "part.training = mode",
+        "part.training = part.training and mode",
+    ),
+    Fault(
+        "batch-size-ignored",
+        OPTION,
+        "models/predictor.py",
+        "most = self.predictor.batch_size or ROWS_PER_CALL",
+        "most = ROWS_PER_CALL",
+    ),
+    # tables
+    Fault(
+        "missing-as-first-category",
+        MISSING,
+        "tables/columns.py",
+        "np.where(np.isnan(codes), -1, codes)",
+        "np.where(np.isnan(codes), 0, codes)",
+    ),
+    Fault(
+        "index-not-compared",
+        CHECK,
+        "tables/target.py",
+        "len(ours) != len(theirs) or ours.equals(theirs):",
+        "len(ours) != len(theirs) or ours is not None:",
+    ),
+    Fault(
+        "background-by-position",
+        ORDER,
+        "tables/schema.py",
+        "return [place[name] for name in want]",
+        "return list(place.values())",
+    ),
+    Fault(
+        "missing-response-passes",
+        MISSING,
+        "tables/target.py",
+        "return int((~np.isfinite(target)).sum())",
+        "return int(np.isinf(target).sum())",
+    ),
+    Fault(
+        "categories-of-pandas-shifted",
+        CATEGORY,
+        "tables/cells/pandas.py",
+        "places = np.append(_places(known, cells.dtype.categories.to_series()), -1)[cells.cat.codes]",
+        "places = np.append(np.arange(len(cells.dtype.categories)), -1)[cells.cat.codes]",
+    ),
+    # measures
+    Fault(
+        "fingerprint-by-order",
+        ORDER,
+        "measures/fingerprints.py",
+        "found = sorted((name, _of_column(numbers, column)) for name, column, numbers in columns)",
+        "found = [(name, _of_column(numbers, column)) for name, column, numbers in columns]",
+    ),
+    Fault(
+        "checkpoint-of-another-model",
+        CHECKPOINT,
+        "measures/kept.py",
+        '"predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),\n'
+        '        "losses without features": v.weights @ v.ends[0],',
+        "",
+    ),
+    Fault(
+        "checkpoint-of-another-budget",
+        CHECKPOINT,
+        "measures/kept.py",
+        '"budget": f"{float(min(budgets)):.17g}" if budgets else "none",',
+        '"budget": "none",',
+    ),
+    Fault(
+        "correlation-ratio-unweighted",
+        IGNORED,
+        "measures/squared_correlation.py",
+        "np.bincount(place, mass * response) / np.bincount(place, mass)",
+        "np.bincount(place, response) / np.bincount(place)",
+    ),
+    Fault(
+        "repeats-ignored",
+        OPTION,
+        "measures/permutation_test.py",
+        'measure="permutation test", loss=loss, repeats=repeats,',
+        'measure="permutation test", loss=loss, repeats=None,',
+    ),
+    Fault("scaled-ignored", OPTION, "measures/coefficient_size.py", "inside, scaled=scaled)", "inside, scaled=False)"),
+    Fault(
+        "means-of-X",
+        OPTION,
+        "measures/mean_importance.py",
+        'background=background, removal="baseline"',
+        'background=None, removal="baseline"',
+    ),
+    Fault(
+        "batch-size-not-handed-on",
+        OPTION,
+        "measures/sage.py",
+        "memory_limit=memory_limit, batch_size=batch_size,",
+        "memory_limit=memory_limit, batch_size=None,",
+    ),
+    # explanation
+    Fault("looks-not-saved", FIELD, "explanation/json_file.py", '        "looks": explanation.looks,\n', ""),
+    Fault("groups-not-saved", FIELD, "explanation/json_file.py", '"groups": explanation.groups,', '"groups": None,'),
+    Fault(
+        "half-a-covariance",
+        FIELD,
+        "explanation/json_file.py",
+        "covariance[i, : i + 1] = covariance[: i + 1, i] = row",
+        "covariance[i, : i + 1] = row",
+    ),
+    Fault(
+        "p-values-unadjusted",
+        MANY,
+        "explanation/explanation.py",
+        "alternative, skew=found.skew), adjust)",
+        "alternative, skew=found.skew), None)",
+    ),
+    Fault(
+        "merged-covariance-weight",
+        WEIGHT,
+        "explanation/merging.py",
+        "sum(weight**2 * one for weight, one in zip(weights, known, strict=True))",
+        "sum(weight * one for weight, one in zip(weights, known, strict=True))",
+    ),
+    Fault(
+        "merged-looks",
+        COUNT,
+        "explanation/merging.py",
+        "looks=1 + sum(one.looks - 1 for one in runs),",
+        "looks=max(one.looks for one in runs),",
+    ),
+    Fault(
+        "paired-difference-sign",
+        SIGN,
+        "explanation/two.py",
+        "else after.parts - before.parts)",
+        "else before.parts - after.parts)",
+    ),
+    Fault("notebook-name-unescaped", ESCAPE, "explanation/text.py", "{escape(names[i])}</th>", "{names[i]}</th>"),
+    Fault(
+        "shift-threshold-turned",
+        THRESHOLD,
+        "explanation/verdicts.py",
+        "(chance < share * (1 - comparison.level) for share",
+        "(chance < share * comparison.level for share",
+    ),
+    Fault(
+        "flags-of-single-tests",
+        MANY,
+        "explanation/comparison.py",
+        "np.asarray(self.p_values() < 1 - self.level)",
+        "np.asarray(self.p_values(None) < 1 - self.level)",
+    ),
+    Fault(
+        "share-of-loss-sign",
+        SIGN,
+        "explanation/verdicts.py",
+        "np.asarray(-(after.values - before.values)",
+        "np.asarray((after.values - before.values)",
+    ),
+    # report
+    Fault("script-ends-early", ESCAPE, "report/inline_json.py", 'for letter in "<>&"}', 'for letter in "&"}'),
+    Fault("page-unescaped", ESCAPE, "report/frame.py", "autoescape=True", "autoescape=False"),
+    Fault(
+        "signs-one-by-one",
+        QUANTILE,
+        "report/readings.py",
+        "explanation.interval(explanation.confidence, about=about, joint=True)",
+        "explanation.interval(explanation.confidence, about=about, joint=False)",
+    ),
+    Fault(
+        "smallest-named-first",
+        ORDER,
+        "report/findings.py",
+        "np.argsort(-np.abs(explanation.values[places])",
+        "np.argsort(np.abs(explanation.values[places])",
+    ),
+    Fault("loss-with-features-sign", SIGN, "report/facts.py", "show(base - total)", "show(base + total)"),
+    Fault(
+        "pixel-map-turned",
+        AXIS,
+        "report/pixel_map.py",
+        "M{place % side} {place // side}h1",
+        "M{place // side} {place % side}h1",
+    ),
+    Fault(
+        "arrow-at-the-wrong-end",
+        DRAWN,
+        "report/chart.py",
+        "at(a), at(b), a < at.low, b > at.high)",
+        "at(a), at(b), b > at.high, a < at.low)",
+    ),
+    # plots
+    Fault(
+        "whiskers-half-as-wide",
+        DRAWN,
+        "plots/bars.py",
+        "reach = (selection.high - selection.low)[known] / 2 ",
+        "reach = (selection.high - selection.low)[known] / 4 ",
+    ),
+    Fault(
+        "bars-of-the-reference",
+        DRAWN,
+        "plots/grouped_bars.py",
+        "ax.barh(at, explanation.values[places], ",
+        "ax.barh(at, comparison.reference.values[places], ",
+    ),
+    Fault(
+        "harm-marked-on-help",
+        SIGN,
+        "plots/ranks.py",
+        "HARM if values[row, column] < 0",
+        "HARM if values[row, column] > 0",
+    ),
+    Fault(
+        "numbers-a-cell-too-low",
+        COUNT,
+        "plots/interactions.py",
+        "ax.text(column, row - 1, shown",
+        "ax.text(column, row, shown",
+    ),
+    Fault(
+        "pixels-turned",
+        AXIS,
+        "plots/pixels.py",
+        "explanation.values.reshape(height, width)",
+        'explanation.values.reshape(height, width, order="F")',
+    ),
+    Fault(
+        "others-without-covariance",
+        COVARIANCE,
+        "plots/selection.py",
+        "explanation.covariance[np.ix_(rest, rest)].sum()",
+        "explanation.covariance[rest, rest].sum()",
+    ),
+    # monitoring
+    Fault("tests-not-combined", MANY, "monitoring/shifts/combined.py", "len(chances) * min(chances)", "min(chances)"),
+    Fault(
+        "chi-square-degrees",
+        FREEDOM,
+        "monitoring/shifts/distances.py",
+        "chdtrc(table.shape[1] - 1,",
+        "chdtrc(table.shape[1],",
+    ),
+    Fault(
+        "kolmogorov-of-all-rows",
+        QUANTILE,
+        "monitoring/shifts/distances.py",
+        "kolmogorov(np.sqrt(worth) * distance)",
+        "kolmogorov(np.sqrt(n + m) * distance)",
+    ),
+    Fault(
+        "share-one-sided",
+        ONE_SIDED,
+        "monitoring/shifts/shares.py",
+        "min(1.0, 2 * min(tails) / law.sum())",
+        "min(1.0, min(tails) / law.sum())",
+    ),
+    Fault(
+        "missing-cells-not-tested",
+        MISSING,
+        "monitoring/shifts/numbers.py",
+        "*_repeats_p(line), *missing_p(reference, current)])",
+        "*_repeats_p(line)])",
+    ),
+    Fault(
+        "background-seed-ignored",
+        SEED,
+        "monitoring/monitor.py",
+        "stream(entropy, BACKGROUND, 0)",
+        "stream(0, BACKGROUND, 0)",
+    ),
+    Fault(
+        "monitor-level-ignored",
+        OPTION,
+        "monitoring/monitor.py",
+        "names=names, paired=paired, adjust=adjust, level=level)",
+        "names=names, paired=paired, adjust=adjust)",
+    ),
+    Fault(
+        "slices-of-just-enough", COUNT, "monitoring/slices.py", "if len(places) >= FEWEST]", "if len(places) > FEWEST]"
+    ),
+    Fault(
+        "weights-of-pairs-lost",
+        IGNORED,
+        "monitoring/sides.py",
+        "Side(as_table(X, argument), y, weights[0] if weights else None, by)",
+        "Side(as_table(X, argument), y, None, by)",
+    ),
+    # cli
+    Fault(
+        "usage-as-failure",
+        EXIT,
+        "cli/speech.py",
+        "typer.Exit(USAGE if isinstance(error, OptionError) else FAILED)",
+        "typer.Exit(FAILED)",
+    ),
+    Fault(
+        "flagged-as-not-converged",
+        EXIT,
+        "cli/delivery.py",
+        "typer.Exit(FLAGGED if result.flagged else NOT_CONVERGED)",
+        "typer.Exit(NOT_CONVERGED)",
+    ),
+    Fault("cli-seed", FORWARD, "cli/explain.py", "seed=seed, settings=settings,", "seed=0, settings=settings,"),
+    Fault(
+        "cli-tests",
+        FORWARD,
+        "cli/explain.py",
+        "of_explanation(explanation, say, about=about, tests=tests, rows=rows)",
+        "of_explanation(explanation, say, about=about, rows=rows)",
+    ),
+    Fault(
+        "cli-monitor-level",
+        FORWARD,
+        "cli/monitor.py",
+        '"level": level, "paired": paired}',
+        '"level": 0.95, "paired": paired}',
+    ),
+    Fault(
+        "cli-merge-tolerance",
+        FORWARD,
+        "cli/merge.py",
+        "for path in given], tolerance=tolerance)",
+        "for path in given])",
+    ),
+    Fault(
+        "cli-classes",
+        FORWARD,
+        "cli/request.py",
+        "cs.as_predictor(model, output=request.output, classes=request.classes)",
+        "cs.as_predictor(model, output=request.output)",
+    ),
+    # execution
+    Fault("streams-of-all-purposes", SEED, "execution/seeds.py", "spawn_key=(purpose, number)", "spawn_key=(number,)"),
+    Fault(
+        "checkpoint-unchecked",
+        CHECKSUM,
+        "execution/checkpoint_file.py",
+        "if hashlib.sha256(content[DIGEST:]).digest() != digest:",
+        "if not digest:",
+    ),
+    Fault("axes-turned-twice", AXIS, "execution/coded.py", "laid.transpose(np.argsort(axes))", "laid.transpose(axes)"),
+    Fault(
+        "work-sent-once", CACHE, "execution/local.py", "if self._sent[0] is not function:", "if self._sent[0] is None:"
+    ),
+    Fault("losses-in-all", COUNT, "execution/crew.py", "left, losses = left[1:], 0", "left, losses = left[1:], losses"),
+    # datasets
+    Fault("download-unchecked", CHECKSUM, "datasets/download.py", "if found != file.sha256:", "if not found:"),
+    Fault(
+        "cache-written-in-place",
+        ATOMIC,
+        "datasets/cache.py",
+        "            draft.write_bytes(content)\n            os.replace(draft, path)",
+        "            path.write_bytes(content)",
+    ),
+    Fault(
+        "directory-named-for-variable",
+        MESSAGE,
+        "datasets/places.py",
+        'InputError(VARIABLE if directory is None else "directory", got',
+        'InputError("directory", got',
+    ),
+    Fault(
+        "tidy-file-unchecked",
+        CHECKSUM,
+        "datasets/loading.py",
+        "if not is_tidy_file(path, row):",
+        "if not path.is_file():",
+    ),
+    # integrations
+    Fault("slices-at-one-step", AXIS, "integrations/mlflow.py", "value, now, step + later)", "value, now, step)"),
+    Fault(
+        "names-apart-by-case",
+        TIE,
+        "integrations/metric_names.py",
+        "if _folded(one) not in taken)",
+        "if one not in taken)",
+    ),
+    Fault(
+        "numbers-that-are-none",
+        MISSING,
+        "integrations/records.py",
+        "if value is not None and math.isfinite(value):",
+        "if value is not None:",
+    ),
+    # testing
+    Fault(
+        "sum-never-checked",
+        CHECK,
+        "testing/measure_contract.py",
+        "same = abs(together - found.total) <= SIGMAS * error + ROUNDING * trial.scale",
+        "same = abs(together - found.total) < np.inf",
+    ),
+    Fault(
+        "single-failure-forgiven",
+        CHECK,
+        "testing/measure_checks.py",
+        "    if failures:\n",
+        "    if len(failures) > 1:\n",
+    ),
+    Fault(
+        "jobs-never-compared",
+        CHECK,
+        "testing/measure_contract.py",
+        "bits(trial.run(n_jobs=2)) == bits(trial.found)",
+        "bits(trial.run(n_jobs=1)) == bits(trial.found)",
+    ),
+)

@@ -1,0 +1,765 @@
+r"""A mutation check: faults are planted in copies of the source, one at a time, and the tests have to notice.
+
+::
+
+    python -m tests.lab.mutations --list          # the table of faults, and whether each fits the source
+    python -m tests.lab.mutations --map           # which tests execute which lines; once, and when tests or source move
+    python -m tests.lab.mutations                 # the check; --resume goes on with one that was broken off
+    python -m tests.lab.mutations --only kernel   # faults whose name, kind or file has this word
+    python -m tests.lab.mutations --base COMMIT   # whether the tests of a commit notice what ours do not
+
+The map comes from coverage's dynamic contexts. Of a fault, the tests that execute its lines are run, those of the fast
+lane first and, where all of these pass, the others: a fault is killed by ``fast`` or by ``all``, or has ``survived``. A
+time-out counts as killed. A failing test is run again without the fault, so that a test that fails by itself kills
+nothing. The exit code is 1 where a fault survives, or where the fast lane kills less than four fifths of the killed.
+
+The work tree is read and never written, but for the cache folder ``.mutations``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tests.lab.faults_in_src import FAULTS, SOURCE, Fault, problems
+
+CACHE = Path(".mutations")
+OTHER_LANE_MARKS = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
+KERNELS = "structure/kernels/"
+LEAST_SHARE_OF_FAST = 0.8  # of the killed faults, that the fast lane has to kill
+SHARE_OF_LIMIT = 1 / 3  # of the time limit that tests may take by the map, so that slow machines cause no time-outs
+UNKNOWN_SECONDS = 1.0  # of a test whose duration is not known
+PASSED, NO_TESTS, USAGE_ERROR = 0, 5, 4  # exit codes of pytest
+LANES = FAST, ALL = "fast", "all"
+NEITHER = "slow"  # of tests that are in the map, and in no lane
+SURVIVED = "survived"
+
+
+def say(text: str) -> None:
+    """Writes a line to stdout at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+# copies of the tree
+
+
+@dataclass(frozen=True)
+class ScratchTree:
+    """A copy of the repository in a folder of its own, in which faults are planted and tests run.
+
+    Compiled kernels are cached in the copy, never beside another tree's: numba would take those for its own.
+    """
+
+    root: Path
+
+    @classmethod
+    def of_work_tree(cls, repository: Path, root: Path) -> ScratchTree:
+        """The commit that is checked out, with all changes that are not committed, and files that git does not know."""
+        _run_git(repository, "clone", "--quiet", "--shared", "--no-tags", str(repository), str(root))
+        for path in _listed(repository, "--deleted"):
+            (root / path).unlink(missing_ok=True)
+        for path in _listed(repository, "--cached", "--others", "--exclude-standard"):
+            if (repository / path).is_file() and path.parts[0] != CACHE.name:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(repository / path, root / path)
+        return cls(root)
+
+    @classmethod
+    def of_commit(cls, repository: Path, root: Path, commit: str) -> ScratchTree:
+        """A commit as it is."""
+        _run_git(repository, "clone", "--quiet", "--shared", "--no-checkout", str(repository), str(root))
+        _run_git(root, "checkout", "--quiet", "--detach", commit)
+        return cls(root)
+
+    def environment(self, kernels: Path | None = None) -> dict[str, str]:
+        """Variables by which the copy's source is imported, and nothing compiled from another source is."""
+        paths = [str(self.root / "src"), str(self.root)]
+        return {
+            **{name: value for name, value in os.environ.items() if not name.startswith("COV_CORE")},
+            "PYTHONPATH": os.pathsep.join(paths),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NUMBA_CACHE_DIR": str(kernels or self.root / ".numba"),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(self.root / ".hypothesis"),
+        }
+
+    @contextmanager
+    def planted(self, fault: Fault) -> Iterator[Path | None]:
+        """The tree with a fault in it, and the folder for kernels compiled from it; as it was afterwards.
+
+        The file gets its time of change back, too, by which numba tells whether a cache is of another source.
+        """
+        path = fault.path(self.root)
+        before, stat = path.read_bytes(), path.stat()
+        has_own_kernels = KERNELS in path.as_posix()
+        kernels = Path(tempfile.mkdtemp(prefix="kernels-", dir=self.root.parent)) if has_own_kernels else None
+        try:
+            fault.plant(self.root)
+            yield kernels
+        finally:
+            path.write_bytes(before)
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            shutil.rmtree(self.root / ".hypothesis", ignore_errors=True)
+            if kernels is not None:
+                shutil.rmtree(kernels, ignore_errors=True)
+
+
+def _run_git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def _listed(repository: Path, *options: str) -> list[Path]:
+    listing = _run_git(repository, "ls-files", "-z", *options)
+    return [Path(name) for name in listing.split("\0") if name]
+
+
+# the map
+
+
+@dataclass(frozen=True)
+class TestMap:
+    """Which tests execute which lines, how long they take, and which lane they are of.
+
+    Attributes
+    ----------
+    tests : ids of the tests that passed without a fault
+    seconds : of each
+    lane : of each: "fast", "all", or "slow" for tests that are never run for a fault
+    groups : distinct sets of tests, by their places in ``tests``
+    lines : by file, relative to ``src/clarysage``, and line: the place in ``groups`` of the tests that execute it
+    hashes : of the files as they were
+    """
+
+    __test__ = False  # pytest takes classes by their names
+
+    tests: list[str]
+    seconds: list[float]
+    lane: list[str]
+    groups: list[list[int]]
+    lines: dict[str, dict[int, int]]
+    hashes: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> TestMap:
+        """The map in a file."""
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        lines = {
+            file: {int(number): group for number, group in by_line.items()} for file, by_line in stored["lines"].items()
+        }
+        return cls(**{**stored, "lines": lines})
+
+    def write(self, path: Path) -> None:
+        """Keeps the map in a file, whole or not at all."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(".part")
+        draft.write_text(json.dumps(asdict(self), separators=(",", ":")), encoding="utf-8")
+        os.replace(draft, path)
+
+    def executing(self, file: str, numbers: Iterable[int]) -> set[str]:
+        """Ids of the tests that execute any of the lines of a file."""
+        groups = {self.lines.get(file, {}).get(number) for number in numbers} - {None}
+        return {self.tests[place] for group in groups for place in self.groups[group]}  # type: ignore[index]
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Of each test among all."""
+        return {test: place for place, test in enumerate(self.tests)}
+
+    def seconds_of(self, test: str) -> float:
+        return self.seconds[self.place[test]] if test in self.place else UNKNOWN_SECONDS
+
+    def lane_of(self, test: str) -> str:
+        return self.lane[self.place[test]]
+
+
+def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], jobs: int) -> TestMap:
+    """Runs the suite once under coverage, in a copy of the tree, and keeps which tests execute which lines."""
+    with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
+        tree = ScratchTree.of_work_tree(repository, Path(folder) / "tree")
+        environment = {**tree.environment(), "COVERAGE_FILE": str(Path(folder) / "coverage")}
+        lane = dict.fromkeys(_collected(tree, environment, marks, tests), NEITHER)
+        for name, expression in lane_expressions(tree.root).items():
+            lane |= {test: name for test in _collected(tree, environment, expression, tests) if test in lane}
+        say(f"{len(lane)} tests: {', '.join(f'{count} {name}' for name, count in Counter(lane.values()).items())}")
+        report = Path(folder) / "junit.xml"
+        command = [
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadgroup",
+            "-m", marks,
+            "--cov=clarysage", "--cov-context=test", "--cov-report=", f"--junitxml={report}", *tests,
+        ]  # fmt: skip
+        subprocess.run(command, cwd=tree.root, env=environment, check=False)
+        durations = _durations(report, lane)
+        recorded = _map_of(Path(folder) / "coverage", tree.root, durations, lane)
+    recorded.write(cache / "map.json")
+    left_out = [test for test in lane if test not in durations]
+    say(f"{len(recorded.tests)} tests passed and are in {cache / 'map.json'}; {len(left_out)} failed or were skipped")
+    for test in left_out[:20]:
+        say(f"  left out: {test}")
+    return recorded
+
+
+def lane_expressions(root: Path) -> dict[str, str]:
+    """Marker expressions of the lanes, the wider first, of the markers that a tree has: pytest refuses unknown ones."""
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    registered = {re.split(r"[:(]", marker)[0].strip() for marker in settings.get("markers", ())}
+    marks = [mark for mark in OTHER_LANE_MARKS if mark in registered]
+    return {ALL: "not slow" if "slow" in marks else "", FAST: f"not ({' or '.join(marks)})" if marks else ""}
+
+
+def _collected(tree: ScratchTree, environment: Mapping[str, str], marks: str, tests: Sequence[str]) -> list[str]:
+    """Ids of the tests that a marker expression selects."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", marks, *tests]
+    listing = subprocess.run(command, cwd=tree.root, env=environment, check=False, capture_output=True, text=True)
+    if listing.returncode not in (PASSED, NO_TESTS):
+        raise SystemExit(
+            f"tests cannot be collected with -m {marks!r}:\n{listing.stdout[-2000:]}{listing.stderr[-2000:]}"
+        )
+    return [line for line in listing.stdout.splitlines() if "::" in line and not line.startswith(("ERROR", " "))]
+
+
+def _durations(report: Path, tests: Iterable[str]) -> dict[str, float]:
+    """Seconds of the tests that passed, by a report in JUnit's format."""
+    ids = {_junit_address(test): test for test in tests}
+    seconds: dict[str, float] = {}
+    for case in ElementTree.parse(report).iter("testcase"):
+        test = ids.get((case.get("classname", ""), case.get("name", "")))
+        if test is not None and not any(child.tag in ("failure", "error", "skipped") for child in case):
+            seconds[test] = float(case.get("time", "0"))
+    return seconds
+
+
+def _junit_address(test: str) -> tuple[str, str]:
+    """The class and the name by which a report in JUnit's format has a test."""
+    address, bracket, parameters = test.partition("[")
+    file, *names = address.split("::")
+    module = re.sub(r"\.py$", "", file.replace("/", "."))
+    return ".".join([module, *names[:-1]]), names[-1] + bracket + parameters
+
+
+def _map_of(data_file: Path, root: Path, durations: Mapping[str, float], lane: Mapping[str, str]) -> TestMap:
+    from coverage import CoverageData
+
+    tests = sorted(durations)
+    place = {test: number for number, test in enumerate(tests)}
+    data = CoverageData(str(data_file))
+    data.read()
+    groups: dict[tuple[int, ...], int] = {}
+    lines: dict[str, dict[int, int]] = {}
+    hashes: dict[str, str] = {}
+    source = (root / SOURCE).resolve()
+    for measured in sorted(data.measured_files()):
+        path = Path(measured)
+        if not path.is_relative_to(source):
+            continue
+        file = path.relative_to(source).as_posix()
+        hashes[file] = _hash(path)
+        lines[file] = {}
+        for number, contexts in data.contexts_by_lineno(measured).items():
+            executing = {place[test] for test in (context.rpartition("|")[0] for context in contexts) if test in place}
+            if executing:
+                key = tuple(sorted(executing))
+                lines[file][number] = groups.setdefault(key, len(groups))
+    seconds = [round(durations[test], 3) for test in tests]
+    return TestMap(tests, seconds, [lane[test] for test in tests], [list(group) for group in groups], lines, hashes)
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+# which tests concern a fault
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Tests that concern a fault, in the order in which they run, by lane; and a remark on how they were found."""
+
+    lanes: Mapping[str, list[str]]
+    remark: str = ""
+
+
+def selection(fault: Fault, root: Path, known: TestMap, most: int, limit: float) -> Selection:
+    """The tests that execute the lines of a fault, at most so many of a lane, and none that would exceed the limit."""
+    tests, remark = tests_of(fault, root, known)
+    by_lane = {lane: [test for test in tests if known.lane_of(test) == lane] for lane in LANES}
+    return Selection({lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT) for lane in LANES}, remark)
+
+
+def tests_of(fault: Fault, root: Path, known: TestMap) -> tuple[set[str], str]:
+    """All tests that concern a fault, and a remark where these are not those that execute its lines."""
+    path, changed = fault.lines(root)
+    file = path.relative_to(root / SOURCE).as_posix()
+    if file.startswith(KERNELS):
+        return _tests_of_importers(path, changed, root, known), "tests of what calls the kernel"
+    if known.hashes.get(file) != _hash(path):
+        return known.executing(file, known.lines.get(file, {})), "the file has changed since the map was made"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if any(_function_at(tree, number) is None for number in changed[:1]):
+        tests = known.executing(file, _function_lines(tree))
+        return tests or _tests_of_importers(path, changed, root, known), "the line is executed at import"
+    tests = known.executing(file, _statement_lines(tree, changed))
+    if tests:
+        return tests, ""
+    function = _function_at(tree, changed[0])
+    assert function is not None
+    return known.executing(file, range(function.lineno, (function.end_lineno or 0) + 1)), "the lines around it"
+
+
+def chosen(tests: Iterable[str], known: TestMap, most: int, seconds: float) -> list[str]:
+    """At most so many tests, of so many seconds: files take turns, each with its fastest test that is left.
+
+    The fastest test of each file comes first; then files follow one another, so that what a file sets up is set up
+    twice at most.
+    """
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(tests, key=lambda test: (known.seconds_of(test), test)):
+        by_file[test.partition("::")[0]].append(test)
+    files = sorted(by_file, key=lambda file: known.seconds_of(by_file[file][0]))
+    taken: list[str] = []
+    spent = 0.0
+    for turn in range(max(map(len, by_file.values()), default=0)):
+        for file in files:
+            if turn < len(by_file[file]) and len(taken) < most:
+                test = by_file[file][turn]
+                if not taken or spent + known.seconds_of(test) <= seconds:
+                    taken.append(test)
+                    spent += known.seconds_of(test)
+    first = [test for test in taken if test == by_file[test.partition("::")[0]][0]]
+    rest = [test for test in taken if test not in first]
+    return [*first, *(test for file in files for test in rest if test.partition("::")[0] == file)]
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions(tree: ast.AST) -> list[Function]:
+    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+
+
+def _function_at(tree: ast.AST, number: int) -> Function | None:
+    """The innermost function whose body has a line; None for a line of a module, of a class or of a signature."""
+    around = [node for node in _functions(tree) if node.body[0].lineno <= number <= (node.end_lineno or 0)]
+    return max(around, key=lambda node: node.lineno, default=None)
+
+
+def _function_lines(tree: ast.AST) -> set[int]:
+    """Lines of bodies of functions, which are executed when these are called."""
+    return {
+        number
+        for node in _functions(tree)
+        for number in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+    }  # fmt: skip
+
+
+def _statement_lines(tree: ast.AST, numbers: Collection[int]) -> set[int]:
+    """Lines of the statements that the given lines belong to: of a block its head alone, and of others all lines."""
+    lines = set(numbers)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if isinstance(body, list) and body else (node.end_lineno or node.lineno)
+            span = range(node.lineno, max(end, node.lineno) + 1)
+            if any(number in span for number in numbers):
+                lines.update(span)
+    return lines
+
+
+def _tests_of_importers(path: Path, changed: Sequence[int], root: Path, known: TestMap) -> set[str]:
+    """Tests that execute what imports a module: the functions that do, or all functions of modules that do.
+
+    Where the changed function is imported by its name anywhere, only those that import it count.
+    """
+    parts = path.relative_to(root / "src").with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    function = _function_at(ast.parse(path.read_text(encoding="utf-8")), changed[0])
+    importing: list[tuple[str, set[int], set[str]]] = []  # file, lines, imported names
+    for other in sorted((root / SOURCE).rglob("*.py")):
+        tree = ast.parse(other.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == module:
+                around = _function_at(tree, node.lineno)
+                lines = set(range(node.lineno, (around.end_lineno or 0) + 1)) if around else _function_lines(tree)
+                names = {alias.name for alias in node.names}
+                importing.append((other.relative_to(root / SOURCE).as_posix(), lines, names))
+    name = "" if function is None else function.name
+    by_name = [entry for entry in importing if name in entry[2]]
+    return set().union(*(known.executing(file, lines) for file, lines, _ in by_name or importing))
+
+
+# the check
+
+
+@dataclass
+class Outcome:
+    """What became of a fault.
+
+    ``verdict`` is "fast", "all" or "survived": the lane that killed it, or none. ``killer`` is the first test that
+    failed, or what else went wrong; ``tests`` counts those that were selected, by lane.
+    """
+
+    name: str
+    kind: str
+    file: str
+    verdict: str
+    killer: str = ""
+    seconds: float = 0.0
+    tests: dict[str, int] = field(default_factory=dict)
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run of pytest: its exit code, None for a time-out, and what it printed."""
+
+    code: int | None
+    output: str
+
+
+class Checker:
+    """Plants faults in copies of the tree, one a worker, and runs the tests that concern each.
+
+    Parameters
+    ----------
+    known : the map
+    most : tests of a lane at most
+    limit : seconds that a run of tests may take
+    mapped : the tree that the map is of, where faults are planted in copies of another commit
+    """
+
+    def __init__(self, known: TestMap, most: int, limit: float, *, mapped: ScratchTree | None = None) -> None:
+        self.known, self.most, self.limit, self.mapped = known, most, limit, mapped
+        self._trusted: dict[str, bool] = {}  # whether a test that failed passes without the fault
+        self._lock = threading.Lock()
+
+    def check(self, fault: Fault, tree: ScratchTree) -> Outcome:
+        """What becomes of a fault."""
+        begun = time.monotonic()
+        chosen_tests = selection(fault, (self.mapped or tree).root, self.known, self.most, self.limit)
+        counts = {lane: len(tests) for lane, tests in chosen_tests.lanes.items()}
+        file = fault.path(tree.root).relative_to(tree.root / SOURCE).as_posix()
+        outcome = Outcome(fault.name, fault.kind, file, SURVIVED, tests=counts, remark=chosen_tests.remark)
+        if not any(counts.values()):
+            outcome.remark = "no test of the map executes it"
+        for lane in LANES:
+            killer = self._killer(fault, tree, chosen_tests.lanes[lane])
+            if killer:
+                outcome.verdict, outcome.killer = lane, killer
+                break
+        outcome.seconds = round(time.monotonic() - begun, 1)
+        return outcome
+
+    def _killer(self, fault: Fault, tree: ScratchTree, tests: Sequence[str]) -> str:
+        """The first test that fails with the fault and passes without it, "hang" for a time-out; else empty."""
+        left = [test for test in tests if self._trusted.get(test, True)]
+        while left:
+            with tree.planted(fault) as kernels:
+                finished, left = self._run_existing(tree, left, kernels)
+            if finished.code is None:
+                return "hang"
+            if finished.code in (PASSED, NO_TESTS):
+                return ""
+            failed = _first_failed(finished.output, left)
+            if failed is None:
+                return _last_error(finished.output)
+            if self._is_trusted(failed, tree):
+                return failed
+            left = [test for test in left if test != failed]
+        return ""
+
+    def _is_trusted(self, test: str, tree: ScratchTree) -> bool:
+        """Whether a test passes without any fault."""
+        if test not in self._trusted:
+            finished = run_tests(tree, [test], self.limit)
+            with self._lock:
+                self._trusted[test] = finished.code == PASSED
+        return self._trusted[test]
+
+    def _run_existing(self, tree: ScratchTree, tests: list[str], kernels: Path | None) -> tuple[Finished, list[str]]:
+        """Runs the tests, without those that are not there; of another commit, their files in place of these."""
+        while True:
+            finished = run_tests(tree, tests, self.limit, kernels)
+            missing = _not_found(finished.output, tests) if finished.code == USAGE_ERROR else []
+            if not missing:
+                return finished, tests
+            kept = [test for test in tests if test not in missing]
+            if self.mapped is not None:
+                files = dict.fromkeys(test.partition("::")[0] for test in missing if "::" in test)
+                kept += [file for file in files if (tree.root / file).is_file() and file not in kept]
+            tests = kept
+            if not tests:
+                return Finished(NO_TESTS, ""), tests
+
+
+def run_tests(tree: ScratchTree, tests: Sequence[str], limit: float, kernels: Path | None = None) -> Finished:
+    """Runs tests in one process until the first fails; all processes that it began end with it."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE", "-m", "", *tests]
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        process = subprocess.Popen(
+            command, cwd=tree.root, env=tree.environment(kernels), stdin=subprocess.DEVNULL, stdout=output,
+            stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            code: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end_group(process)
+        output.seek(0)
+        return Finished(code, output.read())
+
+
+def _end_group(process: subprocess.Popen[Any]) -> None:
+    """Ends a process and all that it began; its session is its own, so that nobody else is in the group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def _first_failed(output: str, tests: Collection[str]) -> str | None:
+    """The first test that a summary of pytest names as failed."""
+    for line in output.splitlines():
+        head, _, rest = line.partition(" ")
+        if head in ("FAILED", "ERROR") and "::" in rest:
+            known = [test for test in tests if rest == test or rest.startswith(f"{test} - ")]
+            return max(known, key=len) if known else rest.partition(" - ")[0]
+    return None
+
+
+def _last_error(output: str) -> str:
+    """What pytest says where no test failed but it did not come to run them, as with an error at import."""
+    lines = [line.strip() for line in output.splitlines() if re.match(r"(E  |ERROR|\w+Error)", line)]
+    return f"at collection: {lines[0][:160]}" if lines else "pytest failed"
+
+
+def _not_found(output: str, tests: Iterable[str]) -> list[str]:
+    """Tests that pytest does not find, where it says so and could import their files."""
+    lines = [line for line in output.splitlines() if line.startswith("ERROR: not found:")]
+    return [test for test in tests if any(line.rstrip().endswith(f"/{test}") for line in lines)]
+
+
+def check_all(faults: Sequence[Fault], checker: Checker, trees: Sequence[ScratchTree], results: Results) -> None:
+    """Checks faults, as many at a time as there are copies of the tree, and keeps each outcome as it comes."""
+    free: queue.Queue[ScratchTree] = queue.Queue()
+    for tree in trees:
+        free.put(tree)
+
+    def check_next(fault: Fault) -> None:
+        tree = free.get()
+        try:
+            try:
+                outcome = checker.check(fault, tree)
+            except LookupError as error:
+                outcome = Outcome(fault.name, fault.kind, fault.file, SURVIVED, remark=f"cannot be planted: {error}")
+            results.add(outcome)
+        finally:
+            free.put(tree)
+
+    with ThreadPoolExecutor(len(trees)) as pool:
+        list(pool.map(check_next, faults))
+
+
+# results
+
+
+class Results:
+    """Outcomes by the names of faults, in a file that is written anew with each."""
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        self.path = path
+        self.outcomes: dict[str, Outcome] = self.read(path) if resume and path.is_file() else {}
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def read(path: Path) -> dict[str, Outcome]:
+        """The outcomes in a file."""
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {entry["name"]: Outcome(**entry) for entry in stored}
+
+    def add(self, outcome: Outcome) -> None:
+        with self._lock:
+            self.outcomes[outcome.name] = outcome
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            draft = self.path.with_suffix(".part")
+            draft.write_text(json.dumps([asdict(kept) for kept in self.outcomes.values()], indent=1), encoding="utf-8")
+            os.replace(draft, self.path)
+            why = outcome.killer or outcome.remark
+            say(f"{outcome.verdict:<9} {outcome.name:<32} {outcome.seconds:6.1f} s  {why}")
+
+
+def as_markdown(outcomes: Sequence[Outcome]) -> str:
+    """The outcomes as a table, survivors first."""
+    order = {SURVIVED: 0, ALL: 1, FAST: 2}
+    rows = [
+        f"| {outcome.name} | {outcome.kind} | `{outcome.file}` | {outcome.verdict} | {_cell(outcome)} | "
+        f"{outcome.tests.get(FAST, 0)} + {outcome.tests.get(ALL, 0)} | {outcome.seconds:.0f} |"
+        for outcome in sorted(outcomes, key=lambda outcome: (order[outcome.verdict], outcome.file, outcome.name))
+    ]
+    head = ["| fault | kind | file | killed by | first failing test | tests selected | seconds |",
+            "|---|---|---|---|---|---|---|"]  # fmt: skip
+    return "\n".join([*head, *rows])
+
+
+def _cell(outcome: Outcome) -> str:
+    text = outcome.killer if outcome.verdict != SURVIVED else outcome.remark
+    return text.replace("|", "\\|")
+
+
+def summary(outcomes: Collection[Outcome]) -> tuple[str, bool]:
+    """The last line, and whether all is well: none survives, and the fast lane kills four fifths of the killed."""
+    count = Counter(outcome.verdict for outcome in outcomes)
+    killed = count[FAST] + count[ALL]
+    share = count[FAST] / killed if killed else 0.0
+    survivors = sorted(outcome.name for outcome in outcomes if outcome.verdict == SURVIVED)
+    text = (
+        f"{len(outcomes)} faults: {count[FAST]} killed by the fast lane ({100 * share:.0f} % of the killed), "
+        f"{count[ALL]} by the other tests alone, {len(survivors)} survived"
+    )
+    is_well = not survivors and share >= LEAST_SHARE_OF_FAST
+    return f"{text}: {', '.join(survivors)}" if survivors else text, is_well
+
+
+# the command
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    options = _options(arguments)
+    repository = Path.cwd()
+    if not (repository / SOURCE).is_dir():
+        say(f"there is no {SOURCE} here: run this from the root of the repository")
+        return 2
+    faults = [fault for fault in FAULTS if _is_meant(fault, options.only)]
+    if options.list:
+        return list_faults(repository, faults)
+    if options.map:
+        record_map(repository, options.cache, options.marks, options.tests, options.jobs)
+        return 0
+    if not (options.cache / "map.json").is_file():
+        say(f"there is no {options.cache / 'map.json'}: run python -m tests.lab.mutations --map first")
+        return 2
+    wrong = problems(repository, tuple(faults))
+    if wrong and options.base is None:
+        say("\n".join(wrong))
+        return 2
+    return check_base(repository, faults, options) if options.base else check_here(repository, faults, options)
+
+
+def list_faults(repository: Path, faults: Sequence[Fault]) -> int:
+    """Prints the table of faults, and what is wrong with it."""
+    for fault in faults:
+        say(f"{fault.name:<32} {fault.kind:<36} {fault.file}")
+    for title, count in (
+        ("rooms", Counter(fault.room for fault in faults)),
+        ("kinds", Counter(fault.kind for fault in faults)),
+    ):
+        say(f"{title}: {', '.join(f'{name} {number}' for name, number in count.most_common())}")
+    wrong = problems(repository, tuple(faults))
+    moved = [f"{fault.name}: moved to {fault.path(repository).relative_to(repository / SOURCE)}" for fault in faults
+             if not wrong and fault.path(repository) != repository / SOURCE / fault.file]  # fmt: skip
+    say("\n".join([*wrong, *moved, f"{len(faults)} faults, {len(wrong)} of which do not fit the source"]))
+    return 1 if wrong else 0
+
+
+def check_here(repository: Path, faults: Sequence[Fault], options: argparse.Namespace) -> int:
+    """The check of the work tree."""
+    results = Results(options.cache / "results.json", resume=options.resume)
+    left = [fault for fault in faults if fault.name not in results.outcomes]
+    checker = Checker(TestMap.read(options.cache / "map.json"), options.most, options.limit)
+    with _copies(options.jobs, lambda root: ScratchTree.of_work_tree(repository, root)) as trees:
+        check_all(left, checker, trees, results)
+    return _finish(results, faults, options.cache / "results.md")
+
+
+def check_base(repository: Path, faults: Sequence[Fault], options: argparse.Namespace) -> int:
+    """Whether the tests of another commit kill the faults that survive here, or those that are asked for."""
+    kept = options.cache / "results.json"
+    if not options.only and kept.is_file():
+        survivors = {name for name, outcome in Results.read(kept).items() if outcome.verdict == SURVIVED}
+        faults = [fault for fault in faults if fault.name in survivors]
+    commit = _run_git(repository, "rev-parse", "--short", f"{options.base}^{{commit}}").strip()
+    results = Results(options.cache / f"results-{commit}.json", resume=options.resume)
+    left = [fault for fault in faults if fault.name not in results.outcomes]
+    known = TestMap.read(options.cache / "map.json")
+    with (
+        _copies(1, lambda root: ScratchTree.of_work_tree(repository, root)) as (here,),
+        _copies(options.jobs, lambda root: ScratchTree.of_commit(repository, root, commit)) as trees,
+    ):
+        check_all(left, Checker(known, options.most, options.limit, mapped=here), trees, results)
+    _finish(results, faults, options.cache / f"results-{commit}.md")
+    return 0
+
+
+def _finish(results: Results, faults: Sequence[Fault], page: Path) -> int:
+    outcomes = [results.outcomes[fault.name] for fault in faults if fault.name in results.outcomes]
+    line, is_well = summary(outcomes)
+    table = as_markdown(outcomes)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(f"{table}\n\n{line}\n", encoding="utf-8")
+    say(f"\n{table}\n\n{line}")
+    return 0 if is_well else 1
+
+
+@contextmanager
+def _copies(count: int, make: Callable[[Path], ScratchTree]) -> Iterator[list[ScratchTree]]:
+    """So many copies of a tree, each in a folder of its own; gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="mutations-", ignore_cleanup_errors=True) as folder:
+        trees = []
+        for number in range(count):
+            place = Path(folder) / str(number)
+            place.mkdir()
+            trees.append(make(place / "tree"))
+        yield trees
+
+
+def _is_meant(fault: Fault, word: str | None) -> bool:
+    """Whether the name, the kind or the file of a fault has a word."""
+    return word is None or any(word in text for text in (fault.name, fault.kind, fault.file))
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.lab.mutations", description=(__doc__ or "").partition("\n")[0]
+    )
+    add = parser.add_argument
+    add("--list", action="store_true", help="print the table of faults, and whether each fits the source")
+    add("--map", action="store_true", help="record which tests execute which lines")
+    add("--marks", default="", metavar="EXPR", help="with --map: the tests to record, as for pytest -m; default all")
+    add("--tests", nargs="+", default=[], metavar="FILE", help="with --map: files of tests to record; default all")
+    add("--only", metavar="WORD", help="faults whose name, kind or file has the word")
+    add("--base", metavar="COMMIT", help="check the survivors, or those of --only, with the tests of a commit")
+    add("--most", type=int, default=150, metavar="N", help="tests of a lane that are run for a fault, at most")
+    add("--limit", type=float, default=240.0, metavar="SECONDS", help="that a run of tests may take")
+    add("--jobs", type=int, default=2, metavar="N", help="faults at a time, or workers of --map")
+    add("--resume", action="store_true", help="keep the outcomes of an earlier check, and go on")
+    add("--cache", type=Path, default=CACHE, metavar="FOLDER", help="where the map and the results are")
+    options = parser.parse_args(arguments)
+    options.cache = options.cache.absolute()
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())
