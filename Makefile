@@ -4,22 +4,41 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
+WORKERS := -n $(JOBS) --dist loadgroup
+BASE ?= HEAD
+SOURCES := src tests benchmarks experiments conftest.py
 SCALE ?= small
 
-.PHONY: demo test test-slow lint bench bench-walks bench-conditional bench-measures bench-monitoring bench-scaling calibrate paper clean
+.PHONY: demo test test-all test-slow test-versions test-wheel same-bits mutations lint bench bench-walks bench-conditional bench-measures bench-monitoring bench-scaling calibrate paper clean
 
 demo: $(VENV)/.installed
 	$(BIN)/clarysage demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest $(WORKERS)
 
-test-slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
+test-all: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow" --durations=40 --durations-min=0
+
+test-slow: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(WORKERS) -m slow
+
+test-versions: # where an interpreter of each version exists
+	$(PYTHON) benchmarks/versions.py
+
+test-wheel:
+	$(PYTHON) benchmarks/versions.py --wheel
+
+same-bits: $(VENV)/.installed-test # make same-bits BASE=<commit>
+	$(BIN)/python benchmarks/same_bits.py --base $(BASE)
+
+mutations: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.lab.mutations --map --marks "not slow"
+	$(BIN)/python -m tests.lab.mutations
 
 lint: $(VENV)/.installed-lint
-	$(BIN)/ruff check src tests benchmarks experiments
-	$(BIN)/ruff format --check src tests benchmarks experiments
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -44,7 +63,7 @@ bench-monitoring: $(VENV)/.installed-bench
 bench-scaling: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/scaling.py
 
-calibrate: $(VENV)/.installed
+calibrate: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/calibrate.py --write
 	$(BIN)/python benchmarks/populations.py --write
 

@@ -27,7 +27,11 @@ from clarysage.execution.parallel import as_executor, workers_of
 from clarysage.execution.shipping import Shipped
 from tests.clusters import KINDS, Counting, Deadly, Slow, bits, crew_of, dask_cluster, made_up, plain
 
-CASES = [pytest.param(kind, marks=pytest.mark.needs("distributed", "ray")) for kind in KINDS]
+NEEDED = {"dask": "distributed", "ray": "ray"}
+CASES = [
+    pytest.param(kind, marks=pytest.mark.needs(NEEDED[kind]) if kind in NEEDED else pytest.mark.cluster)
+    for kind in KINDS
+]
 PROCESSES = [case for case in CASES if case.values[0] != "threads"]
 
 
@@ -177,7 +181,7 @@ def test_what_a_killed_worker_had_to_do_is_done_again_with_the_same_bits_and_a_w
     assert bits(found) == bits(alone)
 
 
-@pytest.mark.parametrize("kind", ["processes", pytest.param("dask", marks=pytest.mark.needs("distributed"))])
+@pytest.mark.parametrize("kind", [case for case in CASES if case.values[0] in ("processes", "dask")])
 def test_workers_that_always_die_end_the_run_with_an_error(kind, tmp_path):
     X, y = made_up()
     model = Deadly(tmp_path / "marks", 1000)

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,21 +16,80 @@ from clarysage import measures
 from clarysage.measures.table import PROPERTIES
 
 ROOT = Path(__file__).parent.parent
-NEEDS = {"integrations.md": "mlflow"}  # an optional library, and the fixture of its name
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
+BLOCK = re.compile(
+    r"(?:^Needs `clarysage\[(?P<extra>\w+)\]`\.\n\n)?^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+OF_A_PAGE = re.compile(r"\A# [^\n]+\n\nNeeds `clarysage\[(\w+)\]`\.\n")
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+IMPORTED_AS = {"mlflow-skinny": "mlflow", "xgboost-cpu": "xgboost", "scikit-learn": "sklearn"}
 
 
-def marked(page):
-    return pytest.param(page, id=page.name, marks=[pytest.mark.needs(NEEDS[page.name])] if page.name in NEEDS else [])
+def libraries(extra):
+    """The import names of an extra's libraries, as the mark ``needs`` takes them."""
+    names = [re.match(r"[\w.-]+", requirement).group() for requirement in EXTRAS[extra]]
+    return [IMPORTED_AS.get(name, name) for name in names]
 
 
-@pytest.mark.parametrize("page", [marked(page) for page in sorted((ROOT / "docs").glob("*.md"))])
-def test_the_examples_of_a_page_run(page, request):
-    if page.name in NEEDS:
-        request.getfixturevalue(NEEDS[page.name])
-    found = doctest.testfile(str(page), module_relative=False)
-    assert found.attempted > 0
-    assert found.failed == 0
+def needed(page):
+    """The extra that a whole page needs, as the line below its title says; None for most."""
+    stated = OF_A_PAGE.match(page.read_text())
+    return stated and stated.group(1)
+
+
+def examples(page, extras):
+    """The page with the code of blocks blanked that need another extra than these, so that line numbers stay."""
+
+    def kept(block):
+        if block["extra"] in (None, *extras):
+            return block.group()
+        return re.sub(r"[^\n]", "", block.group())
+
+    return BLOCK.sub(kept, page.read_text().replace("\r\n", "\n"))
+
+
+def page_cases():
+    """Each page, and each page once more with the blocks that need an extra."""
+    for page in DOCS:
+        whole = needed(page)
+        first = OF_A_PAGE.sub("", page.read_text())
+        parts = sorted({block["extra"] for block in BLOCK.finditer(first)} - {None})
+        for part in (None, *parts):
+            extras = [extra for extra in (whole, part) if extra]
+            marks = [pytest.mark.needs(name) for extra in extras for name in libraries(extra)]
+            yield pytest.param(page, extras, id="+".join([page.name, *([part] if part else [])]), marks=marks)
+
+
+@pytest.mark.parametrize(("page", "extras"), page_cases())
+def test_the_examples_of_a_page_run(page, extras, request):
+    if "mlflow" in extras:
+        request.getfixturevalue("mlflow")
+    test = doctest.DocTestParser().get_doctest(examples(page, extras), {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner()
+    runner.run(test)
+    assert runner.tries > 0
+    assert runner.failures == 0
+
+
+def test_a_block_that_needs_an_extra_is_left_out_where_the_extra_is(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Why?\n\n```python\n>>> 1\n1\n\n```\n\nNeeds `clarysage[arrow]`.\n\n```python\n>>> 2\n2\n\n```\n")
+    assert ">>> 1" in examples(page, [])
+    assert ">>> 2" not in examples(page, [])
+    assert ">>> 2" in examples(page, ["arrow"])
+    assert examples(page, []).count("\n") == page.read_text().count("\n")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_extras_that_a_page_needs_are_named_where_the_test_looks(page):
+    """The line stands below the title or right above a block, and names an extra of pyproject.toml."""
+    text = page.read_text()
+    lines = re.findall(r"^Needs `clarysage\[(\w+)\]`", text, flags=re.MULTILINE)
+    understood = [needed(page)] if needed(page) else []
+    understood += [block["extra"] for block in BLOCK.finditer(OF_A_PAGE.sub("", text)) if block["extra"]]
+    assert lines == understood
+    assert set(lines) <= set(EXTRAS)
 
 
 def test_twelve_lines_of_the_readme_give_the_plot(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from typing import Any
@@ -88,22 +88,55 @@ TABLE_3 = {
     "shapley effects": ("w_f", *ALL),
 }
 HEURISTICS = [name for name in TABLE_1 if name not in TABLE_3]
-CHECKS = {words: check for name in MEASURES for words, check in measure_checks(name, seed=SEED, **TRIED.get(name, {}))}
+
+
+def trials(measure: Any, **options: Any) -> dict[str, dict[str, Callable[[], None]]]:
+    """The checks of a measure by trial (a task, a table and a loss), and within it by promise.
+
+    All checks of a trial share its runs, so a trial is one test: its runs are made once, on one worker.
+    """
+    grouped: dict[str, dict[str, Callable[[], None]]] = {}
+    for words, check in measure_checks(measure, seed=SEED, **options):
+        trial, _, promise = words.rpartition(": ")
+        grouped.setdefault(trial, {})[promise] = check
+    return grouped
+
+
+TRIALS = {words: checks for name in MEASURES for words, checks in trials(name, **TRIED.get(name, {})).items()}
 OF_DRAWS = {
-    words: check
+    words: checks
     for name, options in SAMPLED.items()
-    for words, check in measure_checks(name, tasks=["binary"], losses=["brier"], options=options, seed=SEED)
+    for words, checks in trials(name, tasks=["binary"], losses=["brier"], options=options).items()
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=NEEDS.get(name.split(",")[0], [])) for name in CHECKS])
+def broken_promises(checks: Mapping[str, Callable[[], None]]) -> list[str]:
+    """What fails of a trial, each with its promise."""
+    failures = []
+    for promise, check in checks.items():
+        try:
+            check()
+        except Exception as error:
+            failures.append(f"{promise}: {error!r}")
+    return failures
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=NEEDS.get(name.split(",")[0], [])) for name in TRIALS])
 def test_every_measure_keeps_what_all_promise(name):
-    CHECKS[name]()
+    assert broken_promises(TRIALS[name]) == []
 
 
 @pytest.mark.parametrize("name", OF_DRAWS)
 def test_measures_that_draw_keep_what_all_promise(name):
-    OF_DRAWS[name]()
+    assert broken_promises(OF_DRAWS[name]) == []
+
+
+def test_a_trial_lists_every_promise_that_it_breaks():
+    options = {"tasks": ["regression"], "tables": ["array"], "losses": ["squared error"]}
+    (checks,) = trials(BROKEN["values turned around"][0], **options).values()
+    failures = broken_promises(checks)
+    assert [line for line in failures if line.startswith("nothing: AssertionError")]
+    assert len(failures) < len(checks)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=NEEDS.get(name, [])) for name in MEASURES])
@@ -113,9 +146,8 @@ def test_measures_are_tried_on_the_models_that_they_are_for(name):
 
 
 def test_every_measure_of_the_table_is_tried_on_every_task_and_loss():
-    tried = {words.rpartition(":")[0] for words in CHECKS}
     for name in MEASURES:
-        its = [words.split(", ") for words in tried if words.split(", ")[0] == name]
+        its = [words.split(", ") for words in TRIALS if words.split(", ")[0] == name]
         assert {words[1] for words in its} == set(TRIED.get(name, {}).get("tasks", TASKS))
         assert {words[2] for words in its} == set(TRIED.get(name, {}).get("tables", ("array", "mixed")))
         if "loss" in options_of(MEASURES[name].function) and "losses" not in TRIED.get(name, {}):

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from clarysage.testing.bank import TARGET, bank, bank_model
 from experiments.figure3.figure import figure as monitored
 from experiments.figure3.losses import Mean, added, losses
 from experiments.figure3.run import fallen, named, worse_on_all
@@ -27,6 +26,7 @@ from experiments.figures4to6.reversals import reversals
 from experiments.methods.importance import Importance
 from experiments.parts import Part, Parts
 from experiments.tasks import Task
+from tests.lab.bank import TARGET, bank, bank_model
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 

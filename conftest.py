@@ -1,0 +1,120 @@
+"""Fixtures shared by all tests, the rule for tests that need an optional library, and the rules of the lanes.
+
+A test is of the fast lane, which ``make test`` runs, unless it has one of the marks in ``OTHER_LANES``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
+LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # library that a test needs -> its mark
+PROGRAMS = re.compile(r"(python[\d.]*|bash|sh|clarysage)$")  # whose start makes a test one of the lane "subprocess"
+
+_started: list[str] = []  # programs since the current test began
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Ctrl-C work: a shell that starts the suite in the background ignores SIGINT, and children inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.addaudithook(_notice_program)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Add marks that follow from where a test is and what it needs, before tests are selected by their marks."""
+    for item in items:
+        if item.path.is_relative_to(ROOT / "experiments"):
+            item.add_marker(pytest.mark.experiments)
+        for library in {library for mark in item.iter_markers("needs") for library in mark.args} & set(LANE_OF):
+            item.add_marker(LANE_OF[library])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked ``needs("library")`` where the library is absent, with the reason.
+
+    With CLARYSAGE_REQUIRE_ALL set, as in continuous integration, the test runs and fails instead.
+    """
+    for mark in item.iter_markers("needs"):
+        for library in mark.args:
+            if not _is_present(library) and not os.environ.get("CLARYSAGE_REQUIRE_ALL"):
+                pytest.skip(f"{library} is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test of the fast lane that starts an interpreter or a shell, which takes seconds: it lacks a mark."""
+    _started.clear()
+    yield
+    if _started and not any(item.get_closest_marker(mark) for mark in OTHER_LANES):
+        pytest.fail(f"the test starts {_started[0]}: mark it as one of {', '.join(OTHER_LANES)}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With CLARYSAGE_REQUIRE_ALL set a skipped test fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CLARYSAGE_REQUIRE_ALL") and reporter is not None and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print how many tests were skipped for which reason."""
+    reasons = Counter(_reason(report) for report in terminalreporter.stats.get("skipped", ()))
+    if reasons:
+        terminalreporter.section("skipped, by reason")
+        for reason, count in reasons.most_common():
+            terminalreporter.write_line(f"{count:6}  {reason}")
+
+
+def _reason(report: Any) -> str:
+    """Why a test was skipped, in one line and without what differs from test to test."""
+    text = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    reason = text.removeprefix("Skipped: ").partition("\n")[0]
+    library = re.match(r"could not import '([\w.]+)'", reason)
+    return f"{library[1]} is not installed" if library else re.sub(r" ?PosixPath\('.*?'\)", "", reason)
+
+
+def _notice_program(event: str, arguments: tuple[Any, ...]) -> None:
+    """Keep the names of programs that are started, as the interpreter announces them."""
+    if event == "subprocess.Popen" and PROGRAMS.search(os.fsdecode(arguments[0])):
+        _started.append(Path(os.fsdecode(arguments[0])).name)
+
+
+def _is_present(library: str) -> bool:
+    if library == "browser":
+        return any(shutil.which(name) for name in BROWSERS)
+    return importlib.util.find_spec(library) is not None
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of a statistical test: 0, or whatever CLARYSAGE_TEST_SEED says; tests pass for any."""
+    return int(os.environ.get("CLARYSAGE_TEST_SEED", "0"))
+
+
+@pytest.fixture
+def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """MLflow with a file store of the test's own; nothing is sent anywhere, and no run stays active."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # which later releases ask for
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
+    monkeypatch.delenv("MLFLOW_RUN_ID", raising=False)
+    import mlflow
+
+    yield mlflow
+    while mlflow.active_run():
+        mlflow.end_run()
