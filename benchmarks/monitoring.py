@@ -9,7 +9,7 @@ how often another one is, by the number of rows on each side; in fresh rows, and
 them the usual practice: two bar charts of permutation importances (scikit-learn's, five repeats), a feature being
 flagged where bars of two standard deviations over repeats do not overlap.
 
-The simulated bank is that of clarysage.testing. With CLARYSAGE_DATA set the bank table of the paper is split at random
+The simulated bank is that of tests/lab/bank.py. With CLARYSAGE_DATA set the bank table of the paper is split at random
 as well. Runs have few background rows and few draws to be cheap, but for one line that has the default options. Seconds
 are of one process, without waiting. ``--write`` keeps tables in docs/monitoring.md and numbers in docs/monitoring.json;
 with ``--keep FILE`` a run that was ended goes on where it was.

@@ -43,7 +43,7 @@ class Fitted:
 
 @pytest.fixture(scope="module")
 def task():
-    """A bank's task in the paper's column names: of clarysage.testing, in which month and duration matter most."""
+    """A bank's task in the paper's column names: of tests.lab, in which month and duration matter most."""
     rng = np.random.default_rng(7)
     model = bank_model(rng, rows=4000)
 
