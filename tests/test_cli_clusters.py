@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from clarysage.cli.app import app
+from tests.cli_harness import enter, error_of, printed_json
 from tests.clusters import dask_cluster, made_up
 
 MODULE = "def product(rows):\n    return rows['a'] * rows['b'] + rows['c']\n"
-QUICK = ["--target", "y", "--method", "permutation", "--tolerance", "0.1", "--json", "-", "--quiet"]
+QUICK = ["--target", "y", "--method", "permutation", "--tolerance", "0.1", "--quiet"]
 
 
 @pytest.fixture
@@ -22,23 +19,17 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     X, y = made_up(60, 4)
     pd.DataFrame(X, columns=list("abcd")).assign(y=y).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "cli_cluster_model.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
+    enter(tmp_path, monkeypatch, "cli_cluster_model")
     return ["explain", "cli_cluster_model:product", "t.csv", *QUICK]
-
-
-def explained(*arguments: str) -> Any:
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 @pytest.mark.needs("distributed")
 def test_workers_of_every_kind_write_the_same_numbers(files):
-    alone = explained(*files)
-    assert explained(*files, "--n-jobs", "2", "--backend", "threads")["values"] == alone["values"]
-    assert explained(*files, "--n-jobs", "2", "--backend", "processes")["values"] == alone["values"]
+    alone = printed_json(*files)
+    assert printed_json(*files, "--n-jobs", "2", "--backend", "threads")["values"] == alone["values"]
+    assert printed_json(*files, "--n-jobs", "2", "--backend", "processes")["values"] == alone["values"]
     with dask_cluster() as client:
-        shared = explained(*files, "--backend", "dask", "--address", client.scheduler.address)
+        shared = printed_json(*files, "--backend", "dask", "--address", client.scheduler.address)
     assert shared["values"] == alone["values"]
 
 
@@ -58,7 +49,4 @@ def test_workers_of_every_kind_write_the_same_numbers(files):
     ],
 )
 def test_what_is_no_cluster_is_refused_in_one_line(files, more, said):
-    result = CliRunner().invoke(app, [*files, *more])
-    assert result.exit_code == 2
-    assert result.stderr.startswith(f"error: {said}")
-    assert result.stderr.count("\n") == 1
+    assert error_of(*files, *more, code=2).startswith(f"error: {said}")

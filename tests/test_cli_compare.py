@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
+from tests.cli_harness import enter, error_of, printed_json, run
 
 FEATURES = ["heat", "wind", "hour"]
 
@@ -45,30 +42,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# before click 8.2 a runner had to be told to keep stderr apart
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner(**APART).invoke(app, ["compare", *arguments])
-
-
 def compare(*arguments: str, code: int = 0) -> dict[str, Any]:
     """The comparison of a run, from the JSON on its stdout."""
-    result = run(*arguments, "--json", "-")
-    assert result.exit_code == code, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
-def error_of(*arguments: str, code: int = 1) -> str:
-    """The one line that a run complains with."""
-    result = run(*arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return str(line)
+    return printed_json("compare", *arguments, code=code)
 
 
 def test_differences_are_those_of_python(folder: Path) -> None:
@@ -78,14 +54,14 @@ def test_differences_are_those_of_python(folder: Path) -> None:
 
 
 def test_table_is_that_of_python_and_says_that_rows_were_paired(folder: Path) -> None:
-    result = run("before.json", "after.json")
+    result = run("compare", "before.json", "after.json")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{cs.compare(BEFORE, AFTER, names=['before', 'after'])}\n"
     assert "the same rows, one by one" in result.stdout
 
 
 def test_files_without_rows_are_not_paired_and_the_table_says_how_they_could_be(folder: Path) -> None:
-    result = run("before-lean.json", "after-lean.json")
+    result = run("compare", "before-lean.json", "after-lean.json")
     assert result.exit_code == 0
     assert "rows taken as drawn apart" in result.stdout
     assert "explain --json FILE --rows" in result.stdout
@@ -98,7 +74,7 @@ def test_rows_are_paired_or_not_as_asked(folder: Path) -> None:
     )
     assert (paired["is_paired"], apart["is_paired"]) == (True, False)
     assert paired["std_error"][0] < apart["std_error"][0]
-    said = error_of("before.json", "after-lean.json", "--paired")
+    said = error_of("compare", "before.json", "after-lean.json", "--paired")
     assert "--paired: got --paired, where after-lean did not keep what single rows contribute" in said
     assert "Try explain --json FILE --rows" in said
 
@@ -123,7 +99,7 @@ def test_names_are_those_of_the_files_or_as_asked(folder: Path) -> None:
 
 def test_files_are_written_and_nothing_else(folder: Path) -> None:
     before = set(folder.iterdir())
-    result = run("before.json", "after.json", "--json", "c.json", "--plot", "c.svg")
+    result = run("compare", "before.json", "after.json", "--json", "c.json", "--plot", "c.svg")
     assert result.exit_code == 0, result.stderr
     assert {path.name for path in set(folder.iterdir()) - before} == {"c.json", "c.svg"}
     assert cs.load("c.json").to_dict() == cs.compare(BEFORE, AFTER, names=["before", "after"]).to_dict()
@@ -133,12 +109,12 @@ def test_files_are_written_and_nothing_else(folder: Path) -> None:
 
 def test_unconverged_explanation_is_said_and_exits_with_3(folder: Path) -> None:
     replace(AFTER, stopped=cs.StopReason.BUDGET).save("cut.json", rows=True)
-    result = run("before.json", "cut.json", "--json", "c.json")
+    result = run("compare", "before.json", "cut.json", "--json", "c.json")
     assert result.exit_code == 3
     assert "NOT CONVERGED: cut" in result.stdout
     assert "note: not converged: cut. Stopped at the budget" in result.stderr
     assert (folder / "c.json").exists()
-    assert run("before.json", "cut.json", "-q").stderr == ""
+    assert run("compare", "before.json", "cut.json", "-q").stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -156,7 +132,7 @@ def test_unconverged_explanation_is_said_and_exits_with_3(folder: Path) -> None:
     ],
 )
 def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[str], said: str) -> None:
-    assert said in error_of(*arguments, code=2)
+    assert said in error_of("compare", *arguments, code=2)
 
 
 @pytest.mark.parametrize(
@@ -184,12 +160,12 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
     replace(AFTER, loss="absolute error").save("loss.json")
     replace(AFTER, feature_names=("cold", "wind", "hour")).save("names.json")
     listing = sorted(folder.iterdir())
-    assert said in error_of(*arguments)
+    assert said in error_of("compare", *arguments)
     assert sorted(folder.iterdir()) == listing
 
 
 def test_debug_shows_the_traceback(folder: Path) -> None:
-    result = run("before.json", "nope.json", "--debug")
+    result = run("compare", "before.json", "nope.json", "--debug")
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
 
@@ -198,14 +174,13 @@ def test_debug_shows_the_traceback(folder: Path) -> None:
 
 
 def explain(*arguments: str) -> Any:
-    return CliRunner(**APART).invoke(app, ["explain", "plain:model", "rows.csv", "--target", "y", *arguments])
+    return run("explain", "plain:model", "rows.csv", "--target", "y", *arguments)
 
 
 @pytest.fixture
 def rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A function and rows to explain it on, too."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "plain", raising=False)
+    enter(folder, monkeypatch)
     (folder / "plain.py").write_text("def model(rows):\n    return 2 * rows['heat']\n")
     X = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 2)).round(6), columns=["heat", "wind"])
     X.assign(y=2 * X["heat"]).to_csv(folder / "rows.csv", index=False)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
-from typer.testing import CliRunner
 
 import clarysage as cs
 from clarysage.cli.app import app
+from tests.cli_harness import enter, error_of, printed_json, run
 
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 MODULE = """
 def heat(rows):
     return 2 * rows["heat"]
@@ -37,30 +34,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, n in (("test", 30), ("train", 20)):
         X = pd.DataFrame(rng.normal(size=(n, 3)).round(6), columns=["heat", "wind", "id"])
         X.assign(load=2 * X["heat"] + X["wind"]).round(6).to_csv(tmp_path / "runs" / f"{name}.csv", index=False)
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "plain", raising=False)
+    enter(tmp_path / "here", monkeypatch)
     return tmp_path
 
 
-def configured(folder: Path, text: str, command: str, *arguments: str) -> Any:
+def configuration(folder: Path, text: str) -> list[str]:
+    """Write a configuration, and return the options that name it."""
     (folder / "runs" / "run.toml").write_text(text, encoding="utf-8")
-    return CliRunner(**APART).invoke(app, [command, *arguments, "--config", "../runs/run.toml"])
+    return ["--config", "../runs/run.toml"]
+
+
+def configured(folder: Path, text: str, command: str, *arguments: str) -> Any:
+    return run(command, *arguments, *configuration(folder, text))
 
 
 def explained(folder: Path, text: str, *arguments: str, command: str = "explain") -> dict[str, Any]:
-    result = configured(folder, text, command, *arguments, "--json", "-")
-    assert result.exit_code == 0, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
-def error_of(folder: Path, text: str, command: str = "explain") -> str:
-    result = configured(folder, text, command, *(["plain:heat", "../runs/test.csv"] if command == "explain" else []))
-    assert (result.exit_code, result.stdout) == (2, ""), result.output
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return str(line)
+    return printed_json(command, *arguments, *configuration(folder, text))
 
 
 WHOLE = """
@@ -138,7 +127,7 @@ def test_files_that_are_written_are_beside_the_configuration(folder: Path) -> No
     assert result.exit_code == 0, result.stderr
     written = {path.name for path in (folder / "runs").iterdir()} - {"test.csv", "train.csv", "run.toml"}
     assert written == {"sage.json", "sage.svg", "page.html"}
-    assert {path.name for path in (folder / "here").iterdir()} <= {"plain.py", "__pycache__"}
+    assert {path.name for path in (folder / "here").iterdir()} == {"plain.py"}
 
 
 def test_model_in_a_file_is_beside_the_configuration(folder: Path) -> None:
@@ -208,16 +197,16 @@ def test_compare_takes_files_names_and_pairing(folder: Path) -> None:
     ],
 )
 def test_mistake_is_one_line_that_names_file_and_key(folder: Path, text: str, said: str) -> None:
-    assert said in error_of(folder, text)
+    assert said in error_of("explain", "plain:heat", "../runs/test.csv", *configuration(folder, text), code=2)
 
 
 def test_file_that_is_not_there_is_named(folder: Path) -> None:
     (folder / "here" / "run.toml").write_text("")
-    result = CliRunner(**APART).invoke(app, ["explain", "--config", "rnu.toml"])
+    result = run("explain", "--config", "rnu.toml")
     assert result.exit_code == 2
     assert "error: --config: got rnu.toml, which does not exist; wanted a file. Try 'run.toml'." in result.stderr
     (folder / "here" / "bytes.toml").write_bytes(b"\xff\xfe")
-    result = CliRunner(**APART).invoke(app, ["explain", "--config", "bytes.toml"])
+    result = run("explain", "--config", "bytes.toml")
     assert result.exit_code == 2
     assert "bytes.toml, which is not TOML" in result.stderr
 
@@ -236,14 +225,14 @@ def test_configuration_is_not_overwritten(folder: Path) -> None:
 
 @pytest.mark.parametrize("command", ["explain", "measures", "compare"])
 def test_help_says_what_paths_are_relative_to(command: str) -> None:
-    result = CliRunner(**APART).invoke(app, [command, "--help"])
+    result = run(command, "--help")
     assert "relative to its folder" in " ".join(result.stdout.split())
 
 
 def test_only_configurations_are_suggested_for_one_that_is_missing(folder: Path) -> None:
     for name in ("none.csv", "nine.toml"):
         (folder / "here" / name).write_text("")
-    result = CliRunner(**APART).invoke(app, ["explain", "plain:heat", "../runs/test.csv", "--config", "none.toml"])
+    result = run("explain", "plain:heat", "../runs/test.csv", "--config", "none.toml")
     assert result.exit_code == 2
     assert result.stderr.strip().endswith("Try 'nine.toml'.")
 
@@ -255,4 +244,5 @@ def test_slices_of_so_many_rows_are_a_number_in_a_file(folder: Path) -> None:
     result = configured(folder, text, "monitor", "--json", "-", "-q")
     assert result.exit_code in (0, 4), result.stderr
     assert json.loads(result.stdout)["comparison"]["names"][1:] == ["rows 1 to 30", "rows 31 to 60"]
-    assert "every = 1.5 in run.toml; wanted a text or a whole number" in error_of(folder, "every = 1.5", "monitor")
+    line = error_of("monitor", *configuration(folder, "every = 1.5"), code=2)
+    assert "every = 1.5 in run.toml; wanted a text or a whole number" in line

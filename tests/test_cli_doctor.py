@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
@@ -15,25 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import clarysage as cs
 from clarysage.cli import installed, self_check
-from clarysage.cli.app import app
+from tests.cli_harness import printed_json, run, run_main
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner(**APART).invoke(app, ["doctor", *arguments])
 
 
 def doctor(code: int = 0) -> dict[str, Any]:
-    result = run("--json", "-")
-    assert result.exit_code == code, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    return printed_json("doctor", code=code)
 
 
 @pytest.fixture
@@ -94,14 +84,11 @@ def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
             assert part.install == f"pip install {part.module}"
 
 
+@pytest.mark.subprocess
 def test_optional_parts_are_told_without_loading_them() -> None:
     heavy = [part.module for part in installed.PARTS if part.module != "pyarrow"]  # which pandas may load itself
-    script = (
-        "import sys\nsys.argv = ['clarysage', 'doctor', '--json', '-']\nfrom clarysage.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        f"loaded = set({heavy}) & set(sys.modules)\nassert not loaded, loaded\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    nothing_heavy = f"loaded = set({heavy}) & set(sys.modules)\nassert not loaded, loaded\n"
+    done = run_main("doctor", "--json", "-", after=nothing_heavy)
     assert done.returncode == 0, done.stderr
     assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [part.module for part in installed.PARTS]
 
@@ -109,7 +96,7 @@ def test_optional_parts_are_told_without_loading_them() -> None:
 def test_text_tells_absent_parts_and_how_to_get_them(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked(of_project())
     monkeypatch.setattr(installed, "find_spec", lambda name: None)
-    result = run()
+    result = run("doctor")
     assert result.exit_code == 0, result.stderr
     assert re.search(r'xgboost +not installed; for XGBoost models: pip install "clarysage\[xgboost\]"', result.stdout)
     assert "agrees with its closed form" in result.stdout
@@ -129,7 +116,7 @@ def test_missing_and_old_libraries_are_problems_and_exit_code_1(asked: Any, monk
 
     monkeypatch.setattr(metadata, "version", version_of)
     monkeypatch.setattr(installed, "find_spec", lambda name: name == "polars" or None)
-    result = run()
+    result = run("doctor")
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: tqdm is not installed; numpy ")
@@ -180,13 +167,14 @@ def test_self_check_is_exact_to_rounding() -> None:
 
 def test_file_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("--json", "doctor.json")
+    result = run("doctor", "--json", "doctor.json")
     assert result.exit_code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["doctor.json"]
     assert json.loads((tmp_path / "doctor.json").read_text())["format"] == "clarysage doctor"
-    assert run("--json", "nowhere/doctor.json").exit_code == 1
+    assert run("doctor", "--json", "nowhere/doctor.json").exit_code == 1
 
 
+@pytest.mark.subprocess
 def test_place_of_compiled_code_can_be_chosen(tmp_path: Path) -> None:
     script = "from clarysage.structure.kernels.compiled import kept_in\nprint(kept_in())"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

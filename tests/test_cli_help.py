@@ -13,33 +13,17 @@ from typing import Any
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
+import clarysage as cs
 from clarysage.cli.app import app
 from clarysage.cli.completion import NAMES
 from clarysage.cli.examples import EXAMPLES
+from tests.cli_harness import run, run_main
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 LINES = [line for lines in EXAMPLES.values() for line in lines]
-HEAVY = ("numpy", "scipy", "pandas", "sklearn", "matplotlib", "joblib", "tqdm", "numba", "jinja2")
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(app, list(arguments))
-
-
-def in_python(arguments: list[str], after: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, and lines of Python after it."""
-    script = (
-        f"import sys\nsys.argv = {['clarysage', *arguments]!r}\nfrom clarysage.cli import main\n"
-        f"try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n{after}"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **environment}
-    )
-
-
-NOTHING_HEAVY = f"heavy = {set(HEAVY)} & set(sys.modules)\nassert not heavy, heavy\n"
+HEAVY = {"numpy", "scipy", "pandas", "sklearn", "matplotlib", "joblib", "tqdm", "numba", "jinja2"}
+NOTHING_HEAVY = f"heavy = {HEAVY} & set(sys.modules)\nassert not heavy, heavy\n"
 
 
 def test_every_command_has_examples() -> None:
@@ -83,11 +67,22 @@ def test_help_lists_the_exit_codes() -> None:
     assert "0 ok, 1 error, 2 usage, 3 not converged, 4 something flagged (monitor)" in text
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"], ["compare", "--help"], ["doctor", "--help"]])
-def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    done = in_python(arguments, NOTHING_HEAVY)
+@pytest.mark.subprocess
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (["--help"], ["explain", "Examples:"]),
+        (["explain", "--help"], ["Examples:"]),
+        (["compare", "--help"], ["Examples:"]),
+        (["doctor", "--help"], ["Examples:"]),
+        (["--version"], [cs.__version__]),
+    ],
+)
+def test_help_and_version_load_nothing_heavy(arguments: list[str], texts: list[str]) -> None:
+    done = run_main(*arguments, after=NOTHING_HEAVY)
     assert done.returncode == 0, done.stderr
-    assert "Examples:" in done.stdout
+    for text in texts:
+        assert text in done.stdout
 
 
 # completion
@@ -118,11 +113,12 @@ def test_names_that_are_offered_are_those_of_the_tables() -> None:
 def offered(line: str, shell: str = "bash") -> list[str]:
     """What a shell would offer at the end of a line."""
     words = line.split(" ")
-    environment = {
-        "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_TYPER_COMPLETE_ARGS": line,
-        "_CLARYSAGE_COMPLETE": f"complete_{shell}",
-    }  # fmt: skip
-    result = CliRunner().invoke(app, [], env=environment, prog_name="clarysage")
+    result = run(
+        COMP_WORDS=line,
+        COMP_CWORD=str(len(words) - 1),
+        _TYPER_COMPLETE_ARGS=line,
+        _CLARYSAGE_COMPLETE=f"complete_{shell}",
+    )
     assert result.exit_code == 0, result.output
     return [word for word in result.output.splitlines() if word]
 
@@ -178,17 +174,19 @@ def test_what_is_offered_is_understood() -> None:
     assert named_measures(",".join(name.replace(" ", "-") for name in NAMES["measure"])) == [*NAMES["measure"]]
 
 
+@pytest.mark.subprocess
 def test_completion_loads_nothing_heavy(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("heat,load\n1,2\n")
     words = f"clarysage explain m.json {table} --target l"
-    done = in_python([], NOTHING_HEAVY, COMP_WORDS=words, COMP_CWORD="5", _CLARYSAGE_COMPLETE="complete_bash")
+    done = run_main(after=NOTHING_HEAVY, COMP_WORDS=words, COMP_CWORD="5", _CLARYSAGE_COMPLETE="complete_bash")
     assert (done.returncode, done.stdout.split()) == (0, ["load"]), done.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+# typer asks bash for its version
+@pytest.mark.parametrize("shell", [pytest.param("bash", marks=pytest.mark.subprocess), "zsh", "fish", "powershell"])
 def test_completion_scripts_are_printed(shell: str) -> None:
-    result = CliRunner().invoke(app, [], env={"_CLARYSAGE_COMPLETE": f"source_{shell}"}, prog_name="clarysage")
+    result = run(_CLARYSAGE_COMPLETE=f"source_{shell}")
     assert result.exit_code == 0
     assert "clarysage" in result.output
     assert f"complete_{shell}" in result.output
@@ -210,10 +208,12 @@ def in_bash(folder: Path, script: str) -> str:
 ASK = "COMP_WORDS=(clarysage doc)\nCOMP_CWORD=1\n_clarysage_completion clarysage\necho offered: ${COMPREPLY[@]}\n"
 
 
+@pytest.mark.subprocess
 def test_bash_completes_a_command(tmp_path: Path) -> None:
     assert in_bash(tmp_path, f'eval "$(_CLARYSAGE_COMPLETE=source_bash clarysage)"\n{ASK}') == "offered: doctor\n"
 
 
+@pytest.mark.subprocess
 def test_completion_that_is_installed_completes_a_command(tmp_path: Path) -> None:
     said = in_bash(tmp_path, f"clarysage --install-completion\nsource .bashrc\n{ASK}")
     assert "bash completion installed in" in said
@@ -226,6 +226,7 @@ def test_help_names_the_options_of_completion() -> None:
     assert "--show-completion" in run("--help").output
 
 
+@pytest.mark.subprocess
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 @pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"], ["--version"]])
 def test_help_that_cannot_be_written_is_one_line_of_error(arguments: list[str]) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
 from clarysage.measures import importances as room
 from clarysage.measures.table import MEASURES
+from tests.cli_harness import enter, error_of, printed_json, run
 
 FEATURES = ["heat", "wind", "hour"]
 QUICK = ["--target", "load", "--only", "sage,shapley effects", "--tolerance", "0.2"]
@@ -54,35 +51,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     joblib.dump(MODEL, tmp_path / "m.joblib")
     (tmp_path / "plain.py").write_text(MODULE)
     (tmp_path / "groups.json").write_text('{"weather": ["heat", "wind"]}')
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "plain", raising=False)
+    enter(tmp_path, monkeypatch)
     return tmp_path
-
-
-# before click 8.2 a runner had to be told to keep stderr apart
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner(**APART).invoke(app, ["measures", *arguments])
 
 
 def measures(*arguments: str, code: int = 0) -> dict[str, Any]:
     """The importances of a run, from the JSON on its stdout: explanations by measure."""
-    result = run(*arguments, "--json", "-")
-    assert result.exit_code == code, result.stderr
-    return {entry["measure"]: entry["explanation"] for entry in json.loads(result.stdout)["measures"]}
-
-
-def error_of(*arguments: str, code: int = 1) -> str:
-    """The one line that a run complains with."""
-    result = run(*arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return str(line)
+    data = printed_json("measures", *arguments, code=code)
+    return {entry["measure"]: entry["explanation"] for entry in data["measures"]}
 
 
 def few(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -122,7 +98,7 @@ def test_everything_that_applies_is_the_default_and_the_rest_is_said(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few(monkeypatch, "sage", "feature ablation", "squared correlation", "network weights")
-    result = run("m.joblib", "test.csv", "--target", "load", "--allow-pickle")
+    result = run("measures", "m.joblib", "test.csv", "--target", "load", "--allow-pickle")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("3 features by 2 measures, loss: squared error\n")
     left_out = result.stdout[result.stdout.index("Left out") :]
@@ -132,7 +108,7 @@ def test_everything_that_applies_is_the_default_and_the_rest_is_said(
 
 
 def test_table_is_that_of_the_importances(folder: Path) -> None:
-    result = run("plain:heat", "test.csv", *QUICK)
+    result = run("measures", "plain:heat", "test.csv", *QUICK)
     model = cs.as_predictor(lambda rows: 2 * rows["heat"])
     names = ["sage", "shapley effects"]
     expected = cs.importances(model, TEST[FEATURES], TEST["load"], measures=names, tolerance=0.2, rng=0)
@@ -141,7 +117,7 @@ def test_table_is_that_of_the_importances(folder: Path) -> None:
 
 def test_without_target_measures_that_need_none_are_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(monkeypatch, "sage", "shapley effects", "squared correlation")
-    result = run("plain:heat", "test.csv", "--drop", "load", "--json", "-")
+    result = run("measures", "plain:heat", "test.csv", "--drop", "load", "--json", "-")
     data = json.loads(result.stdout)
     assert [entry["measure"] for entry in data["measures"]] == ["shapley effects"]
     assert list(data["left_out"]) == ["sage", "squared correlation"]
@@ -153,7 +129,7 @@ def test_without_target_measures_that_need_none_are_left(folder: Path, monkeypat
 
 def test_cost_of_refits_is_said_to_those_who_did_not_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(monkeypatch, "sage", "feature ablation")
-    said = run("m.joblib", "test.csv", "--target", "load", "--allow-pickle").stderr
+    said = run("measures", "m.joblib", "test.csv", "--target", "load", "--allow-pickle").stderr
     assert "shapley net effects (35 fits), feature ablation (20 fits), univariate predictors (20 fits)" in said
     assert "--refits asks for them" in said
     assert "about" not in said
@@ -162,7 +138,7 @@ def test_cost_of_refits_is_said_to_those_who_did_not_ask(folder: Path, monkeypat
 def test_refits_are_made_on_request_and_their_cost_is_said_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(monkeypatch, "sage", "shapley net effects", "feature ablation", "univariate predictors")
     arguments = ["m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--refits", "--train", "train.csv"]
-    result = run(*arguments)
+    result = run("measures", *arguments)
     assert result.exit_code == 0, result.stderr
     (cost,) = (line for line in result.stderr.splitlines() if "fits" in line)
     time = r"(less than a second|about \d+ s)"
@@ -189,32 +165,32 @@ def test_refits_asked_for_by_name_need_no_flag(folder: Path) -> None:
 
 def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(monkeypatch, "sage", "feature ablation")
-    result = run("plain:heat", "test.csv", "--target", "load", "--refits", "--json", "-")
-    assert result.exit_code == 0, result.stderr
-    data = json.loads(result.stdout)
+    data = printed_json("measures", "plain:heat", "test.csv", "--target", "load", "--refits")
     assert [entry["measure"] for entry in data["measures"]] == ["sage"]
     assert "cannot be fitted anew" in data["left_out"]["feature ablation"]
     assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]
-    said = error_of("plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
+    said = error_of("measures", "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
     assert said.startswith("error: MODEL: got None, and a model that cannot be fitted anew")
     assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
 
 
 def test_no_cost_is_said_of_fits_that_will_not_be_made(folder: Path) -> None:
-    result = run("plain:heat", "test.csv", *QUICK[:2], "--only", "sage,shapley net effects,feature ablation")
+    result = run(
+        "measures", "plain:heat", "test.csv", *QUICK[:2], "--only", "sage,shapley net effects,feature ablation"
+    )
     assert result.exit_code == 1
     assert "note: shapley net effects: 35 fits of linear models.\n" in result.stderr
-    alone = run("plain:heat", "test.csv", *QUICK[:2], "--only", "feature ablation")
+    alone = run("measures", "plain:heat", "test.csv", *QUICK[:2], "--only", "feature ablation")
     assert "fits" not in alone.stderr
 
 
 def test_rows_to_fit_on_without_the_weights_are_said_to_count_alike(folder: Path) -> None:
     TEST.assign(w=1.0).to_csv("test.csv", index=False)
     arguments = ["m.joblib", "test.csv", "--allow-pickle", *QUICK[:2], "--only", "feature ablation"]
-    result = run(*arguments, "--sample-weight", "w", "--train", "train.csv")
+    result = run("measures", *arguments, "--sample-weight", "w", "--train", "train.csv")
     assert result.exit_code == 0
     assert "note: train.csv has no column 'w': learners are fitted on its rows without weights." in result.stderr
-    assert "without weights" not in run(*arguments, "--train", "train.csv").stderr
+    assert "without weights" not in run("measures", *arguments, "--train", "train.csv").stderr
 
 
 @pytest.mark.needs("xgboost")
@@ -222,10 +198,10 @@ def test_booster_file_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatc
     import xgboost
 
     few(monkeypatch, "sage", "feature ablation")
-    xgboost.train({"max_depth": 2}, xgboost.DMatrix(TRAIN[FEATURES], TRAIN["load"]), 4).save_model("m.json")
-    result = run("m.json", "test.csv", "--target", "load", "--refits", "--json", "-")
-    assert result.exit_code == 0, result.stderr
-    assert "Booster" in json.loads(result.stdout)["left_out"]["feature ablation"]
+    data = xgboost.DMatrix(TRAIN[FEATURES], TRAIN["load"])
+    xgboost.train({"max_depth": 2, "nthread": 1}, data, 4).save_model("m.json")
+    left_out = printed_json("measures", "m.json", "test.csv", "--target", "load", "--refits")["left_out"]
+    assert "Booster" in left_out["feature ablation"]
 
 
 def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path) -> None:
@@ -246,7 +222,7 @@ def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path
 
 def test_files_are_written_and_load_again(folder: Path) -> None:
     files = ["--html", "all.html", "--json", "all.json", "--plot", "bars.png", "--ranks", "ranks.SVG"]
-    result = run("plain:heat", "test.csv", *QUICK, *files)
+    result = run("measures", "plain:heat", "test.csv", *QUICK, *files)
     assert result.exit_code == 0, result.stderr
     assert isinstance(cs.load("all.json"), cs.Importances)
     assert {name: one.to_dict() for name, one in cs.load("all.json").items()} == measures(
@@ -262,7 +238,7 @@ def test_run_that_does_not_converge_prints_and_exits_with_3(folder: Path) -> Non
     arguments = ["m.joblib", "test.csv", "--target", "load", "--allow-pickle", "--only", "sage"]
     stop = ["--tolerance", "1e-6", "--budget", "3e3", "--json", "all.json"]
     (folder / "plain.py").write_text("def bent(rows):\n    return rows['heat'] * rows['wind'] - abs(rows['hour'])\n")
-    result = run("plain:bent", *arguments[1:], *stop)
+    result = run("measures", "plain:bent", *arguments[1:], *stop)
     assert result.exit_code == 3, result.stderr
     assert "note: not converged: sage. Stopped at the budget" in result.stderr
     assert "not converged" in result.stdout
@@ -275,7 +251,7 @@ def test_interrupted_run_keeps_what_it_has_and_exits_with_3(folder: Path, monkey
 
     slow = replace(MEASURES["squared correlation"], call=interrupted)
     monkeypatch.setattr(room, "MEASURES", {"sage": MEASURES["sage"], slow.name: slow})
-    result = run("plain:heat", "test.csv", "--target", "load", "--json", "all.json")
+    result = run("measures", "plain:heat", "test.csv", "--target", "load", "--json", "all.json")
     assert result.exit_code == 3, result.stderr
     assert "note: interrupted; left out: squared correlation." in result.stderr
     assert list(cs.load("all.json")) == ["sage"]
@@ -286,11 +262,11 @@ def test_stdout_is_for_data_alone(folder: Path) -> None:
 
 
 def test_quiet_says_nothing(folder: Path) -> None:
-    assert run("plain:heat", "test.csv", *QUICK, "--quiet").stderr == ""
+    assert run("measures", "plain:heat", "test.csv", *QUICK, "--quiet").stderr == ""
 
 
 def test_list_needs_no_model_and_names_every_measure() -> None:
-    result = run("--list")
+    result = run("measures", "--list")
     assert result.exit_code == 0
     for name, row in MEASURES.items():
         (line,) = (line for line in result.stdout.splitlines() if re.match(rf"{name}\*?  ", line))
@@ -304,17 +280,18 @@ def test_list_needs_no_model_and_names_every_measure() -> None:
 
 
 def test_wrong_options_are_usage_errors(folder: Path) -> None:
-    assert "MODEL: got nothing" in error_of(code=2)
-    assert "DATA: got nothing" in error_of("plain:heat", code=2)
-    assert "Try 'permutation test'" in error_of("plain:heat", "test.csv", "--only", "sage,permutaton test", code=2)
-    assert "--only: got ','" in error_of("plain:heat", "test.csv", "--only", ",", code=2)
-    assert "--loss: got 'squard error'" in error_of("plain:heat", "test.csv", "--loss", "squard-error", code=2)
-    assert "--tolerance: got -1" in error_of("plain:heat", "test.csv", "--tolerance", "-1", code=2)
-    assert "No such option: --method" in error_of("plain:heat", "test.csv", "--method", "exact", code=2)
+    arguments = ["measures", "plain:heat", "test.csv"]
+    assert "MODEL: got nothing" in error_of("measures", code=2)
+    assert "DATA: got nothing" in error_of("measures", "plain:heat", code=2)
+    assert "Try 'permutation test'" in error_of(*arguments, "--only", "sage,permutaton test", code=2)
+    assert "--only: got ','" in error_of(*arguments, "--only", ",", code=2)
+    assert "--loss: got 'squard error'" in error_of(*arguments, "--loss", "squard-error", code=2)
+    assert "--tolerance: got -1" in error_of(*arguments, "--tolerance", "-1", code=2)
+    assert "No such option: --method" in error_of(*arguments, "--method", "exact", code=2)
 
 
 def test_wrong_files_are_told_before_anything_runs(folder: Path) -> None:
-    arguments = ["plain:heat", "test.csv", *QUICK]
+    arguments = ["measures", "plain:heat", "test.csv", *QUICK]
     assert "--train: got no.csv, which does not exist" in error_of(*arguments, "--train", "no.csv")
     assert "--ranks: got 'x.xyz'" in error_of(*arguments, "--ranks", "x.xyz")
     assert "--ranks: got a.png, as for --plot" in error_of(*arguments, "--plot", "a.png", "--ranks", "a.png")
@@ -324,8 +301,8 @@ def test_wrong_files_are_told_before_anything_runs(folder: Path) -> None:
     TRAIN[FEATURES].to_csv("bare.csv", index=False)
     assert "'load', which is no column of bare.csv" in error_of(*arguments, "--train", "bare.csv")
     without = ["plain:heat", "test.csv", "--drop", "load", "--only", "shapley effects", "--train", "train.csv"]
-    assert "--train: got rows to fit on without --target" in error_of(*without)
+    assert "--train: got rows to fit on without --target" in error_of("measures", *without)
 
 
 def test_measure_that_needs_a_target_says_so(folder: Path) -> None:
-    assert "--target: got None" in error_of("plain:heat", "test.csv", "--drop", "load", "--only", "sage")
+    assert "--target: got None" in error_of("measures", "plain:heat", "test.csv", "--drop", "load", "--only", "sage")

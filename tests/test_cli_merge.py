@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
+from tests.cli_harness import error_of, printed_json, run
 
 FEATURES = ["heat", "wind", "hour"]
 
@@ -46,72 +43,53 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# before click 8.2 a runner had to be told to keep stderr apart
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner(**APART).invoke(app, ["merge", *arguments])
-
-
-def error_of(*arguments: str, code: int = 1) -> str:
-    """The one line that a run complains with."""
-    result = run(*arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return str(line)
-
-
 def test_the_merge_is_that_of_python(folder: Path) -> None:
-    result = run("1.json", "2.json", "3.json", "--tolerance", "0.5", "--json", "-")
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout) == cs.merge(RUNS, tolerance=0.5).to_dict()
+    merged = printed_json("merge", "1.json", "2.json", "3.json", "--tolerance", "0.5")
+    assert merged == cs.merge(RUNS, tolerance=0.5).to_dict()
 
 
 def test_the_table_is_that_of_python_and_the_exit_code_says_whether_it_converged(folder: Path) -> None:
-    result = run("1.json", "2.json", "--tolerance", "0.0001")
+    result = run("merge", "1.json", "2.json", "--tolerance", "0.0001")
     merged = cs.merge(RUNS[:2], tolerance=0.0001)
     assert result.exit_code == 3
     assert result.stdout == f"{merged}\n"
     assert "not converged. Stopped at the budget" in result.stderr
-    assert run("1.json", "2.json", "--tolerance", "0.5").exit_code == 0
+    assert run("merge", "1.json", "2.json", "--tolerance", "0.5").exit_code == 0
 
 
 def test_files_are_written_and_can_be_merged_again(folder: Path) -> None:
-    result = run("1.json", "2.json", "--tolerance", "0.5", "--json", "both.json", "--rows", "--html", "both.html",
-                 "--plot", "both.png")  # fmt: skip
+    files = ["--json", "both.json", "--html", "both.html", "--plot", "both.png"]
+    result = run("merge", "1.json", "2.json", "--tolerance", "0.5", "--rows", *files)
     assert result.exit_code == 0, result.stderr
     assert "Merged from 2 runs" in (folder / "both.html").read_text(encoding="utf-8")
     assert (folder / "both.png").read_bytes().startswith(b"\x89PNG")
     assert cs.load(folder / "both.json").parts is not None
-    again = run("both.json", "3.json", "--tolerance", "0.5", "--json", "-")
-    assert json.loads(again.stdout)["provenance"]["seed"] == [1, 2, 3]
-    assert "the seed 2 in numbers 1 and 2" in error_of("both.json", "2.json")
+    again = printed_json("merge", "both.json", "3.json", "--tolerance", "0.5")
+    assert again["provenance"]["seed"] == [1, 2, 3]
+    assert "the seed 2 in numbers 1 and 2" in error_of("merge", "both.json", "2.json")
 
 
 def test_intervals_are_about_what_is_asked_for(folder: Path) -> None:
-    result = run("1.json", "2.json", "--about", "data", "--tests", "--tolerance", "0.5")
+    result = run("merge", "1.json", "2.json", "--about", "data", "--tests", "--tolerance", "0.5")
     assert "Intervals are about this data" in result.stdout
     assert "p helps" in result.stdout
 
 
 def test_what_cannot_be_merged_is_one_line_in_the_words_of_the_command(folder: Path) -> None:
-    assert "Try leaving out number 2, or another --seed" in error_of("1.json", "1.json")
+    assert "Try leaving out number 2, or another --seed" in error_of("merge", "1.json", "1.json")
     other = {**RUNS[1].provenance, "fingerprints": {**RUNS[1].provenance["fingerprints"], "background": "another"}}
     replace(RUNS[1], provenance=other).save("other.json")
-    said = error_of("1.json", "other.json")
+    said = error_of("merge", "1.json", "other.json")
     assert "FILE: got another background in number 2 than in number 1" in said
     assert "Try --background with a file of no more rows than --background-rows" in said
     explained(4, method="permutation").save("permutation.json")
-    assert "Try the same --method in every run" in error_of("1.json", "permutation.json")
+    assert "Try the same --method in every run" in error_of("merge", "1.json", "permutation.json")
 
 
 def test_files_that_are_no_explanations_are_refused(folder: Path) -> None:
     cs.compare(RUNS[0], RUNS[1]).save("comparison.json")
-    assert "which holds Comparison; wanted an explanation" in error_of("1.json", "comparison.json")
-    assert "absent.json" in error_of("1.json", "absent.json")
+    assert "which holds Comparison; wanted an explanation" in error_of("merge", "1.json", "comparison.json")
+    assert "absent.json" in error_of("merge", "1.json", "absent.json")
 
 
 @pytest.mark.parametrize(
@@ -125,11 +103,9 @@ def test_files_that_are_no_explanations_are_refused(folder: Path) -> None:
     ],
 )
 def test_wrong_usage_is_told_before_anything_is_read(folder: Path, arguments: list[str], said: str) -> None:
-    assert said in error_of(*arguments, code=2)
+    assert said in error_of("merge", *arguments, code=2)
 
 
 def test_files_may_stand_in_a_configuration(folder: Path) -> None:
     (folder / "merge.toml").write_text('files = ["1.json", "2.json"]\ntolerance = 0.5\n')
-    result = run("--config", "merge.toml", "--json", "-")
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["provenance"]["seed"] == [1, 2]
+    assert printed_json("merge", "--config", "merge.toml")["provenance"]["seed"] == [1, 2]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
+from tests.cli_harness import enter, error_of, printed_json, run
 
 FEATURES = ["heat", "wind", "hour"]
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 MODULE = """
 def load(rows):
     return 2 * rows["heat"] + rows["wind"]
@@ -56,32 +52,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, table in tables.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     (tmp_path / "plain.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "plain", raising=False)
+    enter(tmp_path, monkeypatch)
     return tmp_path
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner(**APART).invoke(app, ["monitor", *arguments])
 
 
 def monitor(*arguments: str, code: int) -> dict[str, Any]:
     """The findings of a run, from the JSON on its stdout."""
-    result = run("plain:load", *arguments, "--json", "-")
-    assert result.exit_code == code, result.stderr
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
-
-
-def error_of(*arguments: str, code: int = 1) -> str:
-    """The one line that a run complains with."""
-    result = run(*arguments)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return str(line)
+    return printed_json("monitor", "plain:load", *arguments, code=code)
 
 
 def expected(current: pd.DataFrame, **options: Any) -> dict[str, Any]:
@@ -98,7 +75,8 @@ def test_findings_are_those_of_python_and_exit_code_4_says_that_there_are_any(fo
 @pytest.mark.parametrize("by", [[], ["--by", "batch"]])
 def test_the_page_is_that_of_the_json_and_is_written_where_something_is_flagged(folder: Path, by: list[str]) -> None:
     current = "batches.csv" if by else "broken.csv"
-    result = run("plain:load", "then.csv", current, *QUICK, *by, "--json", "found.json", "--html", "page.html")
+    files = ["--json", "found.json", "--html", "page.html"]
+    result = run("monitor", "plain:load", "then.csv", current, *QUICK, *by, *files)
     assert result.exit_code == 4, result.stderr
     assert result.stderr == "note: wrote found.json\nnote: wrote page.html\nnote: flagged: wind.\n"
     assert (folder / "page.html").read_text(encoding="utf-8") == cs.load(folder / "found.json").report()
@@ -109,17 +87,17 @@ def test_nothing_flagged_is_exit_code_0(folder: Path) -> None:
 
 
 def test_flagged_features_are_said_on_stderr_and_the_table_is_that_of_python(folder: Path) -> None:
-    result = run("plain:load", "then.csv", "broken.csv", *QUICK)
+    result = run("monitor", "plain:load", "then.csv", "broken.csv", *QUICK)
     assert result.exit_code == 4
     assert result.stderr == "note: flagged: wind.\n"
     table = cs.monitor(cs.as_predictor(load), THEN, BROKEN, target="load", background_rows=16, rng=0).table()
     assert result.stdout == f"{table}\n"
-    assert run("plain:load", "then.csv", "broken.csv", *QUICK, "-q").stderr == ""
+    assert run("monitor", "plain:load", "then.csv", "broken.csv", *QUICK, "-q").stderr == ""
 
 
 def test_nothing_flagged_but_not_converged_is_exit_code_3(folder: Path) -> None:
     few = ["--method", "paired walks", "--tolerance", "1e-6", "--budget", "9e3"]
-    result = run("plain:product", "then.csv", "now.csv", *QUICK, *few, "--json", "m.json")
+    result = run("monitor", "plain:product", "then.csv", "now.csv", *QUICK, *few, "--json", "m.json")
     assert result.exit_code == 3, result.output
     assert "note: not converged: reference. Stopped at the budget" in result.stderr
     assert (folder / "m.json").exists()
@@ -130,7 +108,7 @@ def test_nothing_flagged_but_a_slice_left_out_is_exit_code_3(folder: Path) -> No
     days = NOW.assign(batch=["a"] * 60 + ["b"] * 60)
     days.loc[100, "load"] = None
     days.to_csv("days.csv", index=False)
-    result = run("plain:load", "then.csv", "days.csv", *QUICK, "--by", "batch", "--json", "m.json")
+    result = run("monitor", "plain:load", "then.csv", "days.csv", *QUICK, "--by", "batch", "--json", "m.json")
     assert result.exit_code == 3, result.output
     assert "The slice 'b' is left out, since it cannot be explained: y: got 1 missing" in result.stderr
     assert "note: left out: b.\n" in result.stderr
@@ -176,7 +154,7 @@ def test_slices_of_dates_and_of_so_many_rows(folder: Path) -> None:
 
 
 def test_without_target_outputs_are_compared(folder: Path) -> None:
-    result = run("plain:load", "then.csv", "broken.csv", "--drop", "load", "--background-rows", "16")
+    result = run("monitor", "plain:load", "then.csv", "broken.csv", "--drop", "load", "--background-rows", "16")
     assert result.exit_code == 4
     assert "note: no --target was given, so these are Shapley effects" in result.stderr
 
@@ -185,16 +163,15 @@ def test_model_that_knows_its_columns_needs_no_drop(folder: Path) -> None:
     model = LinearRegression().fit(THEN[FEATURES], THEN["load"])
     joblib.dump(model, "m.joblib")
     BROKEN.assign(id=range(len(BROKEN)))[["id", "load", "hour", "wind", "heat"]].to_csv("mixed.csv", index=False)
-    result = run("m.joblib", "then.csv", "mixed.csv", *QUICK, "--allow-pickle", "--json", "-")
-    assert result.exit_code == 4, result.stderr
-    assert json.loads(result.stdout)["flagged"] == ["wind"]
+    arguments = ["m.joblib", "then.csv", "mixed.csv", *QUICK, "--allow-pickle"]
+    assert printed_json("monitor", *arguments, code=4)["flagged"] == ["wind"]
 
 
 def test_files_are_written_and_nothing_else(folder: Path) -> None:
     before = {path.name for path in folder.iterdir()}
-    result = run("plain:load", "then.csv", "broken.csv", *QUICK, "--json", "m.json", "--plot", "m.svg")
+    result = run("monitor", "plain:load", "then.csv", "broken.csv", *QUICK, "--json", "m.json", "--plot", "m.svg")
     assert result.exit_code == 4, result.stderr
-    assert {path.name for path in folder.iterdir()} - before - {"__pycache__"} == {"m.json", "m.svg"}
+    assert {path.name for path in folder.iterdir()} - before == {"m.json", "m.svg"}
     assert cs.load("m.json").flagged == ["wind"]
     assert "<svg" in (folder / "m.svg").read_text()
 
@@ -204,9 +181,7 @@ def test_configuration_is_read(folder: Path) -> None:
         '[monitor]\nmodel = "plain:load"\nreference = "then.csv"\ncurrent = "broken.csv"\ntarget = "load"\n'
         'background-rows = 16\nadjust = "none"\n'
     )
-    result = run("--config", "m.toml", "--adjust", "holm", "--json", "-")
-    assert result.exit_code == 4, result.stderr
-    assert json.loads(result.stdout) == expected(BROKEN)
+    assert printed_json("monitor", "--config", "m.toml", "--adjust", "holm", code=4) == expected(BROKEN)
 
 
 @pytest.mark.parametrize(
@@ -227,12 +202,12 @@ def test_configuration_is_read(folder: Path) -> None:
 def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> None:
     NOW.drop(columns="heat").to_csv("lacking.csv", index=False)
     NOW.drop(columns="load").to_csv("unlabelled.csv", index=False)
-    assert said in error_of(*arguments)
+    assert said in error_of("monitor", *arguments)
 
 
 def test_what_to_do_without_responses_is_said_and_right(folder: Path) -> None:
     NOW.drop(columns="load").to_csv("unlabelled.csv", index=False)
-    said = error_of("plain:load", "then.csv", "unlabelled.csv", *QUICK)
+    said = error_of("monitor", "plain:load", "then.csv", "unlabelled.csv", *QUICK)
     assert "wanted a table that has it. Try no --target but --drop load, where it is not known yet" in said
     found = monitor("then.csv", "unlabelled.csv", "--drop", "load", code=0)
     assert found["comparison"]["explanations"][0]["measure"] == "shapley effects"
@@ -251,7 +226,7 @@ def test_what_to_do_without_responses_is_said_and_right(folder: Path) -> None:
     ],
 )
 def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[str], said: str) -> None:
-    assert said in error_of(*arguments, code=2)
+    assert said in error_of("monitor", *arguments, code=2)
 
 
 TELLING = """
@@ -268,7 +243,7 @@ def test_what_the_library_logs_is_a_note_that_quiet_silences(
     is_quiet: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "telling.py").write_text(TELLING)
-    monkeypatch.delitem(sys.modules, "telling", raising=False)
-    result = run("telling:load", "then.csv", "now.csv", *QUICK, *(["-q"] if is_quiet else []))
+    enter(folder, monkeypatch, "telling")
+    result = run("monitor", "telling:load", "then.csv", "now.csv", *QUICK, *(["-q"] if is_quiet else []))
     assert ("note: compiling.\n" in result.stderr) is not is_quiet
     assert not is_quiet or result.stderr == ""

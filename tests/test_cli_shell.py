@@ -1,21 +1,26 @@
-"""Every command as a shell runs it: exit codes, JSON alone on stdout, the rest on stderr, and only files asked for."""
+"""Every command: exit codes, JSON alone on stdout, the rest on stderr, and only files asked for.
+
+What only a process shows, such as encodings and a terminal, is tested as a shell runs it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import clarysage as cs
+from tests.cli_harness import enter, error_of, printed_json, run, run_process
 
 MODULE = """
 def load(rows):
@@ -27,9 +32,9 @@ QUICK = ["--target", "load", "--background-rows", "16"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with tables, a module and saved explanations; commands leave in it what they are asked for."""
-    path, rng = tmp_path_factory.mktemp("shell"), np.random.default_rng(0)
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables, a module and saved explanations."""
+    path, rng = tmp_path_factory.mktemp("originals"), np.random.default_rng(0)
     tables = {}
     for name, n in (("then", 120), ("now", 120), ("train", 16)):
         X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["heat", "wind"]).round(6)
@@ -44,17 +49,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def shell(folder: Path, *arguments: str, code: int, wrote: Collection[str] = (), **variables: str) -> Any:
-    """A command, run in the folder; it exits and writes as it should. ``variables`` are of its environment."""
+@pytest.fixture
+def folder(originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the originals, which is the current folder; commands leave in it what they are asked for."""
+    shutil.copytree(originals, tmp_path, dirs_exist_ok=True)
+    enter(tmp_path, monkeypatch)
+    return tmp_path
+
+
+@contextmanager
+def writing(folder: Path, *names: str) -> Iterator[None]:
+    """Check that what runs meanwhile writes these files into the folder, and nothing else."""
     before = {path.name for path in folder.iterdir()}
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    done = subprocess.run(
-        [sys.executable, "-m", "clarysage", *arguments], cwd=folder, capture_output=True, encoding="utf-8",
-        env=environment,
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    assert {path.name for path in folder.iterdir()} - before == set(wrote)
-    return done
+    yield
+    assert {path.name for path in folder.iterdir()} - before == set(names)
 
 
 @pytest.mark.parametrize(
@@ -68,50 +76,70 @@ def shell(folder: Path, *arguments: str, code: int, wrote: Collection[str] = (),
     ],
 )
 def test_json_on_stdout_parses_and_nothing_is_written(folder: Path, arguments: list[str], code: int, key: str) -> None:
-    done = shell(folder, *arguments, "--json", "-", code=code)
-    assert key in json.loads(done.stdout)
-    assert ("chatter of the model" in done.stderr) == ("plain:load" in arguments)
+    with writing(folder):
+        result = run(*arguments, "--json", "-")
+    assert result.exit_code == code, result.stderr
+    assert key in json.loads(result.stdout)
+    assert ("chatter of the model" in result.stderr) == ("plain:load" in arguments)
 
 
+@pytest.mark.subprocess
+def test_process_prints_json_alone_and_exits_with_the_code_of_the_command(folder: Path) -> None:
+    arguments = ["monitor", "plain:load", "then.csv", "broken.csv", *QUICK]
+    with writing(folder):
+        done = run_process(folder, *arguments, "--json", "-")
+    assert done.returncode == 4, done.stderr
+    assert json.loads(done.stdout) == printed_json(*arguments, code=4)
+    assert "chatter of the model" in done.stderr
+
+
+@pytest.mark.subprocess
 @pytest.mark.parametrize(
     "arguments", [["compare", "greek.json", "greek.json", "--json"], ["report", "greek.json", "-o"]]
 )
 def test_data_on_stdout_keep_their_names_in_any_encoding(folder: Path, arguments: list[str]) -> None:
-    name, file = "ύψος", folder / "greek.json"
-    replace(cs.load(folder / "a.json"), feature_names=(name, "wind")).save(file)
-    done = shell(folder, *arguments, "-", code=0, PYTHONIOENCODING="ascii")
-    file.unlink()
+    name = "ύψος"
+    replace(cs.load(folder / "a.json"), feature_names=(name, "wind")).save(folder / "greek.json")
+    with writing(folder):
+        done = run_process(folder, *arguments, "-", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
     assert name in done.stdout
 
 
 def test_files_that_are_asked_for_are_written(folder: Path) -> None:
-    done = shell(
-        folder, "explain", *EXPLAIN, "--json", "sage.json", "--plot", "sage.png", "--html", "sage.html", code=0,
-        wrote={"sage.json", "sage.png", "sage.html"},
-    )  # fmt: skip
-    assert done.stdout.startswith("SAGE values")
-    assert "note: wrote sage.html" in done.stderr
-    shell(folder, "report", "sage.json", "-o", "page.html", code=0, wrote={"page.html"})
+    files = ["--json", "sage.json", "--plot", "sage.png", "--html", "sage.html"]
+    with writing(folder, "sage.json", "sage.png", "sage.html"):
+        result = run("explain", *EXPLAIN, *files)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("SAGE values")
+    assert "note: wrote sage.html" in result.stderr
+    with writing(folder, "page.html"):
+        assert run("report", "sage.json", "-o", "page.html").exit_code == 0
     assert "<html" in (folder / "page.html").read_text()
 
 
 def test_comparison_page_is_written_and_made_again_of_the_file(folder: Path) -> None:
-    files = ["--json", "c.json", "--html", "c.html"]
-    done = shell(folder, "compare", "a.json", "b.json", *files, code=0, wrote={"c.json", "c.html"})
-    assert "the same rows, one by one" in done.stdout
-    again = shell(folder, "report", "c.json", "-o", "-", code=0).stdout
-    assert "heat" in again
-    assert again.lower().startswith("<!doctype html>")
+    with writing(folder, "c.json", "c.html"):
+        result = run("compare", "a.json", "b.json", "--json", "c.json", "--html", "c.html")
+    assert result.exit_code == 0, result.stderr
+    assert "the same rows, one by one" in result.stdout
+    with writing(folder):
+        again = run("report", "c.json", "-o", "-")
+    assert again.exit_code == 0, again.stderr
+    assert "heat" in again.stdout
+    assert again.stdout.lower().startswith("<!doctype html>")
 
 
+@pytest.mark.subprocess
 def test_demo_writes_its_folder(folder: Path) -> None:
-    done = shell(folder, "demo", "-q", code=0, wrote={"clarysage-demo"})
+    with writing(folder, "clarysage-demo"):
+        done = run_process(folder, "demo", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in (folder / "clarysage-demo").iterdir()} == {"sage.json", "sage.png", "report.html"}
-    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (["explain", "plain:load", "nwo.csv"], 1, "Try 'now.csv'"),
         (["explain", "plain:load"], 2, "Missing argument 'DATA'"),
@@ -128,14 +156,29 @@ def test_demo_writes_its_folder(folder: Path) -> None:
         (["comapre"], 2, "No such command 'comapre'"),
     ],
 )
-def test_failure_is_one_line_and_writes_nothing(folder: Path, arguments: list[str], code: int, said: str) -> None:
-    done = shell(folder, *arguments, code=code)
-    assert done.stdout == ""
+def test_failure_is_one_line_and_writes_nothing(folder: Path, arguments: list[str], code: int, message: str) -> None:
+    with writing(folder):
+        assert message in error_of(*arguments, code=code)
+
+
+@pytest.mark.subprocess
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["explain", "plain:load", "nwo.csv"], 1, "Try 'now.csv'"),
+        (["comapre"], 2, "No such command 'comapre'"),
+    ],
+)
+def test_process_that_fails_prints_one_line(folder: Path, arguments: list[str], code: int, message: str) -> None:
+    with writing(folder):
+        done = run_process(folder, *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
-    assert said in done.stderr
+    assert message in done.stderr
 
 
+@pytest.mark.subprocess
 def test_progress_goes_to_the_terminal_while_json_goes_to_stdout(folder: Path) -> None:
     termios = pytest.importorskip("termios", reason="terminals can be made on Unix alone")
     ours, theirs = os.openpty()
