@@ -18,6 +18,10 @@ from typing import Any
 
 import pytest
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # before anything loads OpenMP: threads of several workers wait for each other
+    for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(_variable, "1")
+
 ROOT = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")

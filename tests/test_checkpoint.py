@@ -493,6 +493,7 @@ def test_a_disk_that_is_full_costs_the_file_and_not_the_run(tmp_path: Path, monk
     assert (tmp_path / "run").read_bytes() == before
 
 
+@pytest.mark.subprocess
 def test_drafts_of_processes_that_were_killed_are_swept_up(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -668,6 +669,7 @@ def test_what_cannot_be_kept_is_an_error(value: Any) -> None:
         Encoder(STATES).tree(value)
 
 
+@pytest.mark.subprocess
 @pytest.mark.skipif(not hasattr(__import__("os"), "fork"), reason="processes are not forked here")
 @pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_killed_runs_end_with_the_same_bits_and_lose_one_round_at_most(kills: int, seed: int, tmp_path: Path) -> None:

@@ -520,6 +520,7 @@ def test_what_is_shipped_arrives_with_arrays_that_can_be_written_to_but_are_nobo
     assert not folder.exists()
 
 
+@pytest.mark.subprocess
 def test_folders_of_processes_that_were_killed_are_swept_up(tmp_path, monkeypatch):
     import subprocess
     import sys

@@ -68,6 +68,7 @@ def unkept(folder: Path) -> Path:
     return folder / "copy"
 
 
+@pytest.mark.subprocess
 def test_kernels_work_where_compiled_code_can_be_kept_nowhere(tmp_path):
     script = EXPLAINED + (
         "from clarysage.structure.kernels import walks\n"
@@ -81,6 +82,7 @@ def test_kernels_work_where_compiled_code_can_be_kept_nowhere(tmp_path):
     assert (tmp_path / "copy" / "clarysage" / "structure" / "kernels" / "__pycache__").is_file()
 
 
+@pytest.mark.subprocess
 def test_kernels_work_where_the_chosen_place_for_compiled_code_cannot_be_made(tmp_path):
     assert said(EXPLAINED, NUMBA_CACHE_DIR=nowhere(tmp_path)["NUMBA_CACHE_DIR"]) == as_usual()
 
@@ -202,6 +204,7 @@ WITHOUT = {
 }
 
 
+@pytest.mark.subprocess
 def test_nobody_waits_for_numba_who_has_no_trees():
     lines = ["import sys"]
     for name, line in WITHOUT.items():
@@ -243,6 +246,7 @@ def test_several_threads_give_the_same_bits_as_one(seed):
         assert all(np.array_equal(one, alone) for one in found), name
 
 
+@pytest.mark.subprocess
 def test_threads_that_are_the_first_to_compile_give_the_same_bits(tmp_path):
     """Threads begin together in a process that has no compiled code, and again in one that has."""
     script = """

@@ -631,6 +631,7 @@ class TestCache:
             list(threads.map(cache.keep, [BANK, BANK], [tmp_path / "bank-full.csv"] * 2))
         assert [path.name for path in tmp_path.iterdir()] == ["bank-full.csv"]
 
+    @pytest.mark.subprocess
     def test_two_processes_at_once_both_end_with_the_whole_file(self, site):
         both = threading.Barrier(2)
 

@@ -193,6 +193,7 @@ def test_an_end_comes_to_what_is_worth_nothing(close, seed):
     assert "undecided" not in said[:4]
 
 
+@pytest.mark.statistical
 def test_signs_are_rarely_wrong_however_often_one_looks_and_haste_makes_them_wrong(close, seed):
     truth = exact_values(tabulated(close))
     truth = np.where(np.abs(truth) < 1e-9 * np.abs(truth).max(), 0.0, truth)
@@ -205,6 +206,7 @@ def test_signs_are_rarely_wrong_however_often_one_looks_and_haste_makes_them_wro
     assert hasty.wrong.mean() > 0.05 + room
 
 
+@pytest.mark.statistical
 def test_the_largest_are_rarely_wrong(linear, truth, seed):
     found = decision_runs(linear, truth, cs.TopKnown(3), runs=40, seed=seed)
     assert found.decided.all()

@@ -31,10 +31,12 @@ def modules_after(code: str) -> set[str]:
     return set(shown.stdout.split())
 
 
+@pytest.mark.subprocess
 def test_importing_clarysage_loads_no_heavy_library():
     assert not modules_after("import clarysage") & set(HEAVY)
 
 
+@pytest.mark.subprocess
 def test_explaining_a_callable_on_arrays_loads_no_model_library_and_no_frames():
     code = (
         "import clarysage as cs, numpy as np\nX = np.eye(4)\ncs.sage(lambda Z: Z[:, 0] / 2, X, X[:, 0], loss='brier')"

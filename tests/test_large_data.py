@@ -546,6 +546,7 @@ print(pa.default_memory_pool().max_memory())
 """
 
 
+@pytest.mark.subprocess
 def test_arrow_never_holds_half_of_a_table_which_reading_it_whole_does(tmp_path):
     large_data().write(tmp_path / "t.parquet", 600_000, 20, group_rows=600_000)  # all in one row group
 
@@ -557,6 +558,7 @@ def test_arrow_never_holds_half_of_a_table_which_reading_it_whole_does(tmp_path)
     assert peak("sampled") < half < peak("whole")
 
 
+@pytest.mark.subprocess
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [pytest.param("lightgbm", marks=pytest.mark.needs("lightgbm")), "callable"])
 def test_five_million_rows_of_fifty_columns_are_explained_under_a_cap_of_two_gigabytes(tmp_path, model):

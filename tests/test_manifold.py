@@ -22,6 +22,7 @@ def warnings_of(explanation):
     return [note for note in explanation.notes if "look unlike real ones" in note]
 
 
+@pytest.mark.statistical
 def test_independent_columns_give_an_auc_of_one_half_with_the_standard_error_it_says(seed):
     """Hybrid rows of independent columns have the law of real ones, so that no classifier has anything to go by."""
     rng, found = np.random.default_rng(seed), []

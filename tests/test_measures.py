@@ -442,6 +442,7 @@ def test_unknown_problems_are_named(options, argument):
     assert caught.value.argument == argument
 
 
+@pytest.mark.subprocess
 def test_checks_need_no_pytest():
     script = "import sys; sys.modules['pytest'] = None; from clarysage.testing import check_measure, measure_checks"
     subprocess.run([sys.executable, "-c", script], check=True)

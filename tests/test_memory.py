@@ -32,6 +32,7 @@ def growth(setup: str, run: str) -> int:
     return int(shown.stdout)
 
 
+@pytest.mark.subprocess
 @pytest.mark.parametrize("method", ["permutation", "kernel", "paired walks"])
 def test_784_features_and_512_background_rows_stay_within_the_limit(method):
     setup = "X = rng.random((600, 784))\ny = X[:, 0]"
@@ -42,6 +43,7 @@ def test_784_features_and_512_background_rows_stay_within_the_limit(method):
     assert growth(setup, run) <= LIMIT
 
 
+@pytest.mark.subprocess
 def test_a_smaller_limit_is_kept_too():
     setup = "X = rng.random((300, 784))\ny = X[:, 0]"
     run = (
@@ -51,6 +53,7 @@ def test_a_smaller_limit_is_kept_too():
     assert growth(setup, run) <= 1e8 + 5e7  # beside it: codes of the data and the covariance of 784 values
 
 
+@pytest.mark.subprocess
 @pytest.mark.parametrize("method", ["kernel", "paired walks"])
 def test_a_smaller_limit_of_the_run_is_kept_by_a_removal_named_by_a_string(method):
     setup = "X = rng.random((300, 784))\ny = X[:, 0]"
@@ -62,6 +65,7 @@ def test_a_smaller_limit_of_the_run_is_kept_by_a_removal_named_by_a_string(metho
     assert growth(setup, run) <= 1e8 + 1e8
 
 
+@pytest.mark.subprocess
 @pytest.mark.parametrize("method", ["permutation", "kernel", "paired walks"])
 def test_200_000_examples_stay_within_the_limit(method):
     setup = "X = rng.random((200_000, 20))\ny = X[:, 0] + X[:, 1]"
@@ -72,6 +76,7 @@ def test_200_000_examples_stay_within_the_limit(method):
     assert growth(setup, run) <= LIMIT
 
 
+@pytest.mark.subprocess
 @pytest.mark.slow
 def test_a_default_call_stays_within_the_limit_for_784_features_and_ten_classes():
     setup = "X = rng.random((600, 784))\ny = rng.integers(10, size=600)\nW = rng.normal(size=(784, 10)) / 9"
@@ -82,6 +87,7 @@ def test_a_default_call_stays_within_the_limit_for_784_features_and_ten_classes(
     assert growth(setup, run) <= LIMIT
 
 
+@pytest.mark.subprocess
 @pytest.mark.slow
 def test_a_default_call_stays_within_the_limit_for_a_million_examples():
     setup = "X = rng.random((1_000_000, 100))\ny = X[:, 0] + X[:, 1]"

@@ -470,6 +470,7 @@ def test_without_mlflow_the_error_names_the_extra(monkeypatch):
         log(made_up(2))
 
 
+@pytest.mark.subprocess
 def test_mlflow_is_not_imported_before_something_is_logged():
     script = "import sys, json, clarysage as cs; cs.integrations.mlflow.log; print(json.dumps(sorted(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)

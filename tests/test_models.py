@@ -727,6 +727,7 @@ def test_sparse_coefficients_are_no_hindrance():
 # ------------------------------------------------------------------------------------------------------ dispatch
 
 
+@pytest.mark.subprocess
 def test_a_callable_imports_no_library():
     code = (
         "import sys, numpy as np, clarysage\n"
@@ -737,6 +738,7 @@ def test_a_callable_imports_no_library():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+@pytest.mark.subprocess
 @pytest.mark.needs("torch")
 def test_a_module_imports_no_other_library():
     code = (

@@ -16,6 +16,7 @@ import clarysage as cs
 from clarysage.explanation.verdicts import SURELY
 from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
+pytestmark = pytest.mark.statistical
 RATE = 0.05  # of runs with any false alarm, at most
 RARE = 1e-4  # the chance at which a simulation may fail where all is right
 CHEAP = {"target": "subscribed", "background_rows": 24, "tolerance": 0.1, "method": "paired walks"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -138,6 +140,19 @@ def is_near(found: list[np.ndarray], truth: np.ndarray, scale: float = 1.0) -> b
 
 
 @pytest.mark.parametrize("name", GAMES)
+def test_all_orders_of_an_example_give_what_enumeration_gives(name, seed, monkeypatch):
+    """Unbiasedness without chance: every order once, and so few background rows that none is left out."""
+    v = GAMES[name](Data.of(seed, n=1, m=5))
+    rng = np.random.default_rng(seed)
+    estimator = PairedWalks().prepared(v, math.inf, rng)
+    orders = np.array(list(permutations(range(v.n_players))))
+    monkeypatch.setattr("clarysage.estimators.paired_walks.permutations", lambda draws, players, rng: orders)
+    values = estimator.read(v, estimator.draw(v, 0, len(orders), rng)).values
+    assert np.allclose(values, estimate(v, Exact()).values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", GAMES)
 def test_the_mean_over_runs_is_what_enumeration_gives(name, seed):
     v = GAMES[name](Data.of(seed))
     truth = estimate(v, Exact()).values
@@ -156,6 +171,7 @@ def test_the_mean_over_runs_is_what_the_papers_equations_give(loss, f, plain, se
     assert is_near([walked(v, 64, 1000 * seed + run).values[0] for run in range(RUNS)], truth)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("loss", ["squared error", "absolute error"])
 def test_less_than_a_pass_is_right_on_average(loss, seed):
     v = Data.of(seed, n=200).game(number, loss)
@@ -499,6 +515,7 @@ def test_a_tour_comes_to_every_example_of_positive_weight_twice_and_then_where_c
         assert np.array_equal(tour.examples(len(tour.order), 3), tour.examples(0, 3))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("tours", [None, 1, 2, 5])
 def test_covariances_are_right_where_examples_are_visited_unequally(tours, seed):
     """Players vary together on examples with large losses, and against each other on the rest."""
@@ -601,6 +618,7 @@ def test_a_few_visits_of_a_long_tour_give_unbiased_sums(prefix, seed):
     assert is_near(list(found), values.sum(axis=0))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("n", "prefix"), PREFIXES)
 def test_the_error_reported_for_a_prefix_of_a_tour_is_no_smaller_than_the_one_over_runs(n, prefix, seed):
     """Ratios of 8 sums, some of them correlated: counted as 2 independent ones."""
@@ -610,6 +628,7 @@ def test_the_error_reported_for_a_prefix_of_a_tour_is_no_smaller_than_the_one_ov
     assert ratio.mean() >= 1 - 6 * np.sqrt(2 / (2 * runs))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("passes", [2, 3])
 @pytest.mark.parametrize("n", [50, 999, 1500])
 def test_the_error_reported_after_whole_passes_is_the_one_over_runs(n, passes, seed):
@@ -630,6 +649,7 @@ def test_differences_between_examples_are_no_error_once_all_have_been_seen_twice
     assert np.all(variances <= 1e-18 * n**2)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("loss", ["squared error", "absolute error", "cross entropy"])
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_example_or_two_are_explained_as_enumeration_does(n, loss, seed):

@@ -485,6 +485,7 @@ def test_missing_matplotlib_is_told_when_a_plot_is_asked_for(plot: Any, monkeypa
         plot(explain())
 
 
+@pytest.mark.subprocess
 def test_importing_clarysage_and_its_plots_does_not_import_matplotlib() -> None:
     code = "import sys, clarysage; clarysage.plots.bars; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -22,6 +22,7 @@ from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.own_rows import own_rows
 from oracle import shapley
+from tests.lab.coverage import binomial_room
 from tests.lab.population_runs import population_runs
 from tests.lab.populations import POPULATIONS
 from tests.lab.runs import AfterDraws
@@ -125,6 +126,7 @@ def z_of_mean(found, truth):
     return np.abs(found.mean(axis=0) - truth) / np.maximum(error, 1e-12)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("overlap", [0, 12])
 @pytest.mark.parametrize("mass", [None, 1.0 + np.arange(60) % 3])
 def test_walks_find_on_average_what_enumeration_does_about_the_population(overlap, mass, seed):
@@ -154,6 +156,7 @@ def test_noise_of_influences_is_not_small(seed):
     assert (np.mean(raw, axis=0) > 2 * truth).all()
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("loss", LOSSES)
 def test_walks_agree_with_enumeration_about_the_data_where_examples_are_background_rows(loss, seed):
     game = small(loss, n=20, m=30, overlap=15)
@@ -176,6 +179,7 @@ def test_a_linear_model_known_by_its_coefficients_reaches_as_far_as_any_other(se
     assert z_of_mean(runs, exact[1].values[0]).max() < 6
 
 
+@pytest.mark.statistical
 def test_surrogate_walks_reach_as_far(seed):
     game = small(n=30, m=40)
     exact = estimate(game, Exact()).targets["population"]
@@ -403,10 +407,7 @@ def test_examples_left_out_for_their_number_make_intervals_about_rows_wider(seed
 # how often intervals hold
 
 
-def allowed(share, runs, times=4.5):
-    return times * np.sqrt(share * (1 - share) / runs)
-
-
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "rows", "background", "overlap"),
     [("offset", 100, 64, False), ("offset", 100, 64, True), ("logistic", 100, 64, False), ("boosting", 60, 40, False)],
@@ -414,11 +415,11 @@ def allowed(share, runs, times=4.5):
 def test_intervals_about_the_population_hold_it(name, rows, background, overlap, seed):
     runs = 150
     found = population_runs(name, rows, background, runs=runs, overlap=overlap, seed=seed)
-    room = 2 * allowed(0.95, runs * 7) + 0.01  # features are not independent; 1 % for so few rows
+    room = binomial_room(7 * runs, std_errors=9) + 0.01  # features are not independent; 1 % for so few rows
     assert 0.95 - room < found.coverage < 0.95 + room + 0.015
-    assert found.worst > 0.93 - allowed(0.93, runs)
+    assert found.worst > 0.93 - binomial_room(runs, std_errors=4.5, level=0.93)
     assert found.held_by_data.mean() < 0.85
-    assert found.any_false_by_holm < 0.05 + allowed(0.05, runs)
+    assert found.any_false_by_holm < 0.05 + binomial_room(runs, std_errors=4.5, level=0.05)
     assert 0.85 < found.ratio < 1.25
 
 
@@ -436,6 +437,7 @@ FAULTS = {
 WHERE = {"background": "offset", "noise": "redundant", "parts": "linear"}
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("fault", list(FAULTS))
 def test_planted_faults_make_intervals_fail(fault, seed, monkeypatch):
     sound = reaching.targets

@@ -177,6 +177,7 @@ def test_few_draws_add_their_part_of_the_conditional_variance(seed):
     assert near(*quality.difference("three draws", "exact"), left_by_gaussians() / 3)
 
 
+@pytest.mark.statistical
 def test_standard_errors_are_those_of_repetition(seed):
     rng = np.random.default_rng(seed)
     removals = {"exact": Oracle(gaussian_mean), "mean": cs.Baseline(np.zeros(4))}
@@ -195,6 +196,7 @@ def test_standard_errors_are_those_of_repetition(seed):
     assert (np.abs(off) < SIGMA).all()
 
 
+@pytest.mark.statistical
 def test_standard_errors_are_those_of_repetition_where_rows_share_coalitions(seed):
     rng = np.random.default_rng(seed)
     players, weights = Players.of(["a", "b", "c", "d"]), np.repeat([1.0, 2.0], 48)

@@ -330,6 +330,7 @@ def test_a_module_of_other_outputs_is_an_input_error():
             asked(cs.Surrogate(X, regressor=module, copies=100), X)
 
 
+@pytest.mark.subprocess
 def test_torch_is_not_loaded_where_it_is_not_used():
     code = (
         "import sys, numpy as np, clarysage as cs\nX = np.eye(4)\n"

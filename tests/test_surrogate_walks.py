@@ -103,12 +103,14 @@ def response(f: Any, data: Any) -> np.ndarray:
     return {number: y, two_numbers: two_numbers(X) + y[:, None], three_classes: classes}[f]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", [name for name in GAMES if "two columns" not in name])
 def test_the_mean_over_runs_is_what_enumeration_gives(name, data, seed):
     f, loss = GAMES[name]
     assert_right_on_average(game(f, loss, data[0], response(f, data), data[1]), seed, tree())
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("name", ["squared error", "cross entropy of one column"])
 def test_a_surrogate_that_is_a_poor_one_biases_nothing(name, data, seed):
     f, loss = GAMES[name]

@@ -53,7 +53,6 @@ SHARE_OF_LIMIT = 1 / 3  # of the time limit that tests may take by the map, so t
 UNKNOWN_SECONDS = 1.0  # of a test whose duration is not known
 PASSED, NO_TESTS, USAGE_ERROR = 0, 5, 4  # exit codes of pytest
 LANES = FAST, ALL = "fast", "all"
-NEITHER = "slow"  # of tests that are in the map, and in no lane
 SURVIVED = "survived"
 
 
@@ -140,13 +139,12 @@ def _listed(repository: Path, *options: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class TestMap:
-    """Which tests execute which lines, how long they take, and which lane they are of.
+    """Which tests execute which lines, and how long they take.
 
     Attributes
     ----------
     tests : ids of the tests that passed without a fault
     seconds : of each
-    lane : of each: "fast", "all", or "slow" for tests that are never run for a fault
     groups : distinct sets of tests, by their places in ``tests``
     lines : by file, relative to ``src/clarysage``, and line: the place in ``groups`` of the tests that execute it
     hashes : of the files as they were
@@ -156,7 +154,6 @@ class TestMap:
 
     tests: list[str]
     seconds: list[float]
-    lane: list[str]
     groups: list[list[int]]
     lines: dict[str, dict[int, int]]
     hashes: dict[str, str]
@@ -190,19 +187,13 @@ class TestMap:
     def seconds_of(self, test: str) -> float:
         return self.seconds[self.place[test]] if test in self.place else UNKNOWN_SECONDS
 
-    def lane_of(self, test: str) -> str:
-        return self.lane[self.place[test]]
-
 
 def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], jobs: int) -> TestMap:
     """Runs the suite once under coverage, in a copy of the tree, and keeps which tests execute which lines."""
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         tree = ScratchTree.of_work_tree(repository, Path(folder) / "tree")
         environment = {**tree.environment(), "COVERAGE_FILE": str(Path(folder) / "coverage")}
-        lane = dict.fromkeys(_collected(tree, environment, marks, tests), NEITHER)
-        for name, expression in lane_expressions(tree.root).items():
-            lane |= {test: name for test in _collected(tree, environment, expression, tests) if test in lane}
-        say(f"{len(lane)} tests: {', '.join(f'{count} {name}' for name, count in Counter(lane.values()).items())}")
+        collected = _collected(tree, environment, marks, tests)
         report = Path(folder) / "junit.xml"
         command = [
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadgroup",
@@ -210,14 +201,23 @@ def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], 
             "--cov=clarysage", "--cov-context=test", "--cov-report=", f"--junitxml={report}", *tests,
         ]  # fmt: skip
         subprocess.run(command, cwd=tree.root, env=environment, check=False)
-        durations = _durations(report, lane)
-        recorded = _map_of(Path(folder) / "coverage", tree.root, durations, lane)
+        durations = _durations(report, collected)
+        recorded = _map_of(Path(folder) / "coverage", tree.root, durations)
     recorded.write(cache / "map.json")
-    left_out = [test for test in lane if test not in durations]
+    left_out = [test for test in collected if test not in durations]
     say(f"{len(recorded.tests)} tests passed and are in {cache / 'map.json'}; {len(left_out)} failed or were skipped")
     for test in left_out[:20]:
         say(f"  left out: {test}")
     return recorded
+
+
+def lanes_of(tree: ScratchTree, environment: Mapping[str, str]) -> dict[str, str]:
+    """The lane of each test of a tree, by its marks as they are now; tests of the slow lane are left out."""
+    lane: dict[str, str] = {}
+    for name, expression in lane_expressions(tree.root).items():
+        lane |= dict.fromkeys(_collected(tree, environment, expression, ()), name)
+    say(f"{len(lane)} tests: {', '.join(f'{count} {name}' for name, count in Counter(lane.values()).items())}")
+    return lane
 
 
 def lane_expressions(root: Path) -> dict[str, str]:
@@ -258,7 +258,7 @@ def _junit_address(test: str) -> tuple[str, str]:
     return ".".join([module, *names[:-1]]), names[-1] + bracket + parameters
 
 
-def _map_of(data_file: Path, root: Path, durations: Mapping[str, float], lane: Mapping[str, str]) -> TestMap:
+def _map_of(data_file: Path, root: Path, durations: Mapping[str, float]) -> TestMap:
     from coverage import CoverageData
 
     tests = sorted(durations)
@@ -282,7 +282,7 @@ def _map_of(data_file: Path, root: Path, durations: Mapping[str, float], lane: M
                 key = tuple(sorted(executing))
                 lines[file][number] = groups.setdefault(key, len(groups))
     seconds = [round(durations[test], 3) for test in tests]
-    return TestMap(tests, seconds, [lane[test] for test in tests], [list(group) for group in groups], lines, hashes)
+    return TestMap(tests, seconds, [list(group) for group in groups], lines, hashes)
 
 
 def _hash(path: Path) -> str:
@@ -300,10 +300,12 @@ class Selection:
     remark: str = ""
 
 
-def selection(fault: Fault, root: Path, known: TestMap, most: int, limit: float) -> Selection:
+def selection(
+    fault: Fault, root: Path, known: TestMap, lane_of: Mapping[str, str], most: int, limit: float
+) -> Selection:
     """The tests that execute the lines of a fault, at most so many of a lane, and none that would exceed the limit."""
     tests, remark = tests_of(fault, root, known)
-    by_lane = {lane: [test for test in tests if known.lane_of(test) == lane] for lane in LANES}
+    by_lane = {lane: [test for test in tests if lane_of.get(test) == lane] for lane in LANES}
     return Selection({lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT) for lane in LANES}, remark)
 
 
@@ -443,20 +445,29 @@ class Checker:
     Parameters
     ----------
     known : the map
+    lane_of : the lane of each test; tests that have none are not run
     most : tests of a lane at most
     limit : seconds that a run of tests may take
     mapped : the tree that the map is of, where faults are planted in copies of another commit
     """
 
-    def __init__(self, known: TestMap, most: int, limit: float, *, mapped: ScratchTree | None = None) -> None:
-        self.known, self.most, self.limit, self.mapped = known, most, limit, mapped
+    def __init__(
+        self,
+        known: TestMap,
+        lane_of: Mapping[str, str],
+        most: int,
+        limit: float,
+        *,
+        mapped: ScratchTree | None = None,
+    ) -> None:
+        self.known, self.lane_of, self.most, self.limit, self.mapped = known, lane_of, most, limit, mapped
         self._trusted: dict[str, bool] = {}  # whether a test that failed passes without the fault
         self._lock = threading.Lock()
 
     def check(self, fault: Fault, tree: ScratchTree) -> Outcome:
         """What becomes of a fault."""
         begun = time.monotonic()
-        chosen_tests = selection(fault, (self.mapped or tree).root, self.known, self.most, self.limit)
+        chosen_tests = selection(fault, (self.mapped or tree).root, self.known, self.lane_of, self.most, self.limit)
         counts = {lane: len(tests) for lane, tests in chosen_tests.lanes.items()}
         file = fault.path(tree.root).relative_to(tree.root / SOURCE).as_posix()
         outcome = Outcome(fault.name, fault.kind, file, SURVIVED, tests=counts, remark=chosen_tests.remark)
@@ -688,9 +699,10 @@ def check_here(repository: Path, faults: Sequence[Fault], options: argparse.Name
     """The check of the work tree."""
     results = Results(options.cache / "results.json", resume=options.resume)
     left = [fault for fault in faults if fault.name not in results.outcomes]
-    checker = Checker(TestMap.read(options.cache / "map.json"), options.most, options.limit)
+    known = TestMap.read(options.cache / "map.json")
     with _copies(options.jobs, lambda root: ScratchTree.of_work_tree(repository, root)) as trees:
-        check_all(left, checker, trees, results)
+        lane_of = lanes_of(trees[0], trees[0].environment())
+        check_all(left, Checker(known, lane_of, options.most, options.limit), trees, results)
     return _finish(results, faults, options.cache / "results.md")
 
 
@@ -708,7 +720,8 @@ def check_base(repository: Path, faults: Sequence[Fault], options: argparse.Name
         _copies(1, lambda root: ScratchTree.of_work_tree(repository, root)) as (here,),
         _copies(options.jobs, lambda root: ScratchTree.of_commit(repository, root, commit)) as trees,
     ):
-        check_all(left, Checker(known, options.most, options.limit, mapped=here), trees, results)
+        lane_of = lanes_of(here, here.environment())
+        check_all(left, Checker(known, lane_of, options.most, options.limit, mapped=here), trees, results)
     _finish(results, faults, options.cache / f"results-{commit}.md")
     return 0
 
