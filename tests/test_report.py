@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
 from clarysage.estimate import Target
 from clarysage.explanation.text import number_format
 from clarysage.names import visible
@@ -27,6 +24,7 @@ from clarysage.report.explanation_chart import series
 from clarysage.report.readings import readings
 from made_up import HOSTILE, made_up
 from parsed_page import Page
+from tests import cli_harness
 
 
 @pytest.fixture(scope="module")
@@ -355,20 +353,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data.csv").write_text(
         "a,b,y\n" + "".join(f"{i % 7},{i % 3},{2 * (i % 7) + i % 2}\n" for i in range(30))
     )
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.delitem(sys.modules, "plain", raising=False)
+    cli_harness.enter(tmp_path, monkeypatch)
     return tmp_path
 
 
 def run(*arguments: str, code: int = 0) -> Any:
-    result = CliRunner().invoke(app, list(arguments))
+    result = cli_harness.run(*arguments)
     assert result.exit_code == code, result.output
     return result
 
 
 def files(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()} - {"__pycache__"}
+    return {path.name for path in folder.iterdir()}
 
 
 def test_report_writes_the_page_beside_the_file_or_where_it_is_told_to(folder):

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
 from clarysage.estimate import Target
 from clarysage.explanation.comparison_text import shared_format, signed
 from clarysage.plots.comparison import COLOURS
@@ -22,6 +20,7 @@ from clarysage.report.comparison_chart import DIFFERENCES, VALUES, by_change, co
 from clarysage.report.frame import source
 from made_up import HOSTILE, compared, made_up
 from parsed_page import Page
+from tests.cli_harness import run
 
 BEFORE_AFTER = ("before", "after")
 
@@ -225,10 +224,10 @@ def test_every_measure_can_be_compared_on_a_page():
 
 def test_the_command_writes_the_page_of_a_comparison(two, tmp_path: Path):
     two.save(tmp_path / "two.json")
-    made = CliRunner().invoke(app, ["report", str(tmp_path / "two.json"), "--title", "A & B"])
+    made = run("report", str(tmp_path / "two.json"), "--title", "A & B")
     assert made.exit_code == 0, made.output
     assert (tmp_path / "two.html").read_text() == two.report(title="A & B")
-    refused = CliRunner().invoke(app, ["report", str(tmp_path / "two.json"), "--about", "rows"])
+    refused = run("report", str(tmp_path / "two.json"), "--about", "rows")
     assert refused.exit_code != 0
     assert "--about: got rows; wanted nothing for a file of Comparison" in refused.stderr
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import clarysage as cs
-from clarysage.cli.app import app
 from clarysage.explanation import Shift
 from clarysage.explanation.comparison_text import chance_words, shared_format, signed
 from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
@@ -25,6 +23,7 @@ from clarysage.report.monitoring_words import MEANINGS
 from clarysage.report.series_chart import series_chart
 from made_up import HOSTILE, watched
 from parsed_page import Page
+from tests.cli_harness import run
 
 CHANGES = {0: -0.9, 6: 0.7, 11: 0.6}
 
@@ -347,7 +346,7 @@ def test_what_is_about_something_else_is_refused(one):
 
 def test_the_command_writes_the_page_of_a_monitoring(one, tmp_path: Path):
     one.save(tmp_path / "one.json")
-    made = CliRunner().invoke(app, ["report", str(tmp_path / "one.json"), "--title", "A & B"])
+    made = run("report", str(tmp_path / "one.json"), "--title", "A & B")
     assert made.exit_code == 0, made.output
     assert (tmp_path / "one.html").read_text() == one.report(title="A & B")
 
