@@ -26,6 +26,7 @@ from clarysage.errors import InputError
 from clarysage.explanation import Agreement
 from clarysage.inference.association import Association
 from clarysage.plots import proxy
+from tests.lab.coverage import binomial_room, covers
 
 
 def explain(values: Any, **changes: Any) -> cs.Explanation:
@@ -156,6 +157,7 @@ def test_sizes_are_uniform_and_so_are_subsets_of_a_size(seed: int) -> None:
     assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-6, 2**p - 1)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 def test_interval_covers_truth_95_percent_of_the_time(seed: int, noise: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarysage.inference.association.RESAMPLES", 500)
@@ -163,15 +165,15 @@ def test_interval_covers_truth_95_percent_of_the_time(seed: int, noise: float, m
     table = random_table(8, np.random.default_rng(3))
     values = shapley_values(table)
     u, v, truth = masks(np.arange(256), 8) @ values, table - table[0], by_brute_force(table, values, 0.0)
-    hits = np.zeros(2)
-    for _ in range(runs):
+
+    def interval() -> tuple[np.ndarray, np.ndarray]:
         subsets = codes(draw_evenly(n, 8, rng))
-        seen = v[subsets] + noise * rng.normal(size=n)
-        one = Association(u[subsets], seen, np.full(n, noise**2), np.full(n, 1 / n))
-        low, high = one.interval(0.95, is_drawn=True, rng=rng)
-        hits += (low <= truth) & (truth <= high)
-    spread = np.sqrt(0.95 * 0.05 / runs)
-    assert (np.abs(hits / runs - 0.95) < 4.5 * spread).all()
+        powers = v[subsets] + noise * rng.normal(size=n)
+        association = Association(u[subsets], powers, np.full(n, noise**2), np.full(n, 1 / n))
+        return association.interval(0.95, is_drawn=True, rng=rng)
+
+    coverage = covers((interval() for _ in range(runs)), truth).mean(axis=0)
+    assert (np.abs(coverage - 0.95) < binomial_room(runs, std_errors=4.5)).all(), coverage
 
 
 def test_interval_of_all_subsets_is_about_the_noise_of_powers(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,13 +181,14 @@ def test_interval_of_all_subsets_is_about_the_noise_of_powers(seed: int, monkeyp
     rng, runs, noise = np.random.default_rng(seed), 200, 0.1
     table = random_table(6, np.random.default_rng(3))
     values, subsets = shapley_values(table), masks(np.arange(64), 6)
-    truth, hits = by_brute_force(table, values, 0.0), np.zeros(2)
-    for _ in range(runs):
-        seen = table - table[0] + noise * rng.normal(size=64)
-        one = Association(subsets @ values, seen, np.full(64, noise**2), even_chances(subsets))
-        low, high = one.interval(0.95, is_drawn=False, rng=rng)
-        hits += (low <= truth) & (truth <= high)
-    assert (np.abs(hits / runs - 0.95) < 4.5 * np.sqrt(0.95 * 0.05 / runs)).all()
+
+    def interval() -> tuple[np.ndarray, np.ndarray]:
+        powers = table - table[0] + noise * rng.normal(size=64)
+        association = Association(subsets @ values, powers, np.full(64, noise**2), even_chances(subsets))
+        return association.interval(0.95, is_drawn=False, rng=rng)
+
+    coverage = covers((interval() for _ in range(runs)), by_brute_force(table, values, 0.0)).mean(axis=0)
+    assert (np.abs(coverage - 0.95) < binomial_room(runs, std_errors=4.5)).all(), coverage
 
 
 @pytest.mark.parametrize(("n", "is_told"), [(9, False), (10, True)])

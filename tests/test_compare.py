@@ -9,7 +9,6 @@ from dataclasses import replace
 import matplotlib as mpl
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, UnavailableError
@@ -20,6 +19,7 @@ from clarysage.inference.reach import Reach, Sampled, skewness, targets
 from clarysage.inference.significance import adjusted, p_values, two_sided
 from clarysage.inference.sums import Estimated
 from made_up import compared
+from tests.lab.coverage import binomial_range, covers
 
 mpl.use("Agg")
 
@@ -94,15 +94,10 @@ def two():
     return run(MODEL, X, y, rows), run(MODEL * [1, 0.3, 1, 1], X, y, rows)
 
 
-def holds(found, true):
-    low, high = found.interval()
-    return ((low <= true) & (true <= high)).reshape(-1, len(BETA))
-
-
-def is_about(share, runs, expected):
-    """Whether a share of runs is what chance would make of the expected one."""
-    least, most = binom.ppf([RARE, 1 - RARE], runs, expected) / runs
-    return (least <= share) & (share <= most)
+def coverage_of(found, true):
+    """Coverage of each feature (d,), where those of many data sets are side by side."""
+    ends = (end.reshape(-1, len(BETA)) for end in found.interval())  # (runs, d) each
+    return covers(zip(*ends, strict=True), true).mean(axis=0)
 
 
 # what explanations keep of rows
@@ -237,6 +232,7 @@ def test_skewness_of_a_difference_is_that_of_sums_of_independent_errors():
     assert unpaired(still, one).skew.item() == 0.5
 
 
+@pytest.mark.statistical
 def test_unpaired_intervals_hold_as_often_as_they_say(seed):
     rng, runs = np.random.default_rng(seed), 500
     scale = np.array([1.0, 3.0, 1.0, 1.0])  # the column in another unit
@@ -244,10 +240,12 @@ def test_unpaired_intervals_hold_as_often_as_they_say(seed):
     after, _ = many(rng, 300, runs, scale=scale)
     found = cs.compare(explained(before), explained(after, X="others"))
     assert not found.is_paired
-    hits = holds(found, np.tile(truth(MODEL, scale) - truth(MODEL), runs))
-    assert is_about(hits.mean(axis=0), runs, 0.95).all(), hits.mean(axis=0)
+    coverage = coverage_of(found, truth(MODEL, scale) - truth(MODEL))
+    least, most = binomial_range(runs, chance=RARE)
+    assert ((least <= coverage) & (coverage <= most)).all(), coverage
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("coefficients", "scale"),
     [(MODEL * [1, 0.4, 1, 1], 1.0), (MODEL, np.array([1.0, 3.0, 1.0, 1.0]))],
@@ -260,21 +258,24 @@ def test_paired_intervals_hold_as_often_as_they_say_and_are_narrower(seed, coeff
     one, other = explained(before), explained(after)
     found = cs.compare(one, other)
     assert found.is_paired
-    hits = holds(found, np.tile(truth(coefficients, scale) - truth(MODEL), runs))
-    assert is_about(hits.mean(axis=0), runs, 0.95).all(), hits.mean(axis=0)
+    coverage = coverage_of(found, truth(coefficients, scale) - truth(MODEL))
+    least, most = binomial_range(runs, chance=RARE)
+    assert ((least <= coverage) & (coverage <= most)).all(), coverage
     apart = cs.compare(one, other, paired=False)
     ratio = (found.std_error / apart.std_error).reshape(runs, -1).mean(axis=0)
     assert (ratio[[0, 2, 3]] < 0.6).all(), ratio
 
 
+@pytest.mark.statistical
 def test_any_false_flag_by_holm_is_as_rare_as_it_says(seed):
     rng, runs = np.random.default_rng(seed), 600
     before, _ = many(rng, 200, runs)
     after, _ = many(rng, 120, runs)
     alone = cs.compare(explained(before), explained(after, X="others")).p_values(None).reshape(runs, -1)
     by_holm = np.array([adjusted(p, "holm") for p in alone])
-    assert (by_holm < 0.05).any(axis=1).mean() <= binom.ppf(1 - RARE, runs, 0.05) / runs
-    assert (alone < 0.05).any(axis=1).mean() > binom.ppf(1 - RARE, runs, 0.05) / runs  # without it they are not
+    _, most = binomial_range(runs, chance=RARE, level=0.05)
+    assert (by_holm < 0.05).any(axis=1).mean() <= most
+    assert (alone < 0.05).any(axis=1).mean() > most  # without it they are not
 
 
 def test_a_column_times_sixty_is_flagged_first(seed):

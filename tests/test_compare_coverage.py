@@ -10,10 +10,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import clarysage as cs
 from tests.lab.bank import CORRUPTIONS, bank, bank_model
+from tests.lab.coverage import binomial_range, covers
 
 RARE = 1e-4  # the chance at which a simulation may fail where all is right
 POOL = 4000  # rows that a bank has
@@ -36,17 +36,14 @@ def rows_like(rng, n):
     return X, X @ BETA + rng.normal(size=n)
 
 
-def is_about(hits, expected=0.95):
-    """Whether intervals (runs, p) hold the truth as often as they say, of each player."""
-    least, most = binom.ppf([RARE / hits.shape[1], 1 - RARE / hits.shape[1]], len(hits), expected)
-    return ((least <= hits.sum(axis=0)) & (hits.sum(axis=0) <= most)).all()
+def assert_covered(comparisons, truth):
+    """Intervals hold the truth as often as they say, of each player."""
+    coverage = covers((comparison.interval() for comparison in comparisons), truth).mean(axis=0)
+    least, most = binomial_range(len(comparisons), chance=RARE / len(truth))
+    assert ((least <= coverage) & (coverage <= most)).all(), coverage
 
 
-def holds(found, truth):
-    low, high = found.interval()
-    return (low <= truth) & (truth <= high)
-
-
+@pytest.mark.statistical
 @pytest.mark.parametrize("runs", [50, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("is_paired", [True, False], ids=["the same rows", "fresh rows"])
 def test_intervals_of_differences_of_two_linear_models_hold(seed, is_paired, runs):
@@ -54,17 +51,16 @@ def test_intervals_of_differences_of_two_linear_models_hold(seed, is_paired, run
     half = rng.normal(size=(8, 4))
     background = np.concatenate([half, -half])  # whose means are zero
     shared = {"background": background, "loss": "squared error", "method": "paired walks", "tolerance": 0.2}
-    hits, errors = [], []
+    comparisons, errors = [], []
     for i in range(runs):
         X, y = rows_like(rng, 150)
         Z, w = (X, y) if is_paired else rows_like(rng, 150)
         one = cs.sage(linear(MODEL), X, y, rng=i, **shared)
         other = cs.sage(linear(WEAKER), Z, w, rng=i, **shared)
-        found = cs.compare(one, other)
-        assert found.is_paired is is_paired
-        hits.append(holds(found, worth(WEAKER) - worth(MODEL)))
-        errors.append(found.std_error / cs.compare(one, other, paired=False).std_error)
-    assert is_about(np.array(hits)), np.mean(hits, axis=0)
+        comparisons.append(cs.compare(one, other))
+        errors.append(comparisons[-1].std_error / cs.compare(one, other, paired=False).std_error)
+    assert all(comparison.is_paired is is_paired for comparison in comparisons)
+    assert_covered(comparisons, worth(WEAKER) - worth(MODEL))
     assert (np.mean(errors, axis=0)[[0, 2, 3]] < 0.8).all() == is_paired
 
 
@@ -81,6 +77,7 @@ def explained(model, rows, background, **options):
     return cs.sage(model, X, y, background=background, loss="cross entropy", **options)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("runs", [15, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("is_paired", [True, False], ids=["the same rows", "fresh rows"])
 def test_intervals_of_differences_hold_for_rows_drawn_from_a_bank(seed, is_paired, runs):
@@ -89,14 +86,11 @@ def test_intervals_of_differences_hold_for_rows_drawn_from_a_bank(seed, is_paire
     truth = np.subtract(*(
         explained(model, table, background, method="exact", rng=0).values for table in (fault(rows), rows)
     ))  # fmt: skip
-    rng, hits = np.random.default_rng([seed, 3]), []
+    rng, comparisons = np.random.default_rng([seed, 3]), []
     for i in range(runs):
         drawn = rng.integers(POOL, size=400)
         others = drawn if is_paired else rng.integers(POOL, size=400)
-        sides = rows.iloc[drawn], fault(rows.iloc[others])
-        found = cs.compare(
-            *(explained(model, side, background, method="paired walks", tolerance=0.1, rng=i) for side in sides),
-            paired=is_paired,
-        )
-        hits.append(holds(found, truth))
-    assert is_about(np.array(hits)), np.mean(hits, axis=0)
+        tables = rows.iloc[drawn], fault(rows.iloc[others])
+        sides = [explained(model, table, background, method="paired walks", tolerance=0.1, rng=i) for table in tables]
+        comparisons.append(cs.compare(*sides, paired=is_paired))
+    assert_covered(comparisons, truth)

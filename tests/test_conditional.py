@@ -22,6 +22,7 @@ from clarysage.removal.gaussian import Scale, conditionable, drawn
 from clarysage.removal.latent_correlation import latent_correlation
 from clarysage.removal.margins import Margin
 from clarysage.tables import schema_of
+from tests.lab.coverage import binomial_room, covers
 
 FAR = 4.5  # standard errors that no seed should reach
 
@@ -183,20 +184,20 @@ def coverage(removal: type, seed: int, runs: int) -> np.ndarray:
     C, w = law(rng, d), np.array([1.0, 0.7, -0.5, 0.0])
     root, truth = np.linalg.cholesky(C), conditional_values(C, w)
     B = rng.normal(size=(20_000, d)) @ root.T
-    held = []
-    for run in range(runs):
+
+    def interval(run: int) -> tuple[np.ndarray, np.ndarray]:
         X = rng.normal(size=(100, d)) @ root.T
-        made = removal(B, draws=64, rng=rng)
-        found = cs.sage(Slopes(w), X, X @ w, removal=made, method="paired walks", rng=run)
-        low, high = found.interval(0.95, about="population")
-        held.append((low <= truth) & (truth <= high))
-    return np.mean(held, axis=0)
+        fresh = removal(B, draws=64, rng=rng)
+        explanation = cs.sage(Slopes(w), X, X @ w, removal=fresh, method="paired walks", rng=run)
+        return explanation.interval(0.95, about="population")
+
+    return covers((interval(run) for run in range(runs)), truth).mean(axis=0)
 
 
+@pytest.mark.statistical
 def test_intervals_about_the_population_hold_with_conditional_draws(seed):
-    runs = 60
-    for share in coverage(cs.Gaussian, seed, runs):
-        assert share > 0.95 - FAR * np.sqrt(0.95 * 0.05 / runs)
+    shares = coverage(cs.Gaussian, seed, runs=60)
+    assert (shares > 0.95 - binomial_room(60, std_errors=FAR)).all(), shares
 
 
 @pytest.mark.slow
@@ -208,6 +209,7 @@ def test_intervals_with_conditional_draws_hold_as_often_as_they_say(seed, remova
     assert shares.min() >= 0.91
 
 
+@pytest.mark.statistical
 def test_finite_draws_are_corrected_for(seed):
     """With few draws values about the data are off by what these add; values about the population are not."""
     rng = np.random.default_rng(seed)

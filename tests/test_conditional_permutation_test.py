@@ -14,6 +14,7 @@ from clarysage.estimators.repeats import AfterRepeats
 from clarysage.games import SingleDraws
 from clarysage.inference.intervals import interval
 from clarysage.removal import Copula, Gaussian, Neighbours, TreeConditional
+from tests.lab.coverage import binomial_room, covers
 
 BETA = np.array([2.0, 1.0, 0.5])
 COVARIANCE = np.array([[1.0, 0.8, 0.2], [0.8, 1.0, 0.0], [0.2, 0.0, 1.0]])
@@ -160,11 +161,17 @@ def test_a_feature_that_is_known_from_others_is_worth_nothing(seed):
     assert found.values[2] > 1
 
 
+@pytest.mark.statistical
 def test_intervals_about_data_rows_and_endless_draws_hold(seed):
-    runs, held, m = 150, [], 60
+    runs, m = 150, 60
     law = Gaussian(problem(seed + 1, n=5000)[0])
     precision = np.linalg.inv(np.cov(law.background.T, ddof=0))
-    given = 1 / np.diag(precision)
+    # endless draws from the law: the misfit of x_i from its mean given the rest, and the law's own variance
+    slope = -(precision - np.diag(np.diag(precision))) / np.diag(precision)[:, None]
+    weights = np.eye(3) - slope
+    misfit = np.einsum("ij,jk,ik->i", weights, COVARIANCE, weights)
+    endless = BETA**2 * (misfit + 1 / np.diag(precision))
+    intervals, truth = [], []  # about data rows and about endless draws
     for run in range(runs):
         rng = np.random.default_rng([seed, run])
         X = rng.normal(size=(100, 3)) @ np.linalg.cholesky(COVARIANCE).T
@@ -175,17 +182,13 @@ def test_intervals_about_data_rows_and_endless_draws_hold(seed):
         kept = ~np.eye(3, dtype=bool)
         each = [v.power.restricted.each(X, np.tile(one, (100, 1)))[:, :, 0] for one in kept]
         data = np.array([((y[:, None] - one) ** 2).mean() - ((y - linear(X)) ** 2).mean() for one in each])
-        # endless draws from the law: the misfit of x_i from its mean given the rest, and the law's own variance
-        slope = -(precision - np.diag(np.diag(precision))) / np.diag(precision)[:, None]
-        weights = np.eye(3) - slope
-        misfit = np.einsum("ij,jk,ik->i", weights, COVARIANCE, weights)
-        truth = BETA**2 * (misfit + given)
-        low, high = interval(found.values[0], found.std_error[0], found.dof[0], 0.95)
+        narrow = interval(found.values[0], found.std_error[0], found.dof[0], 0.95)
         about = found.targets["population"]
-        far, farther = interval(about.values[0], about.std_error[0], about.dof[0], 0.95, skew=about.skew[0])
-        held.append([(low <= data) & (data <= high), (far <= truth) & (truth <= farther)])
-    room = 4 * np.sqrt(0.95 * 0.05 / runs)
-    assert (np.abs(np.mean(held, axis=0) - 0.95) <= 0.02 + room).all(), np.mean(held, axis=0)
+        wide = interval(about.values[0], about.std_error[0], about.dof[0], 0.95, skew=about.skew[0])
+        intervals.append(np.stack([narrow, wide], axis=1))  # (2 ends, 2 targets, p)
+        truth.append([data, endless])
+    coverage = covers(intervals, truth).mean(axis=0)
+    assert (np.abs(coverage - 0.95) <= 0.02 + binomial_room(runs, std_errors=4)).all(), coverage
 
 
 @pytest.mark.parametrize("removal", ["marginal", "product of marginals", "baseline"])

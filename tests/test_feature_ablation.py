@@ -27,10 +27,9 @@ from clarysage.measures.fits import fits_wanted
 from clarysage.models.least_squares import LeastSquares
 from clarysage.models.refittable import refittable
 from linear_laws import LinearLaw
+from tests.lab.coverage import binomial_room, covers
 
 FIVE = 5.0  # standard errors
-RUNS = 200  # of a measured coverage ...
-LOWEST = 0.95 - 4 * np.sqrt(0.05 * 0.95 / RUNS)  # ... which four standard errors of it may be missing
 
 LAWS = {"independent": lambda seed: LinearLaw.independent(), "correlated": LinearLaw.correlated}
 
@@ -94,6 +93,7 @@ def test_two_copies_of_a_feature_are_worth_nothing_each(data):
     assert as_one.values[0] == pytest.approx(alone.values[0])
 
 
+@pytest.mark.statistical
 def test_intervals_about_rows_hold_what_the_fitted_learners_lose(seed):
     law, rng = LinearLaw.correlated(seed, 3), np.random.default_rng(seed)
     train = law.draw(40, rng)
@@ -102,12 +102,10 @@ def test_intervals_about_rows_hold_what_the_fitted_learners_lose(seed):
     for i in range(3):
         less = LinearRegression().fit(np.delete(train[0], i, axis=1), train[1])
         truth.append(law.risk(np.insert(less.coef_, i, 0.0), less.intercept_) - law.risk(full.coef_, full.intercept_))
-    holds = np.zeros(3)
-    for run in range(RUNS):
-        X, y = law.draw(100, rng)
-        low, high = cs.feature_ablation(None, X, y, learner=LeastSquares(), train=train, rng=run).interval(about="rows")
-        holds += (low <= truth) & (truth <= high)
-    assert np.all(holds / RUNS >= LOWEST), holds / RUNS
+    runs, options = 200, {"learner": LeastSquares(), "train": train}
+    explanations = [cs.feature_ablation(None, *law.draw(100, rng), rng=run, **options) for run in range(runs)]
+    coverage = covers((explanation.interval(about="rows") for explanation in explanations), truth).mean(axis=0)
+    assert np.all(coverage >= 0.95 - binomial_room(runs, std_errors=4)), coverage
 
 
 # by hand

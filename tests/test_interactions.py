@@ -18,6 +18,7 @@ from clarysage.estimators.interactions import ExactInteractions, Toggles, payoff
 from clarysage.estimators.unexplained import Blocks, enumerated_share, sampled_share
 from clarysage.inference.intervals import interval
 from clarysage.inference.resolution import Resolved
+from tests.lab.coverage import binomial_room, covers
 
 matplotlib.use("Agg")
 SIGNS = np.array(list(product([-1.0, 1.0], repeat=3)))  # all rows once: columns are independent, exactly
@@ -155,30 +156,32 @@ def test_toggles_of_a_game_of_two_players_have_no_error(seed):
     assert found.std_error[0, 0] < 1e-12
 
 
+@pytest.mark.statistical
 def test_intervals_about_the_data_hold_as_often_as_they_say(seed):
     game, pairs = random_game(seed, examples=12, p=5), every_pair(5)
     truth = estimate(game, ExactInteractions(pairs)).values[0, 5:]
-    runs, held = 100, []
-    for run in range(runs):
-        found = estimate(game, Toggles(pairs), stop=[cs.Budget(8_000)], seed=1000 * seed + run)
-        low, high = interval(found.values[0], found.std_error[0], found.dof[0], 0.95)
-        held.append(((low <= truth) & (truth <= high)).mean())
+    runs = 100
+    toggled = [estimate(game, Toggles(pairs), stop=[cs.Budget(8_000)], seed=1000 * seed + run) for run in range(runs)]
+    ends = (interval(found.values[0], found.std_error[0], found.dof[0], 0.95) for found in toggled)
+    shares = covers(ends, truth).mean(axis=1)
     # the pairs of a run go together, so that the error of the share is judged by runs
-    assert abs(np.mean(held) - 0.95) <= 4 * np.std(held, ddof=1) / np.sqrt(runs) + 0.01
+    assert abs(shares.mean() - 0.95) <= 4 * shares.std(ddof=1) / np.sqrt(runs) + 0.01
 
 
+@pytest.mark.statistical
 def test_intervals_about_rows_hold_as_often_as_they_say(seed):
     """Examples drawn from a population of 2,000 games, of which the interaction is known."""
     rng = np.random.default_rng(seed)
     population = rng.normal(size=(2000, 8)) * rng.gamma(2.0, size=(2000, 1)) + rng.normal(size=8)
     truth = estimate(cs.TabularGame(population), ExactInteractions(np.array([[0, 2]]))).values[0, 3]
-    runs, held = 150, 0
-    for run in range(runs):
+
+    def interval_of(run):
         sample = cs.TabularGame(population[rng.integers(2000, size=60)])
         target = estimate(sample, Toggles(np.array([[0, 2]])), stop=[cs.Budget(500)], seed=run).targets["rows"]
-        low, high = interval(*(part[0] for part in (target.values, target.std_error, target.dof)), skew=target.skew[0])
-        held += low[0] <= truth <= high[0]
-    assert abs(held / runs - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / runs) + 0.01
+        return interval(*(part[0] for part in (target.values, target.std_error, target.dof)), skew=target.skew[0])
+
+    coverage = covers((interval_of(run) for run in range(150)), truth).mean()
+    assert abs(coverage - 0.95) <= binomial_room(150, std_errors=4) + 0.01
 
 
 @pytest.mark.parametrize("is_wide", [False, True])
@@ -327,6 +330,7 @@ def test_blocks_agree_with_enumeration_and_know_their_error(seed):
     assert 0.6 < found.std(ddof=1) / errors.mean() < 1.6
 
 
+@pytest.mark.statistical
 def test_errors_of_sage_values_are_taken_off_the_share(seed):
     """With values that err the share is that of the right ones on average; its error is rather too large.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -11,12 +12,14 @@ import pytest
 
 import clarysage as cs
 from clarysage.coalitions import masks, shapley_values
+from clarysage.estimate import Estimate
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
 from clarysage.execution.seeds import DRAWS, stream
 from clarysage.inference.intervals import interval
 from clarysage.inference.moments import Moments
+from tests.lab.coverage import covers
 
 RUNS = 1000
 N_DRAWS = 1500
@@ -56,49 +59,73 @@ def table_of(problem: str, seed: int) -> tuple[cs.TabularGame, np.ndarray]:
     return game, shapley_values(game.weights @ game.payoffs)
 
 
-def run(estimator: Any, game: cs.TabularGame, seed: int, executor: Any = None) -> Any:
+def run(estimator: Any, game: cs.TabularGame, seed: int, executor: Any = None) -> Estimate:
     return estimate(game, estimator, stop=[cs.Budget(estimator.rows(game, N_DRAWS))], seed=seed, executor=executor)
 
 
-def coverage(estimator: Any, problem: str, seed: int, runs: int = RUNS) -> float:
-    """Share of intervals, over runs and players, that hold the exact value."""
-    game, truth = table_of(problem, seed)
-    held = []
-    for number in range(runs):
-        result = run(estimator, game, 1_000_003 * (seed + 1) + number)
-        low, high = interval(result.values[0], result.std_error[0], result.dof[0])
-        held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
-    return float(np.mean(held))
+@cache
+def runs_of(estimator: Any, problem: str, seed: int) -> list[Estimate]:
+    """Independent runs, which are remembered: several tests look at the same ones."""
+    game, _ = table_of(problem, seed)
+    return [run(estimator, game, 1_000_003 * (seed + 1) + number) for number in range(RUNS)]
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def covered(estimates: Iterable[Estimate], truth: np.ndarray, *, joint: bool = False) -> np.ndarray:
+    """Which 95 % intervals hold the exact values, (runs, players)."""
+    ends = (interval(found.values[0], found.std_error[0], found.dof[0], joint=joint) for found in estimates)
+    return covers(ends, truth, rounding=1e-12)
+
+
+CELLS = [
+    pytest.param(method, problem, marks=pytest.mark.xdist_group(f"intervals of {method}, {problem}"))
+    for method in ("permutation", "kernel")
+    for problem in PROBLEMS
+]  # a worker each, since tests share the runs of a cell
+ORDINARY = pytest.mark.xdist_group("intervals of permutation, ordinary")
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("method", "problem"), CELLS)
 def test_95_percent_intervals_hold_the_exact_value_92_to_98_percent_of_the_time(method, problem, seed):
-    assert 0.92 <= coverage(METHODS[method](), problem, seed) <= 0.98
+    _, truth = table_of(problem, seed)
+    assert 0.92 <= covered(runs_of(METHODS[method](), problem, seed), truth).mean() <= 0.98
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("method", ["permutation", "kernel"])
-def test_two_jobs_give_the_same_intervals_over_200_seeds(method, problem, seed):
-    """Coverage with two jobs is that of one: every run has the same bits."""
-    game, truth = table_of(problem, seed)
-    estimator, held = METHODS[method](), []
-    for number in range(200):
-        alone, shared = (run(estimator, game, number, executor) for executor in (None, Crew(Local(2))))
-        assert np.array_equal(alone.values, shared.values)
-        assert np.array_equal(alone.covariance, shared.covariance)
-        low, high = interval(shared.values[0], shared.std_error[0], shared.dof[0])
-        held.append((low - 1e-12 <= truth) & (truth <= high + 1e-12))
-    assert 0.92 <= np.mean(held) <= 0.98  # 200 runs of 5 players: a standard error of about 0.007, so four of them
+@pytest.mark.statistical
+@pytest.mark.parametrize(("method", "problem"), CELLS)
+def test_reported_standard_errors_are_the_spread_over_runs(method, problem, seed):
+    estimates = runs_of(METHODS[method](), problem, seed)
+    reported = np.sqrt(np.mean([found.std_error[0] ** 2 for found in estimates], axis=0))
+    spread = np.std([found.values[0] for found in estimates], axis=0, ddof=1)
+    # the spread of R runs has a relative error of 1/sqrt(2 R), about 0.022, for near-normal estimates: five of them
+    assert np.all(np.abs(reported / spread - 1) <= 5 / np.sqrt(2 * RUNS))
 
 
-@dataclass(frozen=True)
-class TooNarrow(cs.Permutation):
+@ORDINARY
+@pytest.mark.statistical
+def test_joint_intervals_hold_all_values_at_once(seed):
+    _, truth = table_of("ordinary", seed)
+    are_held = covered(runs_of(cs.Permutation(), "ordinary", seed), truth, joint=True).all(axis=1)
+    assert are_held.mean() >= 0.92  # Bonferroni may hold more often than it says, not less
+
+
+def narrow(found: Estimate, truth: np.ndarray) -> Estimate:
     """A planted fault: standard errors times 0.8."""
+    return replace(found, covariance=found.covariance * 0.64)
 
-    def read(self, game: Any, state: Any) -> Any:
-        found = super().read(game, state)
-        return replace(found, covariance=found.covariance * 0.64)
+
+def shift(found: Estimate, truth: np.ndarray) -> Estimate:
+    """A planted fault: values off by two percent of their range."""
+    return replace(found, values=found.values + 0.02 * np.ptp(truth))
+
+
+@ORDINARY
+@pytest.mark.statistical
+@pytest.mark.parametrize("fault", [narrow, shift])
+def test_a_planted_fault_of_readings_makes_the_coverage_test_fail(fault, seed):
+    _, truth = table_of("ordinary", seed)
+    faulty = (fault(found, truth) for found in runs_of(cs.Permutation(), "ordinary", seed))
+    assert not 0.92 <= covered(faulty, truth).mean() <= 0.98
 
 
 @dataclass(frozen=True)
@@ -111,42 +138,36 @@ class Repeating(cs.Permutation):
         return super().draw(game, first, draws, stream(key, DRAWS, number // 2))
 
 
-@dataclass(frozen=True)
-class Biased(cs.Permutation):
-    """A planted fault: values off by two percent of their range."""
-
-    def read(self, game: Any, state: Any) -> Any:
-        found = super().read(game, state)
-        truth = shapley_values(game.weights @ game.payoffs)
-        return replace(found, values=found.values + 0.02 * (truth.max() - truth.min()))
+@pytest.mark.statistical
+def test_a_planted_fault_of_draws_makes_the_coverage_test_fail(seed):
+    _, truth = table_of("ordinary", seed)
+    assert not 0.92 <= covered(runs_of(Repeating(), "ordinary", seed), truth).mean() <= 0.98
 
 
-@pytest.mark.parametrize("fault", [TooNarrow, Repeating, Biased])
-def test_a_planted_fault_makes_the_coverage_test_fail(fault, seed):
-    assert not 0.92 <= coverage(fault(), "ordinary", seed) <= 0.98
+def run_by_two(method: str, game: cs.TabularGame, seed: int) -> Estimate:
+    """A run with two jobs, after a check that one job gives the same bits."""
+    alone, shared = (run(METHODS[method](), game, seed, executor) for executor in (None, Crew(Local(2))))
+    assert np.array_equal(alone.values, shared.values)
+    assert np.array_equal(alone.covariance, shared.covariance)
+    return shared
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("method", ["permutation", "kernel"])
-def test_reported_standard_errors_are_the_spread_over_runs(method, problem, seed):
+def test_two_jobs_give_the_same_bits(method, problem, seed):
     game, _ = table_of(problem, seed)
-    found = [run(METHODS[method](), game, 7_000_000 + number) for number in range(400)]
-    values = np.array([result.values[0] for result in found])
-    reported = np.sqrt(np.mean([result.std_error[0] ** 2 for result in found], axis=0))
-    spread = values.std(axis=0, ddof=1)
-    relative = reported / spread
-    # the spread of 400 runs has a relative error of 1/sqrt(800), about 0.035, for near-normal estimates: five of them
-    assert np.all(np.abs(relative - 1) <= 5 / np.sqrt(800))
+    for number in range(5):
+        run_by_two(method, game, number)
 
 
-def test_joint_intervals_hold_all_values_at_once(seed):
-    game, truth = table_of("ordinary", seed)
-    held = []
-    for number in range(RUNS):
-        result = run(cs.Permutation(), game, 5_000_000 + number)
-        low, high = interval(result.values[0], result.std_error[0], result.dof[0], joint=True)
-        held.append(bool(np.all((low - 1e-12 <= truth) & (truth <= high + 1e-12))))
-    assert np.mean(held) >= 0.92  # Bonferroni may hold more often than it says, not less
+@pytest.mark.statistical
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def test_two_jobs_give_the_same_intervals_over_200_seeds(method, problem, seed):
+    """Coverage with two jobs is that of one: every run has the same bits."""
+    game, truth = table_of(problem, seed)
+    coverage = covered((run_by_two(method, game, number) for number in range(200)), truth).mean()
+    assert 0.92 <= coverage <= 0.98  # 200 runs of 5 players: a standard error of about 0.007, so four of them
 
 
 def test_the_kernel_covariance_sums_to_zero_along_the_efficiency_constraint(seed):

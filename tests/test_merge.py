@@ -22,6 +22,7 @@ from clarysage.games import PredictivePower
 from clarysage.inference.decisions import level_of
 from clarysage.measures.setting import explained
 from clarysage.removal import Marginal
+from tests.lab.coverage import binomial_room, covers
 from tests.lab.populations import POPULATIONS
 from tests.lab.runs import AfterDraws
 
@@ -120,6 +121,9 @@ def test_two_streams_merged_are_the_states_of_both_merged_in_one_run() -> None:
     np.testing.assert_allclose(merged.std_error, both.std_error[0], rtol=0.02)
 
 
+MANY = pytest.mark.xdist_group("many merged pairs of runs")
+
+
 @cache
 def many(seed: int, pairs: int = 150) -> tuple[np.ndarray, np.ndarray, list[cs.Explanation]]:
     """Pairs of runs of few draws, merged; of which one makes three times as many as the other."""
@@ -132,6 +136,8 @@ def many(seed: int, pairs: int = 150) -> tuple[np.ndarray, np.ndarray, list[cs.E
     return exact.values, np.array([one.values for one in merged]), merged
 
 
+@MANY
+@pytest.mark.statistical
 def test_reported_variance_is_that_of_merged_values_over_seeds(seed: int) -> None:
     truth, values, merged = many(seed)
     n = len(values)
@@ -146,14 +152,13 @@ def test_reported_variance_is_that_of_merged_values_over_seeds(seed: int) -> Non
     assert (bias < 5 * np.sqrt(variance / n)).all()
 
 
+@MANY
+@pytest.mark.statistical
 def test_intervals_about_the_data_hold_exact_values_95_percent_of_the_time(seed: int) -> None:
     truth, _, merged = many(seed)
-    held = []
-    for one in merged:
-        low, high = one.interval(0.95, about="data")
-        held.append((low <= truth + 1e-12) & (truth - 1e-12 <= high))
-    share = np.mean(held, axis=0)[:3]
-    assert (np.abs(share - 0.95) < 5 * np.sqrt(0.95 * 0.05 / len(merged))).all(), share
+    ends = (explanation.interval(0.95, about="data") for explanation in merged)
+    share = covers(ends, truth, rounding=1e-12).mean(axis=0)[:3]
+    assert (np.abs(share - 0.95) < binomial_room(len(merged), std_errors=5)).all(), share
 
 
 def fresh(name: str, number: int, *, examples: int, background: int, runs: int, passes: float) -> list[cs.Explanation]:
@@ -164,24 +169,22 @@ def fresh(name: str, number: int, *, examples: int, background: int, runs: int, 
 
 
 def coverage(name: str, times: int, seed: int, **shape: Any) -> dict[str, np.ndarray]:
-    """How often merged intervals held what they are about, a feature a column, with parts and without."""
+    """Coverage of each feature by merged intervals about the population, with parts and without."""
     truth = POPULATIONS[name]().truth
-    held: dict[str, list[np.ndarray]] = {"with rows": [], "without": []}
-    for number in range(times):
-        runs = fresh(name, 10_000 * seed + number, **shape)
-        for key, given in (("with rows", runs), ("without", [lean(one) for one in runs])):
-            low, high = cs.merge(given).interval(0.95, about="population")
-            held[key].append((low <= truth + 1e-9) & (truth - 1e-9 <= high))
-    return {key: np.mean(found, axis=0) for key, found in held.items()}
+    runs = [fresh(name, 10_000 * seed + number, **shape) for number in range(times)]
+    given = {"with rows": runs, "without": [[lean(explanation) for explanation in each] for each in runs]}
+    ends = {key: [cs.merge(each).interval(0.95, about="population") for each in given[key]] for key in given}
+    return {key: covers(ends[key], truth, rounding=1e-9).mean(axis=0) for key in ends}
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("passes", [2.0, 0.8], ids=["every row seen", "rows unseen"])
 def test_intervals_about_the_population_hold_its_values_no_less_often_than_they_say(passes: float, seed: int) -> None:
     times = 40
     found = coverage("linear", times, seed, examples=100, background=50, runs=3, passes=passes)
     for share in found.values():
-        assert (share > 0.95 - 5 * np.sqrt(0.95 * 0.05 / times)).all(), share
-        assert share.mean() > 0.95 - 3.5 * np.sqrt(0.95 * 0.05 / times), share
+        assert (share > 0.95 - binomial_room(times, std_errors=5)).all(), share
+        assert share.mean() > 0.95 - binomial_room(times, std_errors=3.5), share
 
 
 @pytest.mark.slow
@@ -190,7 +193,7 @@ def test_intervals_about_the_population_hold_in_many_runs(name: str, seed: int) 
     times = 150
     found = coverage(name, times, seed, examples=150, background=80, runs=4, passes=2.0)
     for share in found.values():
-        assert (share > 0.93 - 4 * np.sqrt(0.95 * 0.05 / times)).all(), share
+        assert (share > 0.93 - binomial_room(times, std_errors=4)).all(), share
 
 
 def test_what_rows_and_background_are_off_by_stays_and_sampling_averages_out() -> None:
@@ -509,7 +512,7 @@ def test_signs_of_runs_that_stopped_when_they_seemed_known_are_wrong_seldom_enou
         total, draws = total + found, draws + made
     beyond = np.array([normal.isf((1 - level_of(0.95, look)) / 2) for look in range(1, looks.max() + 1)])
     wrong = np.mean(np.abs(total) > beyond[looks - 1] * np.sqrt(draws))
-    assert wrong < 0.05 + 5 * np.sqrt(0.05 * 0.95 / times)
+    assert wrong < 0.05 + binomial_room(times, std_errors=5, level=0.05)
 
 
 # provenance, notes, trace, files and pages

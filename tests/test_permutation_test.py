@@ -25,6 +25,7 @@ from clarysage.estimators.repeats import AfterRepeats, leant
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.intervals import interval
 from clarysage.removal import Marginal
+from tests.lab.coverage import binomial_room, covers
 
 BETA = np.array([2.0, 1.0, 0.5, 0.0])
 FAR = 5.0  # standard errors beyond which chance does not go
@@ -340,11 +341,11 @@ def test_single_predictions_are_those_of_hybrid_rows(seed):
     np.testing.assert_array_equal(found.picks, (places[:, :, None] >= share).sum(axis=2))
 
 
-def runs_on_fresh_rows(seed, runs, n, m, repeats, overlap):
-    """How often intervals hold what they are about, on fresh rows of correlated columns: (about, runs, p)."""
+def coverage_on_fresh_rows(seed, runs, n, m, repeats, overlap):
+    """Coverage of what intervals are about, on fresh rows of correlated columns: (targets, p)."""
     beta = BETA[:3]
     turn = np.linalg.cholesky(np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.3], [0.0, 0.3, 1.0]])).T
-    held = []
+    intervals, truth = [], []  # of the data, of the rows, of the population
     for run in range(runs):
         rng = np.random.default_rng([seed, run, n, m])
         X = rng.normal(size=(n, 3)) @ turn
@@ -353,27 +354,21 @@ def runs_on_fresh_rows(seed, runs, n, m, repeats, overlap):
         v = SingleDraws.of(Marginal(B).restrict(lambda rows: rows @ beta, X), "squared error", X, y)
         found = estimate(v, Repeats(repeats), stop=[AfterRepeats(repeats, n)], seed=int(rng.integers(2**32)))
         off = (B[None] - X[:, None]) * beta  # (n, m, p)
-        truth = {
-            "data": (off**2 - 2 * off * (y - X @ beta)[:, None, None]).mean(axis=(0, 1)),
-            "rows": beta**2 * (1 + (B**2).mean(axis=0)),
-            "population": 2 * beta**2,
-        }
-        here = []
-        for about, wanted in truth.items():
-            one = found if about == "data" else found.targets[about]
-            skew = np.zeros(3) if about == "data" else one.skew[0]
-            low, high = interval(one.values[0], one.std_error[0], one.dof[0], 0.95, skew=skew)
-            here.append((low <= wanted) & (wanted <= high))
-        held.append(here)
-    return np.array(held).mean(axis=0)
+        about_data = (off**2 - 2 * off * (y - X @ beta)[:, None, None]).mean(axis=(0, 1))
+        truth.append([about_data, beta**2 * (1 + (B**2).mean(axis=0)), 2 * beta**2])
+        ends = [interval(found.values[0], found.std_error[0], found.dof[0], 0.95)]
+        for about in (found.targets["rows"], found.targets["population"]):
+            ends.append(interval(about.values[0], about.std_error[0], about.dof[0], 0.95, skew=about.skew[0]))
+        intervals.append(np.stack(ends, axis=1))  # (2 ends, 3 targets, p)
+    return covers(intervals, truth).mean(axis=0)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("n", "m", "repeats", "overlap"), [(150, 100, 8, False), (200, 200, 6, True)])
 def test_intervals_about_data_rows_and_population_hold(seed, n, m, repeats, overlap):
     runs = 200
-    held = runs_on_fresh_rows(seed, runs, n, m, repeats, overlap)
-    room = 4 * np.sqrt(0.95 * 0.05 / runs)
-    assert (np.abs(held - 0.95) <= 0.015 + room).all(), held
+    coverage = coverage_on_fresh_rows(seed, runs, n, m, repeats, overlap)
+    assert (np.abs(coverage - 0.95) <= 0.015 + binomial_room(runs, std_errors=4)).all(), coverage
 
 
 def test_intervals_about_the_population_know_of_the_background(seed):

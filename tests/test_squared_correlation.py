@@ -12,9 +12,9 @@ from sklearn.linear_model import LinearRegression
 import clarysage as cs
 from clarysage.errors import InputError
 from linear_laws import LinearLaw
+from tests.lab.coverage import binomial_room, covers
 
-RUNS = 300  # of a measured coverage ...
-LOWEST = 0.95 - 4 * np.sqrt(0.05 * 0.95 / RUNS)  # ... which four standard errors of it may be missing
+RUNS = 300
 
 
 @pytest.fixture(scope="module")
@@ -203,20 +203,21 @@ def drawn_classes(rng, n):
     return x, y, 0.25 * 0.5**2 / (0.55 * 0.45)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("draw", [drawn_numbers, drawn_categories, drawn_classes])
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_intervals_about_rows_hold_as_often_as_they_say(seed, draw, is_weighted):
     rng = np.random.default_rng(seed)
-    holds = 0
+    intervals = []
     for _ in range(RUNS):
         x, y, truth = draw(rng, 200)
         weights = rng.uniform(0.5, 1.5, size=200) if is_weighted else None
-        found = cs.squared_correlation(None, pd.DataFrame({"x": x}), y, sample_weight=weights)
-        low, high = found.interval(about="rows")
-        holds += bool(low[0] <= truth <= high[0])
-    assert holds / RUNS >= LOWEST, holds / RUNS
+        explanation = cs.squared_correlation(None, pd.DataFrame({"x": x}), y, sample_weight=weights)
+        intervals.append(explanation.interval(about="rows"))
+    assert covers(intervals, truth).mean() >= 0.95 - binomial_room(RUNS, std_errors=4)
 
 
+@pytest.mark.statistical
 def test_categories_that_tell_nothing_seem_to_tell_their_number_less_one_over_the_rows(seed):
     rng = np.random.default_rng(seed)
     found = [
@@ -286,10 +287,12 @@ def test_bad_inputs_are_refused_by_name(data, change, message):
 
 def test_intervals_of_weak_correlations_hold_as_often_as_they_say(seed):
     rng = np.random.default_rng(seed)
-    runs, n, rho, held = 400, 300, 0.1, 0
-    for _ in range(runs):
+    runs, n, rho = 400, 300, 0.1
+
+    def interval():
         x = rng.normal(size=n)
         y = rho * x + np.sqrt(1 - rho**2) * rng.normal(size=n)
-        (low,), (high,) = cs.squared_correlation(None, x[:, None], y).interval(about="rows")
-        held += low <= rho**2 <= high
-    assert held / runs > 0.95 - 4 * np.sqrt(0.95 * 0.05 / runs)  # 0.88 without what chance adds
+        return cs.squared_correlation(None, x[:, None], y).interval(about="rows")
+
+    coverage = covers((interval() for _ in range(runs)), rho**2).mean()
+    assert coverage > 0.95 - binomial_room(runs, std_errors=4)  # 0.88 without what chance adds
