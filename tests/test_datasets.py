@@ -536,6 +536,7 @@ class TestDownload:
             ("/bank.zip", ("bank-full.csv",), zipped("bank-full.csv", BANK)),
             ("/both.zip", ("bank.zip", "bank-full.csv"), zipped("bank.zip", zipped("bank-full.csv", BANK))),
         ],
+        ids=["gzip", "zip", "zip in a zip"],  # archives hold the time, by which workers would disagree on names
     )
     def test_archives_are_unpacked_before_they_are_kept(self, site, path, members, packed):
         file = published("bank-full.csv", BANK, Address(site.put(path, giving(packed)), members))
@@ -551,6 +552,7 @@ class TestDownload:
             ("/bank.zip", ("bank-full.csv",), zipped("bank-half.csv", BANK), "has no bank-full.csv in it"),
             ("/bank.zip", ("bank-full.csv",), b"<html>not found</html>", "cannot be unpacked"),
         ],
+        ids=["large gzip", "cut gzip", "large zip", "zip of another file", "web page"],
     )
     def test_a_bad_archive_is_told(self, site, path, members, packed, told):
         file = published("bank-full.csv", BANK, Address(site.put(path, giving(packed)), members))
