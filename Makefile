@@ -63,7 +63,7 @@ bench-monitoring: $(VENV)/.installed-bench
 bench-scaling: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/scaling.py
 
-calibrate: $(VENV)/.installed-test
+calibrate: $(VENV)/.installed
 	$(BIN)/python benchmarks/calibrate.py --write
 	$(BIN)/python benchmarks/populations.py --write
 

@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,15 @@ APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).pa
 def run(*arguments: str, **environment: str) -> Any:
     """Run a command line in this process; the result has ``exit_code``, ``stdout`` and ``stderr``.
 
-    An exception that would end the program with a traceback is raised.
+    An exception that would end the program with a traceback is raised. Warnings for authors of libraries are hidden,
+    as an interpreter hides them and pytest does not.
     """
-    return CliRunner(**APART).invoke(
-        app, list(arguments), env=environment, prog_name="clarysage", catch_exceptions=False
-    )
+    with warnings.catch_warnings():
+        for category in (DeprecationWarning, PendingDeprecationWarning):
+            warnings.simplefilter("ignore", category)
+        return CliRunner(**APART).invoke(
+            app, list(arguments), env=environment, prog_name="clarysage", catch_exceptions=False
+        )
 
 
 def printed_json(*arguments: str, code: int = 0) -> dict[str, Any]:

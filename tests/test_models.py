@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import re
 import subprocess
@@ -654,7 +655,8 @@ def _linear_model(name: str) -> Any:
     options = {"LogisticRegressionCV": {"Cs": 2, "cv": 2}, "SGDRegressor": {"random_state": 0}}
     if name == "LogisticRegressionCV":  # spelled out, since scikit-learn is about to change these defaults
         options[name] |= {"use_legacy_attributes": False, "scoring": "neg_log_loss"}
-    return make(**options.get(name, {}))
+    known = inspect.signature(make).parameters
+    return make(**{option: value for option, value in options.get(name, {}).items() if option in known})
 
 
 def _response(name: str, x: np.ndarray) -> np.ndarray:

@@ -30,7 +30,9 @@ def data():
 def r_squared(matrix, Y, weights):
     """R^2 of weighted least squares with an intercept, summed over responses."""
     Y = np.asarray(Y, dtype=float).reshape(len(matrix), -1)
-    fitted = LinearRegression().fit(matrix, Y, sample_weight=weights).predict(matrix).reshape(Y.shape)
+    root = np.sqrt(weights)[:, None]
+    columns = np.column_stack([np.ones(len(matrix)), matrix]).astype(float)
+    fitted = columns @ np.linalg.lstsq(root * columns, root * Y, rcond=1e-10)[0]
     spread = weights @ (Y - np.average(Y, axis=0, weights=weights)) ** 2
     return 1 - (weights @ (Y - fitted) ** 2).sum() / spread.sum()
 

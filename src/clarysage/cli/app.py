@@ -102,6 +102,9 @@ def _refuse(error: Exception, message: str) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":  # the message is the whole help
         print(message, file=sys.stderr)
         return
+    if type(error).__name__ == "NoSuchOption":  # in words that do not depend on the release of typer
+        near = " or ".join(sorted(getattr(error, "possibilities", None) or ()))
+        message = f"No such option: {getattr(error, 'option_name', '')}{f' (did you mean {near}?)' if near else ''}"
     context = getattr(error, "ctx", None)
     where = _config_of(error, context)
     complain(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")

@@ -122,7 +122,7 @@ def _csv(path: Path) -> Any:
 
     separator, names = _first_line(path)
     _check_names(names)
-    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False)
+    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, float_precision="round_trip")
 
 
 def _first_line(path: Path) -> tuple[str, list[str]]:

@@ -36,7 +36,7 @@ def stream(entropy: int, purpose: int, number: int) -> np.random.Generator:
 
     Examples
     --------
-    >>> stream(7, DRAWS, 3).integers(100) == stream(7, DRAWS, 3).integers(100)
-    np.True_
+    >>> bool(stream(7, DRAWS, 3).integers(100) == stream(7, DRAWS, 3).integers(100))
+    True
     """
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(purpose, number)))

@@ -20,8 +20,8 @@ def over_best_constant(v: PredictivePower) -> PredictivePower:
     >>> from clarysage.removal import Marginal
     >>> X = np.array([[0.0], [2.0]])
     >>> v = PredictivePower.of(Marginal(X).restrict(lambda X: X[:, 0] + 5, X), "squared error", X, X[:, 0])
-    >>> v.ends[0].mean(), over_best_constant(v).ends[0].mean()
-    (np.float64(-26.0), np.float64(-1.0))
+    >>> float(v.ends[0].mean()), float(over_best_constant(v).ends[0].mean())
+    (-26.0, -1.0)
     """
     n, k = v.outputs.shape
     payoffs = []
