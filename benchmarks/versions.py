@@ -262,7 +262,7 @@ def run_suite(folder: Path, interpreter: str, extras: Sequence[str], requirement
     environment.install(f".[{','.join(extras)}]" if extras else ".", *pins, editable=True)
     environment.run("python", "-c", LIBRARIES, *dict.fromkeys(map(library, requirements)), cwd=ROOT)
     arguments = ["-p", "no:cacheprovider", *shlex.split(options.pytest)]
-    printed = environment.run("python", "-m", "pytest", "-n", options.jobs, "--dist", "loadgroup", *arguments, cwd=ROOT)
+    printed = environment.run("python", "-m", "pytest", "-n", options.jobs, *arguments, cwd=ROOT)
     return printed.strip().splitlines()[-1].strip("= ")
 
 

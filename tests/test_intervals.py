@@ -63,9 +63,8 @@ def run(estimator: Any, game: cs.TabularGame, seed: int, executor: Any = None) -
     return estimate(game, estimator, stop=[cs.Budget(estimator.rows(game, N_DRAWS))], seed=seed, executor=executor)
 
 
-@cache
 def runs_of(estimator: Any, problem: str, seed: int) -> list[Estimate]:
-    """Independent runs, which are remembered: several tests look at the same ones."""
+    """Independent runs."""
     game, _ = table_of(problem, seed)
     return [run(estimator, game, 1_000_003 * (seed + 1) + number) for number in range(RUNS)]
 
@@ -74,39 +73,6 @@ def covered(estimates: Iterable[Estimate], truth: np.ndarray, *, joint: bool = F
     """Which 95 % intervals hold the exact values, (runs, players)."""
     ends = (interval(found.values[0], found.std_error[0], found.dof[0], joint=joint) for found in estimates)
     return covers(ends, truth, rounding=1e-12)
-
-
-CELLS = [
-    pytest.param(method, problem, marks=pytest.mark.xdist_group(f"intervals of {method}, {problem}"))
-    for method in ("permutation", "kernel")
-    for problem in PROBLEMS
-]  # a worker each, since tests share the runs of a cell
-ORDINARY = pytest.mark.xdist_group("intervals of permutation, ordinary")
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("method", "problem"), CELLS)
-def test_95_percent_intervals_hold_the_exact_value_92_to_98_percent_of_the_time(method, problem, seed):
-    _, truth = table_of(problem, seed)
-    assert 0.92 <= covered(runs_of(METHODS[method](), problem, seed), truth).mean() <= 0.98
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("method", "problem"), CELLS)
-def test_reported_standard_errors_are_the_spread_over_runs(method, problem, seed):
-    estimates = runs_of(METHODS[method](), problem, seed)
-    reported = np.sqrt(np.mean([found.std_error[0] ** 2 for found in estimates], axis=0))
-    spread = np.std([found.values[0] for found in estimates], axis=0, ddof=1)
-    # the spread of R runs has a relative error of 1/sqrt(2 R), about 0.022, for near-normal estimates: five of them
-    assert np.all(np.abs(reported / spread - 1) <= 5 / np.sqrt(2 * RUNS))
-
-
-@ORDINARY
-@pytest.mark.statistical
-def test_joint_intervals_hold_all_values_at_once(seed):
-    _, truth = table_of("ordinary", seed)
-    are_held = covered(runs_of(cs.Permutation(), "ordinary", seed), truth, joint=True).all(axis=1)
-    assert are_held.mean() >= 0.92  # Bonferroni may hold more often than it says, not less
 
 
 def narrow(found: Estimate, truth: np.ndarray) -> Estimate:
@@ -119,13 +85,22 @@ def shift(found: Estimate, truth: np.ndarray) -> Estimate:
     return replace(found, values=found.values + 0.02 * np.ptp(truth))
 
 
-@ORDINARY
 @pytest.mark.statistical
-@pytest.mark.parametrize("fault", [narrow, shift])
-def test_a_planted_fault_of_readings_makes_the_coverage_test_fail(fault, seed):
-    _, truth = table_of("ordinary", seed)
-    faulty = (fault(found, truth) for found in runs_of(cs.Permutation(), "ordinary", seed))
-    assert not 0.92 <= covered(faulty, truth).mean() <= 0.98
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("method", ["permutation", "kernel"])
+def test_95_percent_intervals_hold_the_exact_value_92_to_98_percent_of_the_time(method, problem, seed):
+    """What else can be read off the same runs is looked at here too, since the runs are what takes time."""
+    _, truth = table_of(problem, seed)
+    estimates = runs_of(METHODS[method](), problem, seed)
+    assert 0.92 <= covered(estimates, truth).mean() <= 0.98
+    assert covered(estimates, truth, joint=True).all(axis=1).mean() >= 0.92  # Bonferroni: no less often than it says
+    reported = np.sqrt(np.mean([found.std_error[0] ** 2 for found in estimates], axis=0))
+    spread = np.std([found.values[0] for found in estimates], axis=0, ddof=1)
+    # the spread of R runs has a relative error of 1/sqrt(2 R), about 0.022, for near-normal estimates: five of them
+    assert np.all(np.abs(reported / spread - 1) <= 5 / np.sqrt(2 * RUNS))
+    if (method, problem) == ("permutation", "ordinary"):
+        for fault in (narrow, shift):
+            assert not 0.92 <= covered((fault(found, truth) for found in estimates), truth).mean() <= 0.98
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,6 @@ def test_two_streams_merged_are_the_states_of_both_merged_in_one_run() -> None:
     np.testing.assert_allclose(merged.std_error, both.std_error[0], rtol=0.02)
 
 
-MANY = pytest.mark.xdist_group("many merged pairs of runs")
-
-
 @cache
 def many(seed: int, pairs: int = 150) -> tuple[np.ndarray, np.ndarray, list[cs.Explanation]]:
     """Pairs of runs of few draws, merged; of which one makes three times as many as the other."""
@@ -136,7 +133,6 @@ def many(seed: int, pairs: int = 150) -> tuple[np.ndarray, np.ndarray, list[cs.E
     return exact.values, np.array([one.values for one in merged]), merged
 
 
-@MANY
 @pytest.mark.statistical
 def test_reported_variance_is_that_of_merged_values_over_seeds(seed: int) -> None:
     truth, values, merged = many(seed)
@@ -152,7 +148,6 @@ def test_reported_variance_is_that_of_merged_values_over_seeds(seed: int) -> Non
     assert (bias < 5 * np.sqrt(variance / n)).all()
 
 
-@MANY
 @pytest.mark.statistical
 def test_intervals_about_the_data_hold_exact_values_95_percent_of_the_time(seed: int) -> None:
     truth, _, merged = many(seed)

@@ -196,8 +196,7 @@ def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], 
         collected = _collected(tree, environment, marks, tests)
         report = Path(folder) / "junit.xml"
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadgroup",
-            "-m", marks,
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), "-m", marks,
             "--cov=clarysage", "--cov-context=test", "--cov-report=", f"--junitxml={report}", *tests,
         ]  # fmt: skip
         subprocess.run(command, cwd=tree.root, env=environment, check=False)
