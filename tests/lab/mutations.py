@@ -8,10 +8,11 @@ r"""A mutation check: faults are planted in copies of the source, one at a time,
     python -m tests.lab.mutations --only kernel   # faults whose name, kind or file has this word
     python -m tests.lab.mutations --base COMMIT   # whether the tests of a commit notice what ours do not
 
-The map comes from coverage's dynamic contexts. Of a fault, the tests that execute its lines are run, those of the fast
-lane first and, where all of these pass, the others: a fault is killed by ``fast`` or by ``all``, or has ``survived``. A
-time-out counts as killed. A failing test is run again without the fault, so that a test that fails by itself kills
-nothing. The exit code is 1 where a fault survives, or where the fast lane kills less than four fifths of the killed.
+The map comes from coverage's dynamic contexts. Of a fault, tests that execute its lines are run until one fails: some
+of the fast lane, some of the other lanes, and then all the rest. A fault is killed by ``fast`` or by ``all``, or has
+``survived``. A time-out counts as killed. A failing test is run again without the fault, so that a test that fails by
+itself kills nothing. The exit code is 1 where a fault survives, or where the fast lane kills less than four fifths of
+the killed.
 
 The work tree is read and never written, but for the cache folder ``.mutations``.
 """
@@ -293,19 +294,29 @@ def _hash(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """Tests that concern a fault, in the order in which they run, by lane; and a remark on how they were found."""
+    """Tests that concern a fault, with their lane, in the order in which they run; a remark on how they were found."""
 
-    lanes: Mapping[str, list[str]]
+    stages: Sequence[tuple[str, list[str]]]
     remark: str = ""
+
+    def count(self, lane: str) -> int:
+        """The number of tests of a lane."""
+        return sum(len(tests) for name, tests in self.stages if name == lane)
 
 
 def selection(
     fault: Fault, root: Path, known: TestMap, lane_of: Mapping[str, str], most: int, limit: float
 ) -> Selection:
-    """The tests that execute the lines of a fault, at most so many of a lane, and none that would exceed the limit."""
+    """The tests that execute the lines of a fault: some of each lane first, and then all others of each lane.
+
+    The first are at most so many of a lane, and none that would exceed the limit.
+    """
     tests, remark = tests_of(fault, root, known)
     by_lane = {lane: [test for test in tests if lane_of.get(test) == lane] for lane in LANES}
-    return Selection({lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT) for lane in LANES}, remark)
+    first = {lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT) for lane in LANES}
+    others = {lane: sorted(set(by_lane[lane]) - set(first[lane])) for lane in LANES}
+    stages = [(lane, part[lane]) for part in (first, others) for lane in LANES]
+    return Selection(stages, remark)
 
 
 def tests_of(fault: Fault, root: Path, known: TestMap) -> tuple[set[str], str]:
@@ -445,8 +456,8 @@ class Checker:
     ----------
     known : the map
     lane_of : the lane of each test; tests that have none are not run
-    most : tests of a lane at most
-    limit : seconds that a run of tests may take
+    most : tests of a lane that are run first
+    limit : seconds that these may take
     mapped : the tree that the map is of, where faults are planted in copies of another commit
     """
 
@@ -467,13 +478,13 @@ class Checker:
         """What becomes of a fault."""
         begun = time.monotonic()
         chosen_tests = selection(fault, (self.mapped or tree).root, self.known, self.lane_of, self.most, self.limit)
-        counts = {lane: len(tests) for lane, tests in chosen_tests.lanes.items()}
+        counts = {lane: chosen_tests.count(lane) for lane in LANES}
         file = fault.path(tree.root).relative_to(tree.root / SOURCE).as_posix()
         outcome = Outcome(fault.name, fault.kind, file, SURVIVED, tests=counts, remark=chosen_tests.remark)
         if not any(counts.values()):
             outcome.remark = "no test of the map executes it"
-        for lane in LANES:
-            killer = self._killer(fault, tree, chosen_tests.lanes[lane])
+        for lane, tests in chosen_tests.stages:
+            killer = self._killer(fault, tree, tests)
             if killer:
                 outcome.verdict, outcome.killer = lane, killer
                 break
@@ -483,9 +494,10 @@ class Checker:
     def _killer(self, fault: Fault, tree: ScratchTree, tests: Sequence[str]) -> str:
         """The first test that fails with the fault and passes without it, "hang" for a time-out; else empty."""
         left = [test for test in tests if self._trusted.get(test, True)]
+        limit = max(self.limit, sum(map(self.known.seconds_of, left)) / SHARE_OF_LIMIT)
         while left:
             with tree.planted(fault) as kernels:
-                finished, left = self._run_existing(tree, left, kernels)
+                finished, left = self._run_existing(tree, left, limit, kernels)
             if finished.code is None:
                 return "hang"
             if finished.code in (PASSED, NO_TESTS):
@@ -506,10 +518,12 @@ class Checker:
                 self._trusted[test] = finished.code == PASSED
         return self._trusted[test]
 
-    def _run_existing(self, tree: ScratchTree, tests: list[str], kernels: Path | None) -> tuple[Finished, list[str]]:
+    def _run_existing(
+        self, tree: ScratchTree, tests: list[str], limit: float, kernels: Path | None
+    ) -> tuple[Finished, list[str]]:
         """Runs the tests, without those that are not there; of another commit, their files in place of these."""
         while True:
-            finished = run_tests(tree, tests, self.limit, kernels)
+            finished = run_tests(tree, tests, limit, kernels)
             missing = _not_found(finished.output, tests) if finished.code == USAGE_ERROR else []
             if not missing:
                 return finished, tests
@@ -600,7 +614,8 @@ class Results:
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self.path = path
-        self.outcomes: dict[str, Outcome] = self.read(path) if resume and path.is_file() else {}
+        kept = self.read(path) if resume and path.is_file() else {}
+        self.outcomes = {name: outcome for name, outcome in kept.items() if outcome.verdict != SURVIVED}
         self._lock = threading.Lock()
 
     @staticmethod
@@ -763,10 +778,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--tests", nargs="+", default=[], metavar="FILE", help="with --map: files of tests to record; default all")
     add("--only", metavar="WORD", help="faults whose name, kind or file has the word")
     add("--base", metavar="COMMIT", help="check the survivors, or those of --only, with the tests of a commit")
-    add("--most", type=int, default=150, metavar="N", help="tests of a lane that are run for a fault, at most")
-    add("--limit", type=float, default=240.0, metavar="SECONDS", help="that a run of tests may take")
+    add("--most", type=int, default=150, metavar="N", help="tests of a lane that are run first, before all others")
+    add("--limit", type=float, default=240.0, metavar="SECONDS", help="that these may take")
     add("--jobs", type=int, default=2, metavar="N", help="faults at a time, or workers of --map")
-    add("--resume", action="store_true", help="keep the outcomes of an earlier check, and go on")
+    add("--resume", action="store_true", help="keep the faults that an earlier check killed, and go on")
     add("--cache", type=Path, default=CACHE, metavar="FOLDER", help="where the map and the results are")
     options = parser.parse_args(arguments)
     options.cache = options.cache.absolute()
