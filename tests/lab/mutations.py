@@ -41,6 +41,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -313,7 +314,8 @@ def selection(
     """
     tests, remark = tests_of(fault, root, known)
     by_lane = {lane: [test for test in tests if lane_of.get(test) == lane] for lane in LANES}
-    first = {lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT) for lane in LANES}
+    preferred = importers(fault.path(root), root)
+    first = {lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT, preferred) for lane in LANES}
     others = {lane: sorted(set(by_lane[lane]) - set(first[lane])) for lane in LANES}
     stages = [(lane, part[lane]) for part in (first, others) for lane in LANES]
     return Selection(stages, remark)
@@ -339,28 +341,46 @@ def tests_of(fault: Fault, root: Path, known: TestMap) -> tuple[set[str], str]:
     return known.executing(file, range(function.lineno, (function.end_lineno or 0) + 1)), "the lines around it"
 
 
-def chosen(tests: Iterable[str], known: TestMap, most: int, seconds: float) -> list[str]:
-    """At most so many tests, of so many seconds: files take turns, each with its fastest test that is left.
+def chosen(
+    tests: Iterable[str], known: TestMap, most: int, seconds: float, preferred: Collection[str] = ()
+) -> list[str]:
+    """At most so many tests, of so many seconds: those of preferred files, and then files take turns, fastest first.
 
-    The fastest test of each file comes first; then files follow one another, so that what a file sets up is set up
-    twice at most.
+    In the end files follow one another, so that what a file sets up is set up once.
     """
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(tests, key=lambda test: (known.seconds_of(test), test)):
         by_file[test.partition("::")[0]].append(test)
-    files = sorted(by_file, key=lambda file: known.seconds_of(by_file[file][0]))
+    files = sorted(by_file, key=lambda file: (file not in preferred, known.seconds_of(by_file[file][0])))
+    favourites = [test for file in files if file in preferred for test in by_file[file]]
+    by_turns = zip_longest(*(by_file[file] for file in files if file not in preferred))
     taken: list[str] = []
     spent = 0.0
-    for turn in range(max(map(len, by_file.values()), default=0)):
-        for file in files:
-            if turn < len(by_file[file]) and len(taken) < most:
-                test = by_file[file][turn]
-                if not taken or spent + known.seconds_of(test) <= seconds:
-                    taken.append(test)
-                    spent += known.seconds_of(test)
-    first = [test for test in taken if test == by_file[test.partition("::")[0]][0]]
-    rest = [test for test in taken if test not in first]
-    return [*first, *(test for file in files for test in rest if test.partition("::")[0] == file)]
+    for test in [*favourites, *(test for turn in by_turns for test in turn if test is not None)]:
+        is_short = not taken or spent + known.seconds_of(test) <= seconds
+        if is_short and len(taken) < most:
+            taken.append(test)
+            spent += known.seconds_of(test)
+    place = {file: number for number, file in enumerate(files)}
+    return sorted(taken, key=lambda test: place[test.partition("::")[0]])
+
+
+def importers(path: Path, root: Path) -> set[str]:
+    """Files of tests that import a module of the source, and the module itself for the examples in its docstrings."""
+    *room, name = path.relative_to(root / "src").with_suffix("").parts
+    module = ".".join([*room, name])
+    files = {path.relative_to(root).as_posix()}
+    for file in sorted((root / "tests").glob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names = {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            else:
+                continue
+            if module in names:
+                files.add(file.relative_to(root).as_posix())
+    return files
 
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
