@@ -17,8 +17,11 @@ import clarysage as cs
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
 from clarysage.inference import reach as reaching
+from clarysage.inference.influences import Leaning
 from clarysage.inference.intervals import interval
+from clarysage.inference.reach import Reach, Sampled
 from clarysage.inference.significance import adjusted, p_values
+from clarysage.inference.sums import Estimated
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.own_rows import own_rows
 from oracle import shapley
@@ -113,6 +116,22 @@ def test_examples_that_are_background_rows_add_a_covariance():
     rows, whole = (found.targets[about].std_error[0] ** 2 for about in ("rows", "population"))
     wanted = rows + 5 / 4 * (c**2).sum(axis=0) + 2 * (off[:4] * c[:4]).sum(axis=0)
     np.testing.assert_allclose(whole, np.maximum(wanted, rows / 4), rtol=1e-9)
+
+
+def test_noise_of_influences_is_taken_off_their_variance(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 6, 4
+    sampled = Sampled(np.full(n, 1 / n), np.full(m, 1 / m))
+    lean = Leaning(rng.normal(size=(m, 1, 2)), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2)))
+    known = Estimated(np.zeros((1, 2)), np.full((1, 2), 1e-6), np.full((1, 2), 9.0))
+    parts = Reach(rng.normal(size=(n, 1, 2)), np.zeros((1, 2)), np.zeros((1, 2)), n - 1.0)
+    c = lean.rows - lean.rows.mean(axis=0)
+    noise = 0.3 * (c**2).sum(axis=0)
+    clean, noisy = (
+        reaching.targets(known, replace(parts, leaning=replace(lean, noise=taken)), sampled)["population"].variance
+        for taken in (lean.noise, noise)
+    )
+    np.testing.assert_allclose(clean - noisy, noise * m / (m - 1), rtol=1e-9)
 
 
 def estimates(game, runs, seed, estimator=None, passes=2):

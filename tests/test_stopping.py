@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import clarysage as cs
 from clarysage import StopReason
+from clarysage.estimators import estimate
 from clarysage.estimators.draws import ROWS_PER_CHUNK
 from clarysage.estimators.loop import ROWS_BY_THE_CLOCK
 
@@ -36,6 +38,18 @@ def test_convergence_means_the_papers_criterion_holds(data, method, tolerance, s
     assert found.stopped is StopReason.CONVERGED
     assert found.converged
     assert found.std_error.max() <= tolerance * (found.values.max() - found.values.min())
+
+
+def test_errors_that_are_known_by_few_draws_put_off_convergence():
+    """What counts is the width of the interval: with one degree of freedom 12.706 standard errors in place of 1.96."""
+    run = estimate(cs.TabularGame([0, 1, 2, 4]), cs.Permutation(), stop=[lambda now: now.draws >= 200], seed=0)
+    error = 0.5 * 0.025 * np.ptp(run.values)
+    known = replace(run, covariance=np.full((1, 2), error**2), dof=np.full((1, 2), np.inf))
+    unsure = replace(known, dof=np.ones((1, 2)))
+    assert np.allclose(known.cautious_error, error, rtol=1e-9)
+    assert np.allclose(unsure.cautious_error, error * 12.7062047 / 1.95996398, rtol=1e-6)
+    assert cs.Converged(0.025)(known) is StopReason.CONVERGED
+    assert cs.Converged(0.025)(unsure) is None
 
 
 @pytest.mark.parametrize("method", ["paired walks", "permutation", "kernel"])

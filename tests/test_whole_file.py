@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clarysage.whole_file import write_whole
+from clarysage.whole_file import write_bytes_whole, write_whole
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
@@ -36,3 +37,17 @@ def test_a_link_stays_and_leads_to_what_was_written(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert file.read_text() == "after"
     assert [path.name for path in file.parent.iterdir()] == ["may.json"]
+
+
+def test_what_breaks_off_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(b"before")
+
+    def pieces() -> Iterator[bytes]:
+        yield b"aft"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_bytes_whole(pieces(), file)
+    assert file.read_bytes() == b"before"
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
