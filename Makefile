@@ -5,6 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 JOBS ?= auto
 WORKERS := -n $(JOBS)
+MUTANTS ?= 2
 BASE ?= HEAD
 SOURCES := src tests benchmarks experiments conftest.py
 SCALE ?= small
@@ -23,18 +24,18 @@ test-all: $(VENV)/.installed-dev
 test-slow: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest $(WORKERS) -m slow
 
-test-versions: # where an interpreter of each version exists
-	$(PYTHON) benchmarks/versions.py
+test-versions: $(VENV)/bin/python # where an interpreter of each version exists
+	$(BIN)/python benchmarks/versions.py
 
-test-wheel:
-	$(PYTHON) benchmarks/versions.py --wheel
+test-wheel: $(VENV)/bin/python
+	$(BIN)/python benchmarks/versions.py --wheel
 
 same-bits: $(VENV)/.installed-test # make same-bits BASE=<commit>
 	$(BIN)/python benchmarks/same_bits.py --base $(BASE)
 
 mutations: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.lab.mutations --map --marks "not slow"
-	$(BIN)/python -m tests.lab.mutations
+	$(BIN)/python -m tests.lab.mutations --map --marks "not slow" --jobs $(MUTANTS)
+	$(BIN)/python -m tests.lab.mutations --jobs $(MUTANTS)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check $(SOURCES)
@@ -71,7 +72,7 @@ paper: $(VENV)/.installed-paper
 	$(BIN)/python -m experiments --scale $(SCALE)
 
 clean:
-	rm -rf $(VENV) clarysage-demo
+	rm -rf $(VENV) .venv-ci-bare .venv-ci-full .mutations clarysage-demo
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'clarysage needs Python 3.11 or newer: try make PYTHON=python3.12')"

@@ -26,7 +26,8 @@ ROOT = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
 LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # library that a test needs -> its mark
-PROGRAMS = re.compile(r"(python[\d.]*|bash|sh|clarysage)$")  # whose start makes a test one of the lane "subprocess"
+PROGRAMS = re.compile(r"(.*/)?(python[\d.]*|bash|sh|clarysage)")  # whose start takes a test out of the fast lane
+STARTS = ("subprocess.Popen", "os.system", "os.posix_spawn")  # as the interpreter announces them
 
 _started: list[str] = []  # programs since the current test began
 
@@ -53,6 +54,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     With CLARYSAGE_REQUIRE_ALL set, as in continuous integration, the test runs and fails instead.
     """
+    _started.clear()
     for mark in item.iter_markers("needs"):
         for library in mark.args:
             if not _is_present(library) and not os.environ.get("CLARYSAGE_REQUIRE_ALL"):
@@ -61,8 +63,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test of the fast lane that starts an interpreter or a shell, which takes seconds: it lacks a mark."""
-    _started.clear()
+    """Fail a test of the fast lane that starts an interpreter or a shell, which takes seconds: it lacks a mark.
+
+    Pools of worker processes are not noticed.
+    """
     yield
     if _started and not any(item.get_closest_marker(mark) for mark in OTHER_LANES):
         pytest.fail(f"the test starts {_started[0]}: mark it as one of {', '.join(OTHER_LANES)}")
@@ -93,9 +97,11 @@ def _reason(report: Any) -> str:
 
 
 def _notice_program(event: str, arguments: tuple[Any, ...]) -> None:
-    """Keep the names of programs that are started, as the interpreter announces them."""
-    if event == "subprocess.Popen" and PROGRAMS.search(os.fsdecode(arguments[0])):
-        _started.append(Path(os.fsdecode(arguments[0])).name)
+    """Keep the names of interpreters and shells that are started."""
+    if event in STARTS:
+        program = "sh" if event == "os.system" else os.fsdecode(arguments[0] or "")
+        if PROGRAMS.fullmatch(program):
+            _started.append(Path(program).name)
 
 
 def _is_present(library: str) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 import clarysage
 
 ROOT = Path(__file__).parent.parent
-sys.path.append(str(ROOT))  # where tests.lab is imported from
+sys.path.insert(0, str(ROOT))  # where tests.lab is imported from
 
 
 def line(entries: Any) -> str:

@@ -27,12 +27,12 @@ APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).pa
 def run(*arguments: str, **environment: str) -> Any:
     """Run a command line in this process; the result has ``exit_code``, ``stdout`` and ``stderr``.
 
-    An exception that would end the program with a traceback is raised. Warnings for authors of libraries are hidden,
-    as an interpreter hides them and pytest does not.
+    An exception that would end the program with a traceback is raised. Deprecations within other libraries are hidden,
+    as an interpreter hides them and pytest does not; those that our own calls cause are not.
     """
     with warnings.catch_warnings():
         for category in (DeprecationWarning, PendingDeprecationWarning):
-            warnings.simplefilter("ignore", category)
+            warnings.filterwarnings("ignore", category=category, module=r"(?!clarysage)")
         return CliRunner(**APART).invoke(
             app, list(arguments), env=environment, prog_name="clarysage", catch_exceptions=False
         )

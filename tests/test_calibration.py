@@ -21,7 +21,7 @@ from clarysage.estimators import METHODS, estimate
 from clarysage.losses import as_loss
 from tests.lab.bars import AT_A_STOP, Bars, failures
 from tests.lab.cells import calibrate, losses_of, tolerance_for_twice, trial_of
-from tests.lab.faults import FAULTS
+from tests.lab.faults import ESTIMATE_FAULTS
 from tests.lab.problems import PROBLEMS, problem
 from tests.lab.tabulated import exact_values, tabulated
 
@@ -62,7 +62,7 @@ def test_planted_faults_are_found_out(method, seed):
     """All faults in one test: those of readings are planted in the same runs."""
     cells = {
         name: calibrate(method, "linear", "squared error", runs=600, fault=fault, seed=seed)
-        for name, fault in FAULTS.items()
+        for name, fault in ESTIMATE_FAULTS.items()
     }
     assert [name for name, cell in cells.items() if not failures(cell, FEW, tests=BIASES)] == []
 

@@ -67,7 +67,9 @@ def page_cases():
 def test_the_examples_of_a_page_run(page, extras, request):
     if "mlflow" in extras:
         request.getfixturevalue("mlflow")
-    test = doctest.DocTestParser().get_doctest(examples(page, extras), {}, page.name, str(page), 0)
+    test = doctest.DocTestParser().get_doctest(
+        examples(page, extras), {"__name__": "__main__"}, page.name, str(page), 0
+    )
     runner = doctest.DocTestRunner()
     runner.run(test)
     assert runner.tries > 0
@@ -104,13 +106,13 @@ def test_twelve_lines_of_the_readme_give_the_plot(tmp_path, monkeypatch, capsys)
     mpl.use("Agg")
     code = blocks_of_readme()[0]
     assert len(code.strip().splitlines()) <= 12
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.splitlines()[2].split()[0] in ("flavanoids", "proline", "alcohol")
     assert (tmp_path / "wine.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_fault_in_the_readme_is_found_and_told_as_it_says(capsys):
-    exec(compile(blocks_of_readme()[1], "README.md", "exec"), {"cs": clarysage})
+    exec(compile(blocks_of_readme()[1], "README.md", "exec"), {"__name__": "__main__", "cs": clarysage})
     sentence = re.search(r"It says: \*(.*?)\.\*", (ROOT / "README.md").read_text(), flags=re.DOTALL).group(1)
     assert sentence in capsys.readouterr().out
 

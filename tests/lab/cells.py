@@ -15,7 +15,7 @@ from clarysage.games import PredictivePower, TabularGame
 from clarysage.inference.stopping import Converged
 from clarysage.protocols import Estimator, Executor
 from tests.lab.calibration import Calibration
-from tests.lab.faults import Fault, RepeatedDraws
+from tests.lab.faults import EstimateFault, RepeatedDraws
 from tests.lab.problems import problem as problem_of
 from tests.lab.runs import AfterDraws, compare_runs, make_runs
 from tests.lab.tabulated import exact_values, tabulated
@@ -81,7 +81,7 @@ def calibrate(
     *,
     runs: int,
     tolerance: float | None = None,
-    fault: Fault | None = None,
+    fault: EstimateFault | None = None,
     seed: int = 0,
     executor: Executor | None = None,
 ) -> Calibration:

@@ -1,4 +1,4 @@
-"""Faults to plant in an estimator: a check that cannot fail is worth nothing. ``FAULTS`` is the table of names."""
+"""Faults to plant in estimates: a check that cannot fail is worth nothing. ``ESTIMATE_FAULTS`` is their table."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RepeatedDraws:
 
 
 @dataclass(frozen=True)
-class Fault:
+class EstimateFault:
     """How readings of a run are spoilt (None: not at all), and how often each draw counts."""
 
     spoil: Callable[[Estimate], Estimate] | None
@@ -86,11 +86,11 @@ def turned(found: Estimate) -> Estimate:
     return _with_first(found, -found.values[:, 0])
 
 
-FAULTS: dict[str, Fault] = {
-    "std x 0.8": Fault(narrow),
-    "bias of 2 %": Fault(shifted),
-    "wrong sign": Fault(turned),
-    "repeated draws": Fault(None, copies=2),
+ESTIMATE_FAULTS: dict[str, EstimateFault] = {
+    "std x 0.8": EstimateFault(narrow),
+    "bias of 2 %": EstimateFault(shifted),
+    "wrong sign": EstimateFault(turned),
+    "repeated draws": EstimateFault(None, copies=2),
 }
 
 

@@ -10,9 +10,9 @@ r"""A mutation check: faults are planted in copies of the source, one at a time,
 
 The map comes from coverage's dynamic contexts. Of a fault, tests that execute its lines are run until one fails: some
 of the fast lane, some of the other lanes, and then all the rest. A fault is killed by ``fast`` or by ``all``, or has
-``survived``. A time-out counts as killed. A failing test is run again without the fault, so that a test that fails by
-itself kills nothing. The exit code is 1 where a fault survives, or where the fast lane kills less than four fifths of
-the killed.
+``survived``. A time-out counts as killed. What fails is run again without the fault, so that a test that fails by
+itself, or an environment that is broken, kills nothing. The exit code is 1 where a fault survives, or where the fast
+lane kills less than four fifths of the killed.
 
 The work tree is read and never written, but for the cache folder ``.mutations``.
 """
@@ -295,14 +295,15 @@ def _hash(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Selection:
-    """Tests that concern a fault, with their lane, in the order in which they run; a remark on how they were found."""
+    """Tests that concern a fault, with their lane: those to run first, all others, and how they were found."""
 
-    stages: Sequence[tuple[str, list[str]]]
+    first: Sequence[tuple[str, list[str]]]
+    others: Sequence[tuple[str, list[str]]]
     remark: str = ""
 
     def count(self, lane: str) -> int:
         """The number of tests of a lane."""
-        return sum(len(tests) for name, tests in self.stages if name == lane)
+        return sum(len(tests) for name, tests in (*self.first, *self.others) if name == lane)
 
 
 def selection(
@@ -317,8 +318,7 @@ def selection(
     preferred = importers(fault.path(root), root)
     first = {lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT, preferred) for lane in LANES}
     others = {lane: sorted(set(by_lane[lane]) - set(first[lane])) for lane in LANES}
-    stages = [(lane, part[lane]) for part in (first, others) for lane in LANES]
-    return Selection(stages, remark)
+    return Selection([(lane, first[lane]) for lane in LANES], [(lane, others[lane]) for lane in LANES], remark)
 
 
 def tests_of(fault: Fault, root: Path, known: TestMap) -> tuple[set[str], str]:
@@ -478,6 +478,7 @@ class Checker:
     lane_of : the lane of each test; tests that have none are not run
     most : tests of a lane that are run first
     limit : seconds that these may take
+    is_quick : whether these are all that is run
     mapped : the tree that the map is of, where faults are planted in copies of another commit
     """
 
@@ -488,9 +489,11 @@ class Checker:
         most: int,
         limit: float,
         *,
+        is_quick: bool = False,
         mapped: ScratchTree | None = None,
     ) -> None:
-        self.known, self.lane_of, self.most, self.limit, self.mapped = known, lane_of, most, limit, mapped
+        self.known, self.lane_of, self.most, self.limit = known, lane_of, most, limit
+        self.is_quick, self.mapped = is_quick, mapped
         self._trusted: dict[str, bool] = {}  # whether a test that failed passes without the fault
         self._lock = threading.Lock()
 
@@ -503,7 +506,7 @@ class Checker:
         outcome = Outcome(fault.name, fault.kind, file, SURVIVED, tests=counts, remark=chosen_tests.remark)
         if not any(counts.values()):
             outcome.remark = "no test of the map executes it"
-        for lane, tests in chosen_tests.stages:
+        for lane, tests in (*chosen_tests.first, *(() if self.is_quick else chosen_tests.others)):
             killer = self._killer(fault, tree, tests)
             if killer:
                 outcome.verdict, outcome.killer = lane, killer
@@ -518,13 +521,13 @@ class Checker:
         while left:
             with tree.planted(fault) as kernels:
                 finished, left = self._run_existing(tree, left, limit, kernels)
-            if finished.code is None:
-                return "hang"
             if finished.code in (PASSED, NO_TESTS):
                 return ""
-            failed = _first_failed(finished.output, left)
-            if failed is None:
-                return _last_error(finished.output)
+            failed = None if finished.code is None else _first_failed(finished.output, left)
+            if failed is None:  # a time-out, or tests that could not be run: is it the fault?
+                is_healthy = run_tests(tree, left, limit).code in (PASSED, NO_TESTS)
+                cause = "hang" if finished.code is None else _last_error(finished.output)
+                return cause if is_healthy else ""
             if self._is_trusted(failed, tree):
                 return failed
             left = [test for test in left if test != failed]
@@ -556,20 +559,52 @@ class Checker:
                 return Finished(NO_TESTS, ""), tests
 
 
+class Processes:
+    """Runs of pytest that are under way, so that they end when the check is interrupted."""
+
+    def __init__(self) -> None:
+        self.is_over = threading.Event()
+        self._running: set[subprocess.Popen[Any]] = set()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def keeping(self, process: subprocess.Popen[Any]) -> Iterator[None]:
+        """Keeps a process among those under way, and ends it, and all that it began, at the end of the block."""
+        with self._lock:
+            self._running.add(process)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+            _end_group(process)
+
+    def end(self) -> None:
+        """Ends all processes, and lets none begin."""
+        self.is_over.set()
+        with self._lock:
+            for process in self._running:
+                _end_group(process)
+
+
+PROCESSES = Processes()
+
+
 def run_tests(tree: ScratchTree, tests: Sequence[str], limit: float, kernels: Path | None = None) -> Finished:
     """Runs tests in one process until the first fails; all processes that it began end with it."""
+    if PROCESSES.is_over.is_set():
+        return Finished(NO_TESTS, "")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE", "-m", "", *tests]
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
             command, cwd=tree.root, env=tree.environment(kernels), stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
-        try:
-            code: int | None = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            code = None
-        finally:
-            _end_group(process)
+        with PROCESSES.keeping(process):
+            try:
+                code: int | None = process.wait(limit)
+            except subprocess.TimeoutExpired:
+                code = None
         output.seek(0)
         return Finished(code, output.read())
 
@@ -601,8 +636,8 @@ def _last_error(output: str) -> str:
 
 def _not_found(output: str, tests: Iterable[str]) -> list[str]:
     """Tests that pytest does not find, where it says so and could import their files."""
-    lines = [line for line in output.splitlines() if line.startswith("ERROR: not found:")]
-    return [test for test in tests if any(line.rstrip().endswith(f"/{test}") for line in lines)]
+    lines = [line.rstrip() for line in output.splitlines() if re.match("ERROR: (not found|file or directory)", line)]
+    return [test for test in tests if any(line.endswith((f"/{test}", f": {test}")) for line in lines)]
 
 
 def check_all(faults: Sequence[Fault], checker: Checker, trees: Sequence[ScratchTree], results: Results) -> None:
@@ -618,12 +653,17 @@ def check_all(faults: Sequence[Fault], checker: Checker, trees: Sequence[Scratch
                 outcome = checker.check(fault, tree)
             except LookupError as error:
                 outcome = Outcome(fault.name, fault.kind, fault.file, SURVIVED, remark=f"cannot be planted: {error}")
-            results.add(outcome)
+            if not PROCESSES.is_over.is_set():
+                results.add(outcome)
         finally:
             free.put(tree)
 
     with ThreadPoolExecutor(len(trees)) as pool:
-        list(pool.map(check_next, faults))
+        try:
+            list(pool.map(check_next, faults))
+        except BaseException:
+            PROCESSES.end()
+            raise
 
 
 # results
@@ -693,6 +733,7 @@ def summary(outcomes: Collection[Outcome]) -> tuple[str, bool]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = _options(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that processes and copies do not stay
     repository = Path.cwd()
     if not (repository / SOURCE).is_dir():
         say(f"there is no {SOURCE} here: run this from the root of the repository")
@@ -736,7 +777,7 @@ def check_here(repository: Path, faults: Sequence[Fault], options: argparse.Name
     known = TestMap.read(options.cache / "map.json")
     with _copies(options.jobs, lambda root: ScratchTree.of_work_tree(repository, root)) as trees:
         lane_of = lanes_of(trees[0], trees[0].environment())
-        check_all(left, Checker(known, lane_of, options.most, options.limit), trees, results)
+        check_all(left, Checker(known, lane_of, options.most, options.limit, is_quick=options.quick), trees, results)
     return _finish(results, faults, options.cache / "results.md")
 
 
@@ -801,6 +842,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--most", type=int, default=150, metavar="N", help="tests of a lane that are run first, before all others")
     add("--limit", type=float, default=240.0, metavar="SECONDS", help="that these may take")
     add("--jobs", type=int, default=2, metavar="N", help="faults at a time, or workers of --map")
+    add(
+        "--quick",
+        action="store_true",
+        help="run these alone: a fault that they do not notice may not survive all tests",
+    )
     add("--resume", action="store_true", help="keep the faults that an earlier check killed, and go on")
     add("--cache", type=Path, default=CACHE, metavar="FOLDER", help="where the map and the results are")
     options = parser.parse_args(arguments)

@@ -122,7 +122,9 @@ def _csv(path: Path) -> Any:
 
     separator, names = _first_line(path)
     _check_names(names)
-    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, float_precision="round_trip")
+    # before release 3 pandas reads numbers to the last bit only on request, and later it warns of the request
+    exact: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
+    return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, **exact)
 
 
 def _first_line(path: Path) -> tuple[str, list[str]]:
