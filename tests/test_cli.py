@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 import clarysage as cs
+from clarysage.cli.data_files import _csv
 from clarysage.execution.seeds import BACKGROUND, stream
 from tests.cli_harness import enter, error_of, printed_json, run, run_process
 
@@ -205,6 +206,12 @@ def test_every_kind_of_table_gives_the_same_values(folder: Path, name: str) -> N
     found = explain("plain:heat", name, "--target", "load", "--drop", "label", *QUICK)
     expected = cs.sage(lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], **SETTINGS)
     np.testing.assert_array_equal(found["values"], expected.values)
+
+
+def test_numbers_in_text_are_read_to_the_last_bit(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).normal(size=2000) * np.logspace(-12, 12, 2000)
+    pd.DataFrame({"number": numbers}).to_csv(tmp_path / "t.csv", index=False)
+    np.testing.assert_array_equal(_csv(tmp_path / "t.csv")["number"].to_numpy(), numbers)
 
 
 def colours(n: int, seed: int) -> pd.DataFrame:
@@ -631,6 +638,7 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
         (["explain"], "Missing argument 'MODEL'"),
         (["explian"], "No such command 'explian'"),
         (["explain", "plain:heat", "test.csv", "--nope"], "No such option: --nope"),
+        (["explain", "plain:heat", "test.csv", "--targt", "load"], "No such option: --targt (did you mean --target"),
         (["explain", "plain:heat", *DATA, "--tolerance", "much"], "--tolerance"),
         (["explain", "plain:heat", *DATA, "--tolerance", "0"], "--tolerance: got 0.0"),
         (["explain", "plain:heat", *DATA, "--tolerance", "nan"], "--tolerance: got nan"),

@@ -131,6 +131,18 @@ def test_comparison_page_is_written_and_made_again_of_the_file(folder: Path) -> 
 
 
 @pytest.mark.subprocess
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--method", "permutation", "--budget", "2000"], 3)])
+def test_a_table_goes_to_stdout_and_whether_it_converged_to_the_exit_code(
+    folder: Path, options: list[str], code: int
+) -> None:
+    with writing(folder):
+        done = run_process(folder, "explain", *EXPLAIN, *options)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.startswith("SAGE values")
+    assert ("not converged" in done.stderr) == (code == 3)
+
+
+@pytest.mark.subprocess
 def test_demo_writes_its_folder(folder: Path) -> None:
     with writing(folder, "clarysage-demo"):
         done = run_process(folder, "demo", "-q")

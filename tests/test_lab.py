@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
+import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conftest import OTHER_LANES
 from tests.lab.faults_in_src import FAULTS, Fault, problems
-from tests.lab.mutations import Checker, Results, ScratchTree, check_all, lanes_of, record_map, summary
+from tests.lab.mutations import (
+    OTHER_LANE_MARKS,
+    Checker,
+    Results,
+    ScratchTree,
+    check_all,
+    lanes_of,
+    record_map,
+    summary,
+)
 
 ROOT = Path(__file__).parent.parent
 SOURCE = """
@@ -80,6 +95,63 @@ def made_repository(folder: Path) -> Path:
     for arguments in (["init", "-q"], ["add", "-A"], [*author, "commit", "-qm", "first"]):
         subprocess.run(["git", *arguments], cwd=folder, check=True)
     return folder
+
+
+def test_lanes_are_the_same_wherever_they_are_named() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    registered = [re.split(r"[:(]", marker)[0] for marker in settings["markers"]]
+    left_out = re.search(r"-m 'not \((.*?)\)'", settings["addopts"])
+    assert left_out is not None
+    assert set(left_out[1].split(" or ")) == set(OTHER_LANES) == set(OTHER_LANE_MARKS) == {*registered} - {"needs"}
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Imports a script of the folder benchmarks by its name."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module
+
+
+def test_numbers_of_a_result_are_told_by_their_bits(benchmark: Callable[[str], Any]) -> None:
+    same_bits = benchmark("same_bits")
+    assert doctest.testmod(same_bits).failed == 0
+    runs = [
+        same_bits.Run({"case": {"fields": same_bits.flatten({"values": [0.1, value]})}}, "")
+        for value in (0.3, 0.1 + 0.2)
+    ]
+    assert same_bits.judged(runs[0], runs[0], "case") == ("same", "same")
+    assert same_bits.judged(*runs, "case")[0] == "differ"
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        ("MissingLibraryError: trees need xgboost", "skipped"),
+        ("TypeError: sage() got an unexpected keyword argument 'sede'", "failed in work tree"),
+    ],
+)
+def test_a_case_that_fails_in_both_trees_is_a_failure_unless_a_library_is_missing(
+    benchmark: Callable[[str], Any], error: str, verdict: str
+) -> None:
+    same_bits = benchmark("same_bits")
+    run = same_bits.Run({"case": {"error": error}}, "")
+    assert same_bits.judged(run, run, "case")[0] == verdict
+    ended = same_bits.Run({}, "the process ended with exit code 9")
+    assert same_bits.judged(ended, ended, "case")[0] == "failed in work tree"
+
+
+def test_requirements_are_read_and_pinned_at_their_lower_bounds(benchmark: Callable[[str], Any]) -> None:
+    versions = benchmark("versions")
+    project = {
+        "name": "clarysage",
+        "dependencies": ["numpy>=1.26"],
+        "optional-dependencies": {"a": ["polars>=1.0"], "b": ["clarysage[a]", "torch>=2.2,<3; python_version > '3'"]},
+    }
+    requirements = versions.requirements_of(project, ["b"])
+    assert sorted(requirements) == ["numpy>=1.26", "polars>=1.0", "torch>=2.2,<3; python_version > '3'"]
+    pins = [versions.at_lower_bound(requirement) for requirement in requirements]
+    assert sorted(pins) == ["numpy==1.26", "polars==1.0", "torch==2.2; python_version > '3'"]
+    assert versions.release("3.9.18") < versions.release("3.13.0")
 
 
 @pytest.mark.subprocess

@@ -132,6 +132,14 @@ CHECK = "check that never fails"
 ORDER = "wrong order"
 
 FAULTS: tuple[Fault, ...] = (
+    # the command line
+    Fault(
+        "unknown-option-without-hint",
+        MESSAGE,
+        "cli/app.py",
+        "{f' (did you mean {near}?)' if near else ''}",
+        "",
+    ),
     # inference
     Fault(
         "moments-by-n",
