@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
+from types import SimpleNamespace
 from typing import Any
 
 import matplotlib as mpl
@@ -24,6 +25,7 @@ import clarysage as cs
 from clarysage.coalitions import codes, draw_evenly, even_chances, masks, shapley_values
 from clarysage.errors import InputError
 from clarysage.explanation import Agreement
+from clarysage.games.worth import _regressed, _with_few_rows
 from clarysage.inference.association import Association
 from clarysage.plots import proxy
 from tests.lab.coverage import binomial_room, covers
@@ -223,6 +225,30 @@ def test_powers_of_a_linear_model_are_those_of_the_closed_form(seed: int) -> Non
     losses = np.array([np.mean((y - one) ** 2) for one in shown])
     np.testing.assert_allclose(found.v, losses[0] - losses, atol=1e-9)
     assert not found.std_error.any()
+
+
+def test_the_variance_of_a_power_by_few_rows_is_that_over_all_draws() -> None:
+    """Each of two examples gains one of two numbers, drawn twice: all sixteen outcomes, one as likely as the other."""
+    weights, gains = np.array([0.3, 0.7]), np.array([[1.0, 4.0], [-2.0, 0.5]])
+    shown = []
+    for picks in product(range(2), repeat=4):
+        drawn = np.array([gains[place % 2, pick] for place, pick in enumerate(picks)])[:, None]
+        short = SimpleNamespace(rows=1, at=lambda examples, coalitions, rng, drawn=drawn: (drawn[:, None], 4))
+        game = SimpleNamespace(weights=weights, ends=(np.zeros((2, 1)), None), short=short)
+        shown.append(_with_few_rows(game, np.arange(2), np.ones(3, dtype=bool), 100, np.random.default_rng(0)))
+    values, variances = np.array([(power.value[0], power.variance[0]) for power in shown]).T
+    assert values.mean() == pytest.approx(weights @ gains.mean(axis=1), rel=1e-12)
+    assert variances.mean() == pytest.approx(values.var(), rel=1e-12)
+
+
+def test_gains_that_follow_known_ones_are_known_for_all_examples(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    known, weights = rng.normal(size=(200, 2)), rng.dirichlet(np.ones(200))
+    game = SimpleNamespace(weights=weights, ends=(np.zeros((200, 2)), known))
+    drawn = rng.choice(200, size=40, p=weights)
+    value, variance = _regressed(game, drawn, 2 + 3 * known[drawn])
+    assert np.allclose(value, 2 + 3 * (weights @ known), rtol=0, atol=1e-9)
+    assert np.all(variance < 1e-18)
 
 
 @pytest.mark.parametrize(

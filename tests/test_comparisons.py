@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
+from math import comb
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.coalitions import draw_by_size, kernel_sizes, shapley_values, steady_sizes, value_weights
+from clarysage.coalitions import codes, draw_by_size, kernel_sizes, shapley_values, steady_sizes, value_weights
 from clarysage.estimators import exact
 from clarysage.estimators.comparisons import Comparisons, correction
 from clarysage.inference.moments import FULL_COVARIANCE, Moments
@@ -54,6 +56,31 @@ def game(seed: int, m: int = 40) -> cs.PredictivePower:
     y = (rng.random(12) < 0.5).astype(int)
     weights = rng.uniform(0.2, 2.0, size=12)
     return cs.PredictivePower.of(cs.Marginal(background).restrict(f, X), "cross entropy", X, y, sample_weight=weights)
+
+
+def test_expected_contributions_are_the_values_of_what_few_rows_are_off_by(seed, monkeypatch):
+    """Every example and every coalition, each with its chance: nothing is left to chance."""
+    rng = np.random.default_rng(seed)
+    n, p = 3, 3
+    exact_table, few_table = rng.normal(size=(2, n, 2**p))
+    few_table[:, [0, -1]] = exact_table[:, [0, -1]]  # ends are known
+    weights, chances, sizes = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n)), steady_sizes(p)
+
+    def compared(examples, coalitions, active, rng, skip):
+        cells = examples, codes(coalitions)
+        return SimpleNamespace(exact=exact_table[cells][:, None], few=few_table[cells][:, None], rows=0)
+
+    game = SimpleNamespace(n_players=p, weights=weights, short=SimpleNamespace(compared=compared))
+    comparisons = Comparisons(chances, np.ones(p, dtype=bool), skip=True)
+    expected = np.zeros(p)
+    for example, coalition in product(range(n), subsets(p)):
+        drawn = SimpleNamespace(choice=lambda count, size, p, example=example: np.array([example]))
+        monkeypatch.setattr(
+            "clarysage.estimators.comparisons.draw_by_size", lambda count, sizes, rng, kept=coalition: kept[None]
+        )
+        chance = chances[example] * sizes[coalition.sum() - 1] / comb(p, coalition.sum())
+        expected += chance * comparisons.draw(game, 1, drawn)[0][0, 0]
+    assert np.allclose(expected, shapley_values(weights @ (exact_table - few_table)), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("are_even", [True, False])

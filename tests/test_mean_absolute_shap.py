@@ -7,6 +7,7 @@ degrees of freedom, which count what may be left of the bias of sizes.
 from __future__ import annotations
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
 from clarysage.errors import InputError, UnavailableError
+from clarysage.estimators import estimate
+from clarysage.estimators.absolute import Absolute, Sizes
 from clarysage.games import pointwise
 from clarysage.inference.folded import absolute
 from clarysage.measures.mean_absolute_shap import mean_absolute_shap
@@ -179,6 +182,18 @@ def test_sampled_sizes_are_less_biased_than_absolute_values(seed):
     assert plain.mean() > 5 * plain.std(ddof=1) / np.sqrt(len(runs)), "the check could not fail"
     assert abs(ours.mean()) <= 0.6 * plain.mean() + 5 * sure
     assert np.mean([(np.abs(run.values - truth) <= 3 * run.std_error + 1e-12).all() for run in runs]) >= 0.8
+
+
+def test_what_was_taken_off_counts_as_an_error(seed, monkeypatch):
+    rng, n, p = np.random.default_rng(seed), 3, 2
+    sizes = Sizes(*rng.random((3, n, p)), weights=np.full(n, 1 / n), share=1.0, dof=np.full(n, 9.0))
+    game = cs.TabularGame(rng.normal(size=(n, 2**p)))
+    run = estimate(game, cs.Exact())
+    monkeypatch.setattr(Absolute, "_sizes", lambda self, game, state: sizes)
+    found = Absolute(SimpleNamespace(name="sampled", read=lambda game, state: run)).read(game, None)
+    of_sampling = sizes.variance.sum(axis=0) / n**2
+    assert np.allclose(found.values[0], sizes.found.mean(axis=0), rtol=1e-12)
+    assert np.allclose(found.std_error[0] ** 2, of_sampling + sizes.less.mean(axis=0) ** 2, rtol=1e-12)
 
 
 def test_errors_of_several_outputs_do_not_cancel(data, seed):

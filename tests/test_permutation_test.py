@@ -61,6 +61,18 @@ def square(y, prediction):
     return (y - prediction) ** 2
 
 
+@pytest.mark.parametrize("others", [0, 5])
+def test_an_own_row_among_the_background_is_made_up_for_in_the_population(others, seed):
+    """One row of m is the example itself and changes nothing: other rows change it m / (m - 1) times as much."""
+    X, y = problem(seed, n=12)
+    background = np.vstack([X, problem(seed + 1, n=others)[0]]) if others else X
+    m = len(background)
+    found = cs.permutation_test(linear, X, y, background=background, rng=seed)
+    np.testing.assert_allclose(found.target("population").values, found.values * m / (m - 1), rtol=1e-9)
+    fresh = cs.permutation_test(linear, X, y, background=background + 1e-3, rng=seed)
+    np.testing.assert_allclose(fresh.target("population").values, fresh.values, rtol=1e-12)
+
+
 def near(explanation, wanted, about="data"):
     found = explanation.target(about)
     error = np.maximum(found.std_error, 1e-12)
