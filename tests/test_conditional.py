@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
@@ -610,3 +611,19 @@ def test_known_structure_is_said_to_be_of_no_use(seed):
     found = cs.sage(model, X, X[:, 0], removal="gaussian", rng=seed)
     assert any("row by row" in note for note in found.notes)
     assert any("law fitted to" in note for note in found.notes)
+
+
+def test_correlations_of_few_rows_are_shrunk_as_ledoit_and_wolf_do(seed):
+    """A linear model of the last column, whose conditional mean is the regression by the shrunk correlations."""
+    rng = np.random.default_rng(seed)
+    background = rng.normal(size=(8, 3)) + rng.normal(size=(8, 1))  # fewer than four rows a column
+    model = LinearRegression().fit(background, background[:, 2])
+    mean, size = background.mean(axis=0), background.std(axis=0)
+    scores = (background - mean) / size
+    share = ledoit_wolf_shrinkage(scores, assume_centered=True)
+    R = (1 - share) * np.corrcoef(background.T) + share * np.eye(3)
+    assert share > 0
+    x = background[:1] + 1.0
+    seen = np.linalg.solve(R[:2, :2], ((x - mean) / size)[0, :2])
+    found = cs.Gaussian(background).restrict(model, x).predict(x, np.array([[True, True, False]]), None)
+    assert found.item() == pytest.approx(mean[2] + size[2] * R[2, :2] @ seen, rel=1e-6)

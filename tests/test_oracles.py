@@ -255,3 +255,14 @@ def test_the_mean_of_whole_numbers_is_not_cut_to_a_whole_number():
     X = np.array([[4, 1], [5, 1], [5, 2]])
     model = cs.Baseline("mean").restrict(lambda Z: Z.astype(float).sum(axis=1), X)
     assert model.empty()[0] == pytest.approx(14 / 3 + 4 / 3)
+
+
+def test_a_weighted_median_is_that_of_rows_as_often_as_they_weigh(seed):
+    rng = np.random.default_rng(seed)
+    background, times = rng.normal(size=(9, 2)), rng.integers(0, 5, size=9) + 1
+    weighted = cs.Baseline("median", background=background, weights=times)
+    nothing = np.zeros((1, 2), dtype=bool)
+    for column in range(2):
+        f_S = weighted.restrict(lambda Z, column=column: Z[:, column], background[:1])
+        expected = np.median(np.repeat(background[:, column], times))
+        assert f_S.predict(background[:1], nothing, None).item() == pytest.approx(expected, abs=1e-12)
