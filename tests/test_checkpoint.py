@@ -638,7 +638,8 @@ VALUES = [
     None, True, 3, -(2**70), "ä\n", 0.1, -0.0, float("nan"), float("-inf"), (1, (2.5,)), [1, None], {1: "a", "b": (2,)},
     np.float64(0.5), np.int64(-3), np.bool_(True), np.arange(6).reshape(2, 3), np.arange(24.0).reshape(2, 3, 4).T,
     np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.empty((0, 3)), np.array(2.5), np.array([True, False]),
-    np.arange(10.0)[::-2], np.arange(5, dtype=np.uint8), LARGE, LARGE.T, LARGE.astype(np.float32), LARGE == 0,
+    np.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0), np.arange(10.0)[::-2], np.arange(5, dtype=np.uint8),
+    LARGE, LARGE.T, LARGE.astype(np.float32), LARGE == 0,
 ]  # fmt: skip
 
 

@@ -582,3 +582,33 @@ def test_a_closed_client_and_an_address_without_a_port_are_refused(crews):
         cs.Dask(client).workers()
     with pytest.raises(cs.InputError, match=r"where no scheduler answers \(no host and port\)"):
         cs.Dask("127.0.0.1").workers()
+
+
+class Failing:
+    """Workers of which one is lost at the first try of every group, in this process."""
+
+    name = "workers that fail"
+
+    def __init__(self) -> None:
+        self.tried: set[Any] = set()
+
+    def results(self, function: Any, groups: Any, time_left: Any) -> Iterator[Any]:
+        for group in groups:
+            if group[0] not in self.tried:
+                self.tried.add(group[0])
+                raise ConnectionError("gone")
+            yield [function(task) for task in group], 0.0
+
+    def is_loss(self, error: BaseException) -> bool:
+        return isinstance(error, ConnectionError)
+
+    def workers(self) -> int:
+        return 2
+
+    def lost(self) -> int:
+        return 0
+
+
+def test_losses_count_in_a_row_and_not_over_a_round():
+    with pytest.warns(cs.ClarysageWarning, match="A worker was lost"):
+        assert list(Crew(Failing(), group=1).map(abs, [-1, -2, -3, -4, -5, -6])) == [1, 2, 3, 4, 5, 6]

@@ -94,6 +94,16 @@ def two():
     return run(MODEL, X, y, rows), run(MODEL * [1, 0.3, 1, 1], X, y, rows)
 
 
+def test_flags_are_by_p_values_that_are_adjusted_for_the_number_of_tests():
+    """Forty features whose differences are chance: some of them seem changed if one does not count the tests."""
+    rng = np.random.default_rng(0)
+    one, other = (explained(rng.normal(size=(60, 40)) / 60, X=rows) for rows in ("these rows", "those rows"))
+    found = cs.compare(one, other)
+    assert np.any(found.p_values(None) < 0.05)
+    assert not found.flags.any()
+    assert np.array_equal(cs.compare(one, other, adjust=None).flags, found.p_values(None) < 0.05)
+
+
 def coverage_of(found, true):
     """Coverage of each feature (d,), where those of many data sets are side by side."""
     ends = (end.reshape(-1, len(BETA)) for end in found.interval())  # (runs, d) each

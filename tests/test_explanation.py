@@ -13,6 +13,8 @@ import pytest
 import clarysage as cs
 from clarysage import StopReason
 from clarysage.errors import FormatError, UnavailableError
+from clarysage.measures.fingerprints import fingerprint_of_rows
+from clarysage.tables import schema_of
 
 
 @pytest.fixture(scope="module")
@@ -277,3 +279,15 @@ def test_nothing_in_names_reaches_the_terminal_that_it_would_obey():
         assert "x" * 100 not in text
     assert "\\u001b[31mred" in said[0]
     assert one.feature_names == tuple(names)
+
+
+def test_fingerprints_of_rows_do_not_depend_on_the_order_of_columns():
+    frame = pd.DataFrame({"b": [1.0, 2.0, 3.0], "a": ["x", "y", "x"], "c": [0.5, 0.1, 0.2]})
+    codes = {}
+    for names in (["b", "a", "c"], ["a", "c", "b"]):
+        schema = schema_of(frame[names])
+        codes[tuple(names)] = fingerprint_of_rows(schema.encode(frame[names], "X"), schema)
+    assert len(set(codes.values())) == 1
+    schema = schema_of(frame)
+    swapped = frame.assign(b=frame["c"], c=frame["b"])
+    assert fingerprint_of_rows(schema.encode(swapped, "X"), schema) not in codes.values()

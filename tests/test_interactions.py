@@ -16,6 +16,7 @@ from clarysage.estimate import StopReason
 from clarysage.estimators import estimate
 from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
 from clarysage.estimators.unexplained import Blocks, enumerated_share, sampled_share
+from clarysage.explanation.text import number_format
 from clarysage.inference.intervals import interval
 from clarysage.inference.resolution import Resolved
 from tests.lab.coverage import binomial_room, covers
@@ -603,6 +604,10 @@ def test_heat_map_has_a_number_for_each_pair_and_bars_an_interval(result):
     ax = result.plot(title="pairs")
     written = [text for text in ax.texts if text.get_gid() == "value"]
     assert len(written) == 6
+    show, cells = number_format(result.found), ax.images[0].get_array()
+    for text in written:
+        column, row = text.get_position()
+        assert text.get_text().strip("()") == show(float(cells[int(row), int(column)]))
     ax = result.plot(kind="bars")
     assert len(ax.get_yticklabels()) == 6
     few = cs.interactions(mixture, SIGNS.repeat(2, axis=1)[:, :4], SIGNS[:, 0], pairs=[(0, 1), (2, 3)])

@@ -131,6 +131,16 @@ def test_measures_that_draw_keep_what_all_promise(name):
     assert broken_promises(OF_DRAWS[name]) == []
 
 
+def test_a_single_promise_that_is_broken_is_an_error(monkeypatch):
+    def broken():
+        raise AssertionError("the sum is off")
+
+    checks = {"mine: names": lambda: None, "mine: sum": broken}
+    monkeypatch.setattr("clarysage.testing.measure_checks.measure_checks", lambda measure: checks.items())
+    with pytest.raises(AssertionError, match="mine: sum: the sum is off"):
+        check_measure("sage")
+
+
 def test_a_trial_lists_every_promise_that_it_breaks():
     options = {"tasks": ["regression"], "tables": ["array"], "losses": ["squared error"]}
     (checks,) = trials(BROKEN["values turned around"][0], **options).values()

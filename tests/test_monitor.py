@@ -172,6 +172,17 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
     assert one.sentences() == other.sentences()
 
 
+def test_another_seed_draws_another_background():
+    rng = np.random.default_rng(5)
+    sides = [table(rng, 60) for _ in range(2)]
+    options = {"target": "y", "loss": "squared error", "method": "exact", "background_rows": 20}
+    backgrounds = {
+        cs.monitor(linear, *sides, rng=seed, **options).comparison.reference.provenance["fingerprints"]["background"]
+        for seed in (3, 3, 4)
+    }
+    assert len(backgrounds) == 2
+
+
 # tables as people have them
 
 

@@ -19,8 +19,9 @@ from clarysage.estimate import Target
 from clarysage.explanation.text import number_format
 from clarysage.names import visible
 from clarysage.report import html
-from clarysage.report.chart import WIDTH, chart, ticks
+from clarysage.report.chart import WIDTH, Ends, Series, _bar, _Scale, chart, ticks
 from clarysage.report.explanation_chart import series
+from clarysage.report.pixel_map import pixel_map
 from clarysage.report.readings import readings
 from made_up import HOSTILE, made_up
 from parsed_page import Page
@@ -440,3 +441,21 @@ def test_thousands_are_set_apart_in_cards_tables_and_charts():
     assert {"90,000", "41,166", "48,834 (54 %)"} <= set(page.texts["dd"])
     assert "41,234" in page.texts["td"]
     assert "40,000" in page.texts["text"]
+
+
+def test_pixels_are_drawn_in_the_rows_and_columns_they_have() -> None:
+    values = np.zeros((8, 8))
+    values[1, 5] = 1.0  # the second row from the top, the sixth column
+    image = pixel_map(values.ravel(), [f"x{number}" for number in range(64)])
+    assert image is not None
+    assert [shade.path for shade in image.shades] == ["M5 1h1v1h-1z"]
+
+
+@pytest.mark.parametrize(("low", "high", "cut"), [(-5.0, 0.5, (True, False)), (-0.5, 5.0, (False, True))])
+def test_an_interval_that_leaves_the_picture_has_its_arrow_where_it_leaves(
+    low: float, high: float, cut: tuple[bool, bool]
+) -> None:
+    ends = Ends(np.array([low]), np.array([high]), np.array([True]))
+    (whisker,) = _bar(Series(np.array([0.2]), (ends,)), 0, 0.0, _Scale(-1.0, 1.0, 0.0)).whiskers
+    assert (whisker.is_cut_low, whisker.is_cut_high) == cut
+    assert whisker.x1 < whisker.x2

@@ -14,7 +14,7 @@ from clarysage.coalitions import permutations
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
-from clarysage.execution.seeds import DRAWS, stream
+from clarysage.execution.seeds import BACKGROUND, DRAWS, stream
 from clarysage.execution.serial import Serial
 
 NAMES = ["cherry", "apple", "elder", "date", "banana"]
@@ -198,6 +198,7 @@ def test_chunks_draw_different_orders_and_the_same_ones_again():
     distinct = {order.tobytes() for part in drawn for order in part}
     assert len(distinct) == 40 * 50
     assert np.array_equal(drawn[7], permutations(50, 20, stream(3, DRAWS, 7)))
+    assert stream(3, DRAWS, 7).random() != stream(3, BACKGROUND, 7).random()
 
 
 def test_states_merge_associatively_within_rounding(data):

@@ -882,7 +882,7 @@ FAULTS: tuple[Fault, ...] = (
         FIELD,
         "explanation/json_file.py",
         "covariance[i, : i + 1] = covariance[: i + 1, i] = row",
-        "covariance[i, : i + 1] = row",
+        "covariance[i, i] = row[i]",
     ),
     Fault(
         "p-values-unadjusted",

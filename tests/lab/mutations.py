@@ -330,14 +330,13 @@ def tests_of(fault: Fault, root: Path, known: TestMap) -> tuple[set[str], str]:
     if known.hashes.get(file) != _hash(path):
         return known.executing(file, known.lines.get(file, {})), "the file has changed since the map was made"
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    if any(_function_at(tree, number) is None for number in changed[:1]):
+    function = _function_at(tree, changed[0])
+    if function is None or _is_remembered(function):
         tests = known.executing(file, _function_lines(tree))
-        return tests or _tests_of_importers(path, changed, root, known), "the line is executed at import"
+        return tests or _tests_of_importers(path, changed, root, known), "the line is executed once in a process"
     tests = known.executing(file, _statement_lines(tree, changed))
     if tests:
         return tests, ""
-    function = _function_at(tree, changed[0])
-    assert function is not None
     return known.executing(file, range(function.lineno, (function.end_lineno or 0) + 1)), "the lines around it"
 
 
@@ -394,6 +393,11 @@ def _function_at(tree: ast.AST, number: int) -> Function | None:
     """The innermost function whose body has a line; None for a line of a module, of a class or of a signature."""
     around = [node for node in _functions(tree) if node.body[0].lineno <= number <= (node.end_lineno or 0)]
     return max(around, key=lambda node: node.lineno, default=None)
+
+
+def _is_remembered(function: Function) -> bool:
+    """Whether results of a function are kept, so that its lines are executed for the first caller alone."""
+    return any("cache" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 def _function_lines(tree: ast.AST) -> set[int]:
