@@ -89,11 +89,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _reason(report: Any) -> str:
-    """Why a test was skipped, in one line and without what differs from test to test."""
+    """Why a test was skipped, in one line."""
     text = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
     reason = text.removeprefix("Skipped: ").partition("\n")[0]
     library = re.match(r"could not import '([\w.]+)'", reason)
-    return f"{library[1]} is not installed" if library else re.sub(r" ?PosixPath\('.*?'\)", "", reason)
+    if library:
+        return f"{library[1]} is not installed"
+    return re.sub(r"PosixPath\('(.*?)'\)", lambda path: os.path.relpath(path[1], ROOT), reason)
 
 
 def _notice_program(event: str, arguments: tuple[Any, ...]) -> None:

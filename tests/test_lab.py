@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -103,6 +104,50 @@ def test_lanes_are_the_same_wherever_they_are_named() -> None:
     left_out = re.search(r"-m 'not \((.*?)\)'", settings["addopts"])
     assert left_out is not None
     assert set(left_out[1].split(" or ")) == set(OTHER_LANES) == set(OTHER_LANE_MARKS) == {*registered} - {"needs"}
+
+
+LANES = """
+import subprocess, sys
+import pytest
+
+@pytest.fixture
+def started():
+    subprocess.run([sys.executable, "-c", ""])
+
+def test_starts():
+    subprocess.run([sys.executable, "-c", ""])
+
+def test_starts_by_a_fixture(started): ...
+
+@pytest.mark.subprocess
+def test_may_start(started): ...
+
+@pytest.mark.needs("no_such_library")
+def test_needs(): ...
+
+def test_plain(): ...
+"""
+
+
+@pytest.mark.subprocess
+def test_rules_of_the_lanes_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "test_lanes.py").write_text(LANES)
+    command = [sys.executable, "-m", "pytest", "-q", "-rf", "-p", "conftest", "-p", "no:cacheprovider", "test_lanes.py"]
+
+    def outcome(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "CLARYSAGE_REQUIRE_ALL": "", "PYTHONPATH": str(ROOT), **variables}
+        return subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
+
+    done = outcome()
+    assert "2 failed, 2 passed, 1 skipped" in done.stdout
+    assert done.stdout.count("mark it as one of statistical, cluster") >= 2
+    assert "     1  no_such_library is not installed" in done.stdout
+    sound = ["-k", "plain or needs"]
+    assert outcome(*sound).returncode == 0
+    assert outcome(*sound, CLARYSAGE_REQUIRE_ALL="1").returncode == 0  # the test runs, and needs nothing in truth
+    (tmp_path / "test_lanes.py").write_text("import pytest\n\ndef test():\n    pytest.skip('by hand')\n")
+    assert outcome().returncode == 0
+    assert outcome(CLARYSAGE_REQUIRE_ALL="1").returncode == 1
 
 
 @pytest.fixture
