@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -123,7 +125,7 @@ def made(source: str) -> Callable[..., Any]:
 @pytest.fixture
 def kernel() -> Callable[..., Any]:
     """A kernel that was not called yet, in a process that has not told of compiling."""
-    compiled._tell.cache_clear()
+    compiled._warn_once.cache_clear()
     return compiled.compiled(made("def function(x):\n    return x.cumsum().sum() + (x * x).mean()\n"))
 
 
@@ -133,6 +135,22 @@ def test_user_is_told_when_compiling_takes_long(kernel, caplog, monkeypatch):
         assert kernel(np.arange(3.0)) == 4 + 5 / 3
     assert [record.name for record in caplog.records] == ["clarysage"]
     assert "compiling" in caplog.text
+
+
+def test_user_is_told_once_by_timers_that_end_at_the_same_time(kernel, monkeypatch):
+    told = []
+
+    def slowly(word):
+        time.sleep(0.05)
+        told.append(word)
+
+    monkeypatch.setattr(compiled._log, "warning", slowly)
+    threads = [threading.Thread(target=compiled._tell) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told == [compiled.WORD]
 
 
 def test_user_is_told_of_compiling_once(kernel, caplog, monkeypatch):
@@ -160,7 +178,7 @@ def test_user_is_not_told_of_code_that_is_loaded_nor_of_work_that_takes_long(cap
         room.CACHE_DIR = kept
     first(1)
     monkeypatch.setattr(compiled, "SLOW", 1e-6)
-    compiled._tell.cache_clear()
+    compiled._warn_once.cache_clear()
     again(10**7)
     assert not caplog.records
 

@@ -19,6 +19,7 @@ WORD = "clarysage: compiling kernels for this machine; later runs find them read
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 
 _log = logging.getLogger("clarysage")
+_telling = threading.Lock()
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,9 +65,14 @@ class _Patience(event.Listener):  # type: ignore[misc]
             self.waiting.pop().cancel()
 
 
-@cache
 def _tell() -> None:
-    """Once a process is enough."""
+    """Warn of compiling, once in a process; timers of kernels that call each other end at the same time."""
+    with _telling:
+        _warn_once()
+
+
+@cache
+def _warn_once() -> None:
     _log.warning(WORD)
 
 
