@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 mpl.use("Agg")
 
@@ -26,7 +26,7 @@ from clarysage.coalitions import codes, draw_evenly, even_chances, masks, shaple
 from clarysage.errors import InputError
 from clarysage.explanation import Agreement
 from clarysage.games.worth import _regressed, _with_few_rows
-from clarysage.inference.association import Association
+from clarysage.inference.association import Association, _accelerated
 from clarysage.plots import proxy
 from tests.lab.coverage import binomial_room, covers
 
@@ -225,6 +225,29 @@ def test_powers_of_a_linear_model_are_those_of_the_closed_form(seed: int) -> Non
     losses = np.array([np.mean((y - one) ** 2) for one in shown])
     np.testing.assert_allclose(found.v, losses[0] - losses, atol=1e-9)
     assert not found.std_error.any()
+
+
+def test_intervals_of_drawn_subsets_are_moved_as_efron_says(seed: int) -> None:
+    """The BCa interval (Efron 1987), written out: the jackknife's skewness and the median bias move both ends."""
+    rng = np.random.default_rng(seed)
+    found, around, left_out = np.array([0.3, -0.2]), rng.gamma(2.0, size=(400, 2)) - 1.5, rng.gamma(1.0, size=(30, 2))
+    tails = np.array([0.025, 0.975])
+    shares = _accelerated(found, around, left_out, tails)
+    for number, (end, tail) in product(range(2), enumerate(tails)):
+        jackknife = left_out[:, number].mean() - left_out[:, number]
+        a = sum(jackknife**3) / (6 * sum(jackknife**2) ** 1.5)
+        z0 = norm.ppf(np.mean(around[:, number] < found[number]))
+        z = z0 + norm.ppf(tail)
+        assert shares[end, number] == pytest.approx(norm.cdf(z0 + z / (1 - a * z)), rel=1e-9)
+
+
+def test_numbers_without_a_pair_are_those_of_the_others(seed: int) -> None:
+    u, v, variance = np.random.default_rng(seed).random((3, 9))
+    whole = Association(u, v, 0.01 * variance, np.full(9, 1 / 9))
+    for pair, numbers in enumerate(whole._left_out(whole._terms())):
+        rest = np.arange(9) != pair
+        others = Association(u[rest], v[rest], 0.01 * variance[rest], np.full(8, 1 / 8))
+        assert np.allclose(numbers, others._of(others._terms().sum(axis=0)), rtol=0, atol=1e-9)
 
 
 def test_the_variance_of_a_power_by_few_rows_is_that_over_all_draws() -> None:

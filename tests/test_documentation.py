@@ -20,47 +20,54 @@ from clarysage.measures.table import PROPERTIES
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
-BLOCK = re.compile(
-    r"(?:^Needs `clarysage\[(?P<extra>\w+)\]`\.\n\n)?^```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
-)
-OF_A_PAGE = re.compile(r"\A# [^\n]+\n\nNeeds `clarysage\[(\w+)\]`\.\n")
+NEEDS = r"Needs `clarysage\[([\w,-]+)\]`\.\n"
+BLOCK = re.compile(rf"(?:^{NEEDS}\n)?^```python\n.*?^```$", re.DOTALL | re.MULTILINE)
+OF_A_PAGE = re.compile(rf"\A# [^\n]+\n\n{NEEDS}")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 IMPORTED_AS = {"mlflow-skinny": "mlflow", "xgboost-cpu": "xgboost", "scikit-learn": "sklearn"}
 
 
+def extras_of(match):
+    """The extras that a line names, none where there is no line."""
+    return frozenset(match[1].split(",")) if match and match[1] else frozenset()
+
+
 def libraries(extra):
-    """The import names of an extra's libraries, as the mark ``needs`` takes them."""
-    names = [re.match(r"[\w.-]+", requirement).group() for requirement in EXTRAS[extra]]
-    return [IMPORTED_AS.get(name, name) for name in names]
+    """The import names of an extra's libraries, as the mark ``needs`` takes them; extras that it names are followed."""
+    names = []
+    for requirement in EXTRAS[extra]:
+        name, _, inner = re.match(r"([\w.-]+)(\[([\w,-]+)\])?", requirement).groups()
+        if name == "clarysage":
+            names += [library for other in inner.split(",") for library in libraries(other)]
+        else:
+            names.append(IMPORTED_AS.get(name, name))
+    return names
 
 
-def needed(page):
-    """The extra that a whole page needs, as the line below its title says; None for most."""
-    stated = OF_A_PAGE.match(page.read_text())
-    return stated and stated.group(1)
+def parts_of(page):
+    """The extras that a whole page needs, and those that its blocks need besides, one set for each kind of block."""
+    text = page.read_text()
+    blocks = BLOCK.finditer(OF_A_PAGE.sub("", text))
+    return extras_of(OF_A_PAGE.match(text)), [extras for block in blocks if (extras := extras_of(block))]
 
 
 def examples(page, extras):
     """The page with the code of blocks blanked that need another extra than these, so that line numbers stay."""
 
     def kept(block):
-        if block["extra"] in (None, *extras):
-            return block.group()
-        return re.sub(r"[^\n]", "", block.group())
+        return block.group() if extras_of(block) <= extras else re.sub(r"[^\n]", "", block.group())
 
     return BLOCK.sub(kept, page.read_text().replace("\r\n", "\n"))
 
 
 def page_cases():
-    """Each page, and each page once more with the blocks that need an extra."""
+    """Each page, and each page once more with the blocks that need some extras."""
     for page in DOCS:
-        whole = needed(page)
-        first = OF_A_PAGE.sub("", page.read_text())
-        parts = sorted({block["extra"] for block in BLOCK.finditer(first)} - {None})
-        for part in (None, *parts):
-            extras = [extra for extra in (whole, part) if extra]
-            marks = [pytest.mark.needs(name) for extra in extras for name in libraries(extra)]
-            yield pytest.param(page, extras, id="+".join([page.name, *([part] if part else [])]), marks=marks)
+        whole, parts = parts_of(page)
+        for part in (frozenset(), *dict.fromkeys(parts)):
+            extras = whole | part
+            marks = [pytest.mark.needs(name) for extra in sorted(extras) for name in libraries(extra)]
+            yield pytest.param(page, extras, id="+".join([page.name, *sorted(part)]), marks=marks)
 
 
 @pytest.mark.parametrize(("page", "extras"), list(page_cases()))
@@ -76,24 +83,60 @@ def test_the_examples_of_a_page_run(page, extras, request):
     assert runner.failures == 0
 
 
-def test_a_block_that_needs_an_extra_is_left_out_where_the_extra_is(tmp_path):
+PAGE = """# Why?
+
+```python
+>>> 1
+1
+
+```
+
+Needs `clarysage[arrow]`.
+
+```python
+>>> 2
+2
+
+```
+
+Needs `clarysage[arrow,polars]`.
+
+```python
+>>> 3
+3
+
+```
+"""
+
+
+@pytest.mark.parametrize(("extras", "kept"), [("", "1"), ("arrow", "12"), ("polars", "1"), ("arrow polars", "123")])
+def test_blocks_are_left_out_whose_extras_are_not_all_there(tmp_path, extras, kept):
     page = tmp_path / "page.md"
-    page.write_text("# Why?\n\n```python\n>>> 1\n1\n\n```\n\nNeeds `clarysage[arrow]`.\n\n```python\n>>> 2\n2\n\n```\n")
-    assert ">>> 1" in examples(page, [])
-    assert ">>> 2" not in examples(page, [])
-    assert ">>> 2" in examples(page, ["arrow"])
-    assert examples(page, []).count("\n") == page.read_text().count("\n")
+    page.write_text(PAGE)
+    text = examples(page, frozenset(extras.split()))
+    assert "".join(re.findall(">>> (.)", text)) == kept
+    assert text.count("\n") == PAGE.count("\n")
+    assert parts_of(page) == (frozenset(), [{"arrow"}, {"arrow", "polars"}])
+
+
+def test_a_page_that_needs_an_extra_says_so_below_its_title(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Why?\n\nNeeds `clarysage[mlflow]`.\n\n```python\n>>> 1\n1\n\n```\n")
+    assert parts_of(page) == ({"mlflow"}, [])
+
+
+def test_extras_that_name_extras_are_followed():
+    assert {"distributed", "ray"} == set(libraries("clusters")) < set(libraries("all"))
+    assert "clarysage" not in libraries("all")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_extras_that_a_page_needs_are_named_where_the_test_looks(page):
-    """The line stands below the title or right above a block, and names an extra of pyproject.toml."""
-    text = page.read_text()
-    lines = re.findall(r"^Needs `clarysage\[(\w+)\]`", text, flags=re.MULTILINE)
-    understood = [needed(page)] if needed(page) else []
-    understood += [block["extra"] for block in BLOCK.finditer(OF_A_PAGE.sub("", text)) if block["extra"]]
-    assert lines == understood
-    assert set(lines) <= set(EXTRAS)
+    whole, parts = parts_of(page)
+    lines = re.findall(r"^Needs `clarysage.*", page.read_text(), flags=re.MULTILINE)
+    understood = len(parts) + bool(whole)
+    assert len(lines) == understood, f"{lines}: the line stands below the title, or above a block with a line between"
+    assert whole.union(*parts) <= set(EXTRAS)
 
 
 def blocks_of_readme():

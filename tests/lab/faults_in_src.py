@@ -132,6 +132,18 @@ CHECK = "check that never fails"
 ORDER = "wrong order"
 
 FAULTS: tuple[Fault, ...] = (
+    # intervals of agreement
+    Fault(
+        "acceleration-sign",
+        SIGN,
+        "inference/association.py",
+        "off = left_out.mean(axis=0) - left_out",
+        "off = left_out - left_out.mean(axis=0)",
+    ),
+    Fault("median-bias-sign", SIGN, "inference/association.py", "moved = bias + ", "moved = -bias + "),
+    Fault(
+        "left-in-twice", SIGN, "inference/association.py", "terms.sum(axis=0) - terms)", "terms.sum(axis=0) + terms)"
+    ),
     # the command line
     Fault(
         "unknown-option-without-hint",
