@@ -13,7 +13,7 @@ tables, groups, weights, workers, checkpoints and all measures, on few rows each
 Of a result every number, truth value and name of a feature is compared, as exact bits; times, versions and sentences
 are not. Kernels are compiled anew in each tree, since kernels that numba has kept do not notice a constant that changed
 in another file. The exit code is 1 if a case differs or fails in the work tree, or if none could be compared, and 2 if
-there is no such base commit. A case whose library is not installed is skipped.
+there is no such base commit, or no such case. A case whose library is not installed is skipped.
 """
 
 from __future__ import annotations
@@ -1145,9 +1145,9 @@ def compared(base: str, names: list[str], keep: Path | None) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base", metavar="COMMIT", help="the commit whose numbers are to be kept")
-    parser.add_argument("--only", metavar="WORD", default="", help="cases whose names contain this")
+    parser.add_argument("--only", metavar="WORD", action="append", help="cases whose names contain this, or another")
     parser.add_argument("--list", action="store_true", help="print the names of the cases, and run none")
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="keep the numbers of both trees, as lines of JSON")
     for hidden, options in {"--child": {"type": Path}, "--source": {"type": Path}, "--cases": {"nargs": "*"}}.items():
@@ -1156,9 +1156,10 @@ def main() -> int:
     if asked.child is not None:
         run_cases(asked.cases, asked.source, asked.child)
         return 0
-    names = [name for name in CASES if asked.only.lower() in name.lower()]
+    words = [word.lower() for word in asked.only or [""]]
+    names = [name for name in CASES if any(word in name.lower() for word in words)]
     if not names:
-        parser.error(f"no case has {asked.only!r} in its name; --list prints them")
+        parser.error(f"no case has {' or '.join(words)} in its name; --list prints them")
     if asked.list:
         print("\n".join(names))
         return 0

@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import importlib.util
 import json
 import os
 import queue
@@ -746,6 +747,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         return list_faults(repository, faults)
     if options.map:
+        if importlib.util.find_spec("pytest_cov") is None:
+            say("the map needs pytest-cov: pip install --editable '.[dev]'")
+            return 2
         record_map(repository, options.cache, options.marks, options.tests, options.jobs)
         return 0
     if not (options.cache / "map.json").is_file():
@@ -834,7 +838,7 @@ def _is_meant(fault: Fault, word: str | None) -> bool:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.lab.mutations", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m tests.lab.mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
     add("--list", action="store_true", help="print the table of faults, and whether each fits the source")
@@ -843,13 +847,19 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--tests", nargs="+", default=[], metavar="FILE", help="with --map: files of tests to record; default all")
     add("--only", metavar="WORD", help="faults whose name, kind or file has the word")
     add("--base", metavar="COMMIT", help="check the survivors, or those of --only, with the tests of a commit")
-    add("--most", type=int, default=150, metavar="N", help="tests of a lane that are run first, before all others")
-    add("--limit", type=float, default=240.0, metavar="SECONDS", help="that these may take")
-    add("--jobs", type=int, default=2, metavar="N", help="faults at a time, or workers of --map")
+    add("--most", type=int, default=150, metavar="N", help="tests of each lane that are tried first (%(default)s)")
+    add(
+        "--limit",
+        type=float,
+        default=240.0,
+        metavar="SECONDS",
+        help="that the tests tried first may take (%(default)s)",
+    )
+    add("--jobs", type=int, default=2, metavar="N", help="faults at a time, or workers of --map (%(default)s)")
     add(
         "--quick",
         action="store_true",
-        help="run these alone: a fault that they do not notice may not survive all tests",
+        help="run the tests tried first alone; what they do not notice may not survive all tests",
     )
     add("--resume", action="store_true", help="keep the faults that an earlier check killed, and go on")
     add("--cache", type=Path, default=CACHE, metavar="FOLDER", help="where the map and the results are")
