@@ -66,7 +66,9 @@ class Deadly:
     def __call__(self, Z: np.ndarray) -> np.ndarray:
         left = Path(self.marks).read_text()
         if os.getpid() != self.parent and left:
-            Path(self.marks).write_text(left[1:])
+            draft = Path(f"{self.marks}.{os.getpid()}")  # or a worker that is ended here leaves an empty file
+            draft.write_text(left[1:])
+            os.replace(draft, self.marks)
             os.kill(os.getpid(), signal.SIGKILL)
         return plain(Z)
 
