@@ -46,10 +46,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from clarysage.whole_file import write_whole
+from conftest import OTHER_LANES
 from tests.lab.faults_in_src import FAULTS, SOURCE, Fault, problems
 
 CACHE = Path(".mutations")
-OTHER_LANE_MARKS = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
 KERNELS = "structure/kernels/"
 LEAST_SHARE_OF_FAST = 0.8  # of the killed faults, that the fast lane has to kill
 SHARE_OF_LIMIT = 1 / 3  # of the time limit that tests may take by the map, so that slow machines cause no time-outs
@@ -79,7 +80,7 @@ class ScratchTree:
 
     @classmethod
     def of_work_tree(cls, repository: Path, root: Path) -> ScratchTree:
-        """The commit that is checked out, with all changes that are not committed, and files that git does not know."""
+        """Copies the work tree: its commit, changes that are not committed, and files that git does not know."""
         _run_git(repository, "clone", "--quiet", "--shared", "--no-tags", str(repository), str(root))
         for path in _listed(repository, "--deleted"):
             (root / path).unlink(missing_ok=True)
@@ -91,7 +92,7 @@ class ScratchTree:
 
     @classmethod
     def of_commit(cls, repository: Path, root: Path, commit: str) -> ScratchTree:
-        """A commit as it is."""
+        """Clones the repository and checks a commit out."""
         _run_git(repository, "clone", "--quiet", "--shared", "--no-checkout", str(repository), str(root))
         _run_git(root, "checkout", "--quiet", "--detach", commit)
         return cls(root)
@@ -163,7 +164,7 @@ class TestMap:
 
     @classmethod
     def read(cls, path: Path) -> TestMap:
-        """The map in a file."""
+        """Reads a map from a file."""
         stored = json.loads(path.read_text(encoding="utf-8"))
         lines = {
             file: {int(number): group for number, group in by_line.items()} for file, by_line in stored["lines"].items()
@@ -173,9 +174,7 @@ class TestMap:
     def write(self, path: Path) -> None:
         """Keeps the map in a file, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(".part")
-        draft.write_text(json.dumps(asdict(self), separators=(",", ":")), encoding="utf-8")
-        os.replace(draft, path)
+        write_whole(json.dumps(asdict(self), separators=(",", ":")), path)
 
     def executing(self, file: str, numbers: Iterable[int]) -> set[str]:
         """Ids of the tests that execute any of the lines of a file."""
@@ -184,7 +183,7 @@ class TestMap:
 
     @cached_property
     def place(self) -> dict[str, int]:
-        """Of each test among all."""
+        """Maps each test to its index in ``tests``."""
         return {test: place for place, test in enumerate(self.tests)}
 
     def seconds_of(self, test: str) -> float:
@@ -226,7 +225,7 @@ def lane_expressions(root: Path) -> dict[str, str]:
     """Marker expressions of the lanes, the wider first, of the markers that a tree has: pytest refuses unknown ones."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
     registered = {re.split(r"[:(]", marker)[0].strip() for marker in settings.get("markers", ())}
-    marks = [mark for mark in OTHER_LANE_MARKS if mark in registered]
+    marks = [mark for mark in OTHER_LANES if mark in registered]
     return {ALL: "not slow" if "slow" in marks else "", FAST: f"not ({' or '.join(marks)})" if marks else ""}
 
 
@@ -693,9 +692,7 @@ class Results:
         with self._lock:
             self.outcomes[outcome.name] = outcome
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            draft = self.path.with_suffix(".part")
-            draft.write_text(json.dumps([asdict(kept) for kept in self.outcomes.values()], indent=1), encoding="utf-8")
-            os.replace(draft, self.path)
+            write_whole(json.dumps([asdict(kept) for kept in self.outcomes.values()], indent=1), self.path)
             why = outcome.killer or outcome.remark
             say(f"{outcome.verdict:<9} {outcome.name:<32} {outcome.seconds:6.1f} s  {why}")
 
@@ -779,7 +776,7 @@ def list_faults(repository: Path, faults: Sequence[Fault]) -> int:
 
 
 def check_here(repository: Path, faults: Sequence[Fault], options: argparse.Namespace) -> int:
-    """The check of the work tree."""
+    """Checks the work tree with its own tests."""
     results = Results(options.cache / "results.json", resume=options.resume)
     left = [fault for fault in faults if fault.name not in results.outcomes]
     known = TestMap.read(options.cache / "map.json")
