@@ -9,7 +9,7 @@ import numpy as np
 
 import clarysage as cs
 from clarysage.estimate import Target
-from clarysage.explanation import Shift, Traits
+from clarysage.results import Shift, Traits
 
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>",

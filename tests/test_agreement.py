@@ -24,10 +24,10 @@ from sklearn.tree import DecisionTreeRegressor
 import clarysage as cs
 from clarysage.coalitions import codes, draw_evenly, even_chances, masks, shapley_values
 from clarysage.errors import InputError
-from clarysage.explanation import Agreement
 from clarysage.games.worth import _regressed, _with_few_rows
 from clarysage.inference.association import Association, _accelerated
 from clarysage.plots import proxy
+from clarysage.results import Agreement
 from tests.lab.coverage import binomial_room, covers
 
 

@@ -14,10 +14,10 @@ from scipy.stats import spearmanr
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, MissingLibraryError
-from clarysage.explanation import Explanation, Importances
-from clarysage.explanation.importances_text import WIDTH
 from clarysage.measures import importances as room
 from clarysage.measures.table import MEASURES, Measure
+from clarysage.results import Explanation, Importances
+from clarysage.results.importances_text import WIDTH
 
 NAMES = ("a", "b", "c")
 

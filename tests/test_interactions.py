@@ -16,9 +16,9 @@ from clarysage.estimate import StopReason
 from clarysage.estimators import estimate
 from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
 from clarysage.estimators.unexplained import Blocks, enumerated_share, sampled_share
-from clarysage.explanation.text import number_format
 from clarysage.inference.intervals import interval
 from clarysage.inference.resolution import Resolved
+from clarysage.results.text import number_format
 from tests.lab.coverage import binomial_room, covers
 
 matplotlib.use("Agg")

@@ -21,8 +21,8 @@ from sklearn.preprocessing import OneHotEncoder
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
-from clarysage.explanation.json_file import decode
 from clarysage.measures.mean_loss_shap import mean_loss_shap
+from clarysage.results.json_file import decode
 from oracle import predictive_power, shapley, squared_error
 
 N, D = 24, 4

@@ -17,11 +17,11 @@ from clarysage.errors import InputError
 from clarysage.estimate import Target
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.loop import Chunk, Work
-from clarysage.explanation.comparing import arranged
 from clarysage.games import PredictivePower
 from clarysage.inference.decisions import level_of
 from clarysage.measures.setting import explained
 from clarysage.removal import Marginal
+from clarysage.results.comparing import arranged
 from tests.lab.coverage import binomial_room, covers
 from tests.lab.populations import POPULATIONS
 from tests.lab.runs import AfterDraws

@@ -18,12 +18,12 @@ from sklearn.tree import DecisionTreeRegressor
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, ModelError
 from clarysage.estimate import StopReason
-from clarysage.explanation.finding_words import said_of, two_numbers
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding
-from clarysage.explanation.shift import Shift
-from clarysage.explanation.verdicts import verdicts_of
 from clarysage.inference.significance import adjusted
 from clarysage.monitoring.slices import sliced
+from clarysage.results.finding_words import said_of, two_numbers
+from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding
+from clarysage.results.shift import Shift
+from clarysage.results.verdicts import verdicts_of
 
 NAMES = ["a", "b", "c", "d"]
 BETA = np.array([2.0, 1.0, 0.5, 0.0])  # of the response

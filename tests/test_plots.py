@@ -22,9 +22,9 @@ from matplotlib.patches import Rectangle
 
 import clarysage as cs
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.explanation import ABOUT
 from clarysage.plots import bars, pixels, signs
 from clarysage.plots.canvas import BLUE, VERMILLION
+from clarysage.results import ABOUT
 
 VALUES = (0.1, -0.6, 0.5, 0.02)
 NAMES = ("a", "b", "c", "d")

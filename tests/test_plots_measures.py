@@ -20,11 +20,11 @@ from matplotlib.figure import Figure
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimate import Target
-from clarysage.explanation import Explanation, Importances, Traits
 from clarysage.measures.table import MEASURES
 from clarysage.plots import ranks, side_by_side
 from clarysage.plots.canvas import BLUE, VERMILLION
 from clarysage.plots.ranks import _is_dark
+from clarysage.results import Explanation, Importances, Traits
 
 NAMES = ("a", "b", "c", "d")
 ORDER = ["c", "a", "d", "b"]  # by the first row

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason, Target
-from clarysage.explanation import Explanation, Monitoring, Shift, compare
 from clarysage.plots.slice_axis import places_of
+from clarysage.results import Explanation, Monitoring, Shift, compare
 
 NAMES = ("a", "b", "c", "d")
 BEFORE = (0.02, 0.5, 0.1, 0.05)

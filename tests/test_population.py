@@ -24,6 +24,7 @@ from clarysage.inference.significance import adjusted, p_values
 from clarysage.inference.sums import Estimated
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.own_rows import own_rows
+from clarysage.results import ABOUT, json_file
 from oracle import shapley
 from tests.lab.coverage import binomial_room
 from tests.lab.population_runs import population_runs
@@ -244,7 +245,7 @@ def test_the_default_shown_is_the_widest_that_is_known(data):
     widths = [np.ptp(sampled.interval(about=about), axis=0)[:3] for about in ("data", "rows", "population")]
     assert np.all(widths[0] < widths[1])
     for about in ("data", "rows", "population"):
-        assert f"Intervals are about {cs.explanation.ABOUT[about]}" in sampled.table(about=about)
+        assert f"Intervals are about {ABOUT[about]}" in sampled.table(about=about)
     assert "the population of rows and of background" in str(sampled)
     assert "population" in sampled._repr_html_()
     assert sampled.to_frame().attrs["about"] == "population"
@@ -301,9 +302,9 @@ def test_targets_survive_the_file_and_older_files_are_read(data, tmp_path):
         assert np.array_equal(found.interval(about=about), again.interval(about=about))
     older = found.to_dict()
     del older["targets"], older["looks"]
-    assert cs.explanation.json_file.decode(older).shown == "data"
+    assert json_file.decode(older).shown == "data"
     with pytest.raises(cs.errors.FormatError, match="targets"):
-        cs.explanation.json_file.decode({**found.to_dict(), "targets": {"world": {}}})
+        json_file.decode({**found.to_dict(), "targets": {"world": {}}})
 
 
 def test_a_row_that_carries_a_feature_is_warned_of(seed):

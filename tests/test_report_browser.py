@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.explanation.text import number_format
+from clarysage.results.text import number_format
 from conftest import BROWSERS
 from made_up import HOSTILE, compared, made_up, pairs, several, watched
 

@@ -11,13 +11,13 @@ import pytest
 
 import clarysage as cs
 from clarysage.estimate import Target
-from clarysage.explanation.comparison_text import shared_format, signed
 from clarysage.plots.comparison import COLOURS
 from clarysage.report import html, notebook
 from clarysage.report.changes import called, changes
 from clarysage.report.chart import HEAD
 from clarysage.report.comparison_chart import DIFFERENCES, VALUES, by_change, comparison_chart, drawn
 from clarysage.report.frame import source
+from clarysage.results.comparison_text import shared_format, signed
 from made_up import HOSTILE, compared, made_up
 from parsed_page import Page
 from tests.cli_harness import run

@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.explanation import Shift
-from clarysage.explanation.comparison_text import chance_words, shared_format, signed
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
 from clarysage.inference.significance import two_sided
 from clarysage.report import html, notebook
 from clarysage.report.changes import ALONG, FLAGGED
@@ -21,6 +18,9 @@ from clarysage.report.monitoring_changes import kept_rows, monitored_changes, wi
 from clarysage.report.monitoring_inputs import inputs_of
 from clarysage.report.monitoring_words import MEANINGS
 from clarysage.report.series_chart import series_chart
+from clarysage.results import Shift
+from clarysage.results.comparison_text import chance_words, shared_format, signed
+from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
 from made_up import HOSTILE, watched
 from parsed_page import Page
 from tests.cli_harness import run
@@ -377,6 +377,6 @@ def test_a_page_tests_its_differences_once(monkeypatch):
         calls.append(arguments)
         return two_sided(*arguments, **options)
 
-    monkeypatch.setattr("clarysage.explanation.comparison.two_sided", counted)
+    monkeypatch.setattr("clarysage.results.comparison.two_sided", counted)
     html(watched(5, 3, {0: 0.9}, {0}))
     assert len(calls) == 1

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.explanation.interactions_text import left_out
-from clarysage.explanation.text import number_format
 from clarysage.report import html
 from clarysage.report.grid import STRONGEST, grid
 from clarysage.report.importances_page import by_share, share_grid
 from clarysage.report.interactions_page import MOST, pair_grid
+from clarysage.results.interactions_text import left_out
+from clarysage.results.text import number_format
 from made_up import HOSTILE, MEASURES, pairs, several
 from parsed_page import Page
 

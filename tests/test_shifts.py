@@ -12,7 +12,6 @@ import pytest
 from scipy.stats import binom, chi2_contingency, hypergeom, ks_2samp
 
 from clarysage.errors import InputError
-from clarysage.explanation.shift import Shift
 from clarysage.monitoring.shifts import shifts, shifts_of_each
 from clarysage.monitoring.shifts.distances import chi_square_p, kolmogorov_p, total_variation
 from clarysage.monitoring.shifts.line import Line
@@ -21,6 +20,7 @@ from clarysage.monitoring.shifts.number_hints import number_hints
 from clarysage.monitoring.shifts.reading import read_column
 from clarysage.monitoring.shifts.shares import _large, least_p, p_of_any_share, p_of_share
 from clarysage.monitoring.shifts.wording import percent
+from clarysage.results.shift import Shift
 
 RARE = 1e-4  # the chance at which a simulation may fail where all is right
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

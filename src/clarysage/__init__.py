@@ -34,25 +34,25 @@ _ROOMS = {
     "aggregated_saliency": "measures.aggregated_saliency",
     "importance": "measures.importance",
     "importances": "measures.importances",
-    "Importances": "explanation",
+    "Importances": "results",
     "game": "measures.game",
     "measures": "measures",
     "Measure": "measures.table",
     "universal_power": "measures.universal_power",
     "interactions": "measures.interactions",
-    "Interactions": "explanation",
+    "Interactions": "results",
     "removal_quality": "measures.removal_quality",
-    "RemovalQuality": "explanation",
+    "RemovalQuality": "results",
     "off_manifold": "measures.off_manifold",
     "OffManifold": "removal.manifold",
-    "Explanation": "explanation",
-    "compare": "explanation",
-    "Comparison": "explanation",
-    "merge": "explanation",
+    "Explanation": "results",
+    "compare": "results",
+    "Comparison": "results",
+    "merge": "results",
     "monitor": "monitoring.monitor",
-    "Monitoring": "explanation",
-    "Agreement": "explanation",
-    "load": "explanation",
+    "Monitoring": "results",
+    "Agreement": "results",
+    "load": "results",
     "Predictor": "models",
     "as_predictor": "models",
     "Marginal": "removal",
@@ -106,18 +106,6 @@ if TYPE_CHECKING:
     from clarysage.estimators import Exact, Kernel, PairedWalks, Permutation, SurrogateWalks
     from clarysage.execution.dask import Dask
     from clarysage.execution.ray import Ray
-    from clarysage.explanation import (
-        Agreement,
-        Comparison,
-        Explanation,
-        Importances,
-        Interactions,
-        Monitoring,
-        RemovalQuality,
-        compare,
-        load,
-        merge,
-    )
     from clarysage.games import PredictivePower, SingleDraws, TabularGame, UniversalPower, sensitivity
     from clarysage.inference.decisions import SignsKnown, TopKnown
     from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -160,6 +148,18 @@ if TYPE_CHECKING:
         TreeConditional,
     )
     from clarysage.removal.manifold import OffManifold
+    from clarysage.results import (
+        Agreement,
+        Comparison,
+        Explanation,
+        Importances,
+        Interactions,
+        Monitoring,
+        RemovalQuality,
+        compare,
+        load,
+        merge,
+    )
 
 __all__ = [
     "AbsoluteError",

@@ -98,8 +98,8 @@ def measures(
 def listing() -> str:
     """The measures that there are, and what they are, as a table."""
     import clarysage as cs
-    from clarysage.explanation.importances_text import MARKS, STAR, aligned
     from clarysage.measures.table import PROPERTIES
+    from clarysage.results.importances_text import MARKS, STAR, aligned
 
     rows = [("measure", "of", "close to it for", "phi_0", " ".join(word[0].upper() for word in PROPERTIES), "refits")]
     for name, row in cs.measures().iterrows():

@@ -49,7 +49,7 @@ def workers(n_jobs: int, backend: str, address: str | None) -> Any:
 
 def check_about(about: str) -> None:
     """Raise for intervals about something else than there is."""
-    from clarysage.explanation import ABOUT
+    from clarysage.results import ABOUT
 
     _check_names({"about": about}, {"about": [*ABOUT]})
 

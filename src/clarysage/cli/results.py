@@ -40,7 +40,7 @@ def of_explanation(
 
     ``rows`` asks for what single rows contribute, which goes into the data.
     """
-    from clarysage.explanation.json_file import encode
+    from clarysage.results.json_file import encode
 
     if rows and explanation.parts is None:
         say("--rows: what single rows contribute is not known for this method or measure, and is not written.")

@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from clarysage.errors import ClarysageError, InputError
+from clarysage.errors import ClarysageError, InputError, in_python
 from clarysage.names import visible
 
 FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes
@@ -139,8 +139,8 @@ def clean_stdout() -> Iterator[None]:
 def worded(error: Exception, called: Mapping[str, str] = CALLED) -> str:
     """An error in the words of the command line: options for arguments, flags for keywords."""
     if isinstance(error, InputError):
-        parts = {name: reworded(text) for name, text in error.parts.items()}
-        advice = (said for pattern, said in ADVICE if re.search(pattern, error.parts["got"]))
+        parts: dict[str, Any] = {name: reworded(in_python(text)) for name, text in error.parts.items()}
+        advice = (said for pattern, said in ADVICE if re.search(pattern, in_python(error.got)))
         parts["hint"] = next(advice, parts["hint"])
         return str(InputError(called.get(error.argument, error.argument), **parts))
     if isinstance(error, ClarysageError):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, ModelError
+from clarysage.errors import InputError, ModelError, in_python
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
 from clarysage.games.designs import Design, crossed, divided, split
 from clarysage.models import Predictor, as_predictor
@@ -124,7 +124,7 @@ class Refits:
     def _failure(self, error: Exception, kept: np.ndarray) -> ModelError:
         names = [repr(name) for name, is_kept in zip(self.schema.names, kept, strict=True) if is_kept]
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
-        text = error.parts["got"] if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        text = in_python(error.got) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         return ModelError(
             "learner", got=f"{self.name} on the columns {shown}: {' '.join(text.split())[:300].rstrip('.')}",
             wanted="one that can be fitted on any of the columns, and asked then",

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.explanation import Comparison, Explanation, Monitoring
 from clarysage.integrations.metric_names import allowed
 from clarysage.integrations.records import Record, record
 from clarysage.names import shortened
+from clarysage.results import Comparison, Explanation, Monitoring
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

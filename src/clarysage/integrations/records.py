@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from clarysage.errors import InputError
-from clarysage.explanation import Comparison, Explanation, Monitoring
 from clarysage.integrations.metric_names import allowed, metric_names
 from clarysage.plots.comparison import MOST
+from clarysage.results import Comparison, Explanation, Monitoring
 
 LEVEL = 0.95
 TOP = 30  # features in a plot

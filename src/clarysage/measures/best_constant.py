@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Explanation
 from clarysage.games import PredictivePower
+from clarysage.results import Explanation
 
 
 def over_best_constant(v: PredictivePower) -> PredictivePower:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, resembling
-from clarysage.explanation import Explanation
 from clarysage.models import Predictor
+from clarysage.results import Explanation
 from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, stored
 from clarysage.tables.stored import from_table
 from clarysage.tables.target import given_weights, read_target

@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clarysage.errors import InputError, MissingLibraryError
+from clarysage.errors import InputError, MissingLibraryError, in_python
 from clarysage.estimate import StopReason
 from clarysage.execution.seeds import entropy_of
-from clarysage.explanation import Explanation, Importances, Traits
 from clarysage.measures.by_example import fewest_rows
 from clarysage.measures.examples import narrowed, taken_apart
 from clarysage.measures.game import game
@@ -19,6 +18,7 @@ from clarysage.models import Predictor
 from clarysage.models.learners import check_learner
 from clarysage.models.refittable import refittable
 from clarysage.removal import is_auto_conditional, removal_name
+from clarysage.results import Explanation, Importances, Traits
 
 OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its learners are linear
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
@@ -206,7 +206,7 @@ def _is_about_refits(error: Exception, options: Mapping[str, Any]) -> bool:
 def _said(error: Exception) -> str:
     """Why a measure does not apply; that others do is to be seen beside it."""
     if isinstance(error, InputError) and error.argument == "model":
-        return f"Got {error.parts['got']}; wanted {error.parts['wanted']}."
+        return f"Got {in_python(error.got)}; wanted {in_python(error.wanted)}."
     return str(error)
 
 

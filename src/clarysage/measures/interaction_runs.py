@@ -17,7 +17,6 @@ from clarysage.estimators.interactions import ExactInteractions, Toggles, rows_a
 from clarysage.estimators.unexplained import Blocks, Share, ShareKnown, enumerated_share, sampled_share
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
-from clarysage.explanation import Explanation
 from clarysage.games import PredictivePower
 from clarysage.inference.resolution import Resolved
 from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -25,6 +24,7 @@ from clarysage.measures.chosen_pairs import PairsWanted
 from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import Setting, provenance_of
 from clarysage.protocols import Executor
+from clarysage.results import Explanation
 
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
 TYPICAL_DRAWS = 500  # of toggles at the default tolerance, or two passes over the examples

@@ -8,13 +8,13 @@ from typing import Any
 
 from clarysage.errors import InputError
 from clarysage.execution.parallel import as_executor
-from clarysage.explanation import Explanation, Interactions
 from clarysage.measures.chosen_pairs import PairsWanted
 from clarysage.measures.interaction_runs import Found, Run, known_values
 from clarysage.measures.off_manifold import about_manifold
 from clarysage.measures.rules import rules_of
 from clarysage.measures.setting import Setting, explained, provenance_of
 from clarysage.players import Players
+from clarysage.results import Explanation, Interactions
 
 METHODS = ("auto", "exact", "toggles")
 OF_LOSS = "Interactions: the {loss} that two features save together beyond what each saves without the other"

@@ -10,7 +10,6 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
-from clarysage.explanation import Explanation
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage.measures.lineup import Lineup, column_names
@@ -18,6 +17,7 @@ from clarysage.measures.setting import versions
 from clarysage.measures.table import MEASURES
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.opened import Inside, Opened, opened
+from clarysage.results import Explanation
 from clarysage.structure.form import Structure, UnknownStructureError
 from clarysage.tables import as_table, read_weights, schema_of
 

@@ -11,7 +11,6 @@ import numpy as np
 from clarysage.estimate import Estimate
 from clarysage.estimators import Exact, estimate
 from clarysage.estimators.one_by_one import OneByOne
-from clarysage.explanation import Explanation
 from clarysage.games import UniversalPower
 from clarysage.inference.stopping import Budget, Deadline
 from clarysage.losses.choice import is_auto
@@ -22,6 +21,7 @@ from clarysage.measures.lineup import Lineup
 from clarysage.measures.rules import observer_of
 from clarysage.measures.setting import explained, versions
 from clarysage.protocols import Estimator, Executor
+from clarysage.results import Explanation
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
-from clarysage.explanation import RemovalQuality
 from clarysage.measures.setting import Setting
 from clarysage.protocols import Removal
 from clarysage.removal import (
@@ -24,6 +23,7 @@ from clarysage.removal import (
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
 from clarysage.removal.own_rows import own_rows
+from clarysage.results import RemovalQuality
 from clarysage.tables import as_table, read_weights, rows_of
 
 FEWEST = 4  # rows of X that can be split in two

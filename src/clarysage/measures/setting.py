@@ -14,8 +14,6 @@ from clarysage.errors import InputError
 from clarysage.estimate import Estimate, Target
 from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import loss_words
 from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
@@ -29,6 +27,8 @@ from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
+from clarysage.results import Explanation
+from clarysage.results.text import loss_words
 from clarysage.tables import as_table, is_stored, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096

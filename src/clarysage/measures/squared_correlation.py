@@ -10,7 +10,6 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason, Target
-from clarysage.explanation import Explanation
 from clarysage.inference.reach import about_rows
 from clarysage.measures.examples import taken_apart
 from clarysage.measures.fingerprints import fingerprint, fingerprint_of_rows
@@ -19,6 +18,7 @@ from clarysage.measures.lineup import Lineup, column_names
 from clarysage.measures.response import as_columns
 from clarysage.measures.setting import versions
 from clarysage.measures.table import MEASURES
+from clarysage.results import Explanation
 from clarysage.tables import read_target, read_weights, schema_of
 
 MEASURE = "squared correlation"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clarysage.errors import ClarysageError, InputError, ModelError
+from clarysage.errors import ClarysageError, InputError, ModelError, in_python
 from clarysage.structure.form import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import container_of, labels_of
@@ -137,9 +137,11 @@ class BoundPredictor:
             return error
         names = ", ".join(repr(self.schema.names[j]) for j in np.flatnonzero(strange)[:5])
         return ModelError(
-            "X or background", got=f"missing or infinite cells in {names}, which the model does not accept "
-            f"({error.parts['got']})", wanted="cells that the model accepts", hint="an imputer in the model's pipeline",
-        )  # fmt: skip
+            "X or background",
+            got=f"missing or infinite cells in {names}, which the model does not accept ({in_python(error.got)})",
+            wanted="cells that the model accepts",
+            hint="an imputer in the model's pipeline",
+        )
 
 
 def _order(names: list[str], fitted: tuple[str, ...]) -> list[int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, in_python
 from clarysage.models.learners import check_learner, fresh
 
 WANTED = "an estimator with fit, predict, get_params and set_params, as scikit-learn has them"
@@ -32,7 +32,7 @@ def refittable(model: Any, learner: Any = None) -> Any:
         check_learner(model)
         copy = fresh(model)
     except Exception as error:
-        said = error.parts["got"] if isinstance(error, InputError) else f"{type(model).__name__} ({error})"
+        said = in_python(error.got) if isinstance(error, InputError) else f"{type(model).__name__} ({error})"
         got = f"None, and a model that cannot be fitted anew: {said}"
         raise InputError("learner", got=got, wanted=WANTED, hint=HINT) from error
     name, categories = _categories(model)

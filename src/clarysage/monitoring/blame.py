@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
-from clarysage.explanation import Shift
+from clarysage.errors import InputError, in_python
 from clarysage.monitoring.shifts.wording import quoted
 from clarysage.monitoring.sides import Side
+from clarysage.results import Shift
 from clarysage.tables import schema_of
 
 OF_ROWS = ("model", "X", "y", "X or background", "X and background", "background and X")  # what such errors name
@@ -29,7 +29,7 @@ def blaming(name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> 
         if error.argument == "y":
             raise _of_responses(error, name, side) from error
         why = new_labels(reference, side.X) or _strongest(moved)
-        parts = {**error.parts, "got": f"{error.parts['got']} ({_within(name)}{why and '; '}{why})"}
+        parts = {**error.parts, "got": (*error.got, f" ({_within(name)}{why and '; '}{why})")}
         raise type(error)(error.argument, **parts) from error
 
 
@@ -41,9 +41,9 @@ def _of_responses(error: InputError, name: str, side: Side) -> InputError:
     """The error, with the column that the responses are from."""
     parts, where = dict(error.parts), _within(name)
     if side.target is None:
-        return type(error)("y", **{**parts, "got": f"{parts['got']} ({where})"})
-    parts["got"] = f"{parts['got']} ({where}, column {side.target[:SHOWN]!r})"
-    if parts["hint"].startswith("dropping those rows"):
+        return type(error)("y", **{**parts, "got": (*error.got, f" ({where})")})
+    parts["got"] = (*error.got, f" ({where}, column {side.target[:SHOWN]!r})")
+    if in_python(error.hint).startswith("dropping those rows"):
         parts["hint"] = "dropping those rows, of which it may not be known yet"
     return type(error)("target", **parts)
 

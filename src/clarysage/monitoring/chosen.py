@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from clarysage.explanation import Explanation
 from clarysage.losses.choice import is_auto
 from clarysage.losses.classification import presumed_classes
 from clarysage.models import as_predictor
 from clarysage.monitoring.sides import Side
 from clarysage.removal import is_auto_conditional
+from clarysage.results import Explanation
 from clarysage.tables import rows_of
 from clarysage.tables.target import read_target
 

@@ -12,8 +12,6 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
 from clarysage.execution.seeds import BACKGROUND, entropy_of, stream
-from clarysage.explanation import Explanation, Monitoring, Shift, compare
-from clarysage.explanation.comparing import check_options
 from clarysage.measures.sage import sage
 from clarysage.models import as_predictor
 from clarysage.monitoring.blame import blaming
@@ -24,6 +22,8 @@ from clarysage.monitoring.sides import LONGEST, Layout, Side, features_taken, wi
 from clarysage.monitoring.slices import Slices, sliced
 from clarysage.names import shortened
 from clarysage.removal import default_rows
+from clarysage.results import Explanation, Monitoring, Shift, compare
+from clarysage.results.comparing import check_options
 from clarysage.tables import as_table, labels_of, rows_of
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from clarysage.errors import ClarysageWarning, InputError
 from clarysage.estimate import StopReason
-from clarysage.explanation import Explanation, Shift
 from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.sides import Side
 from clarysage.monitoring.slices import Slices
+from clarysage.results import Explanation, Shift
 
 INTERRUPTED = "interrupted"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.explanation import Explanation, Importances
+from clarysage.results import Explanation, Importances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

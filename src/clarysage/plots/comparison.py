@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Comparison
 from clarysage.plots.canvas import check_axis, is_count, note
 from clarysage.plots.feature_axis import feature_axis, value_axis
 from clarysage.plots.grouped_bars import COLOURS, grouped_bars, interval_words, legend_of_bars, mark_bars
 from clarysage.plots.words import value_label
+from clarysage.results import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Comparison, Explanation
 from clarysage.plots.canvas import BLUE, GREY, INK, VERMILLION, literal
+from clarysage.results import Comparison, Explanation
 
 COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey
 WIDTH = 0.8  # of all bars of a feature

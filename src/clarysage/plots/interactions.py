@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Interactions
-from clarysage.explanation.interactions import UNDECIDED
-from clarysage.explanation.interactions_text import left_out
-from clarysage.explanation.text import loss_words, number_format
 from clarysage.plots.bars import bars
 from clarysage.plots.canvas import (
     BLUE,
@@ -25,6 +21,10 @@ from clarysage.plots.canvas import (
 )
 from clarysage.plots.feature_axis import Labels
 from clarysage.plots.words import convergence_note, interval_note
+from clarysage.results import Interactions
+from clarysage.results.interactions import UNDECIDED
+from clarysage.results.interactions_text import left_out
+from clarysage.results.text import loss_words, number_format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

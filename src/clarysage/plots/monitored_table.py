@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Monitoring
-from clarysage.explanation.comparison_text import shared_format
-from clarysage.explanation.finding_words import called
-from clarysage.explanation.monitoring import FOLLOWS, Finding
 from clarysage.plots.canvas import GREY, INK, VERMILLION, font_points, literal, note_inches
 from clarysage.plots.feature_axis import SHORTEST, Labels, feature_axis, inches_along, value_axis
 from clarysage.plots.grouped_bars import COLOURS, grouped_bars, legend_of_bars, mark_bars
 from clarysage.plots.words import value_label
+from clarysage.results import Monitoring
+from clarysage.results.comparison_text import shared_format
+from clarysage.results.finding_words import called
+from clarysage.results.monitoring import FOLLOWS, Finding
 
 NARROW, WIDE = 1.3, 4.6  # inches of losses and of inputs, and of contributions, across
 TALLEST = 3.0  # inches of the losses

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, resembling
-from clarysage.explanation import Monitoring
-from clarysage.explanation.finding_words import called
-from clarysage.explanation.monitoring import FOLLOWS
 from clarysage.plots.canvas import axis_inches, check_axis, note, note_of_figure
 from clarysage.plots.grouped_bars import interval_words
 from clarysage.plots.monitored_slices import LINES, over_slices
 from clarysage.plots.monitored_table import beside
 from clarysage.plots.selection import notable
+from clarysage.results import Monitoring
+from clarysage.results.finding_words import called
+from clarysage.results.monitoring import FOLLOWS
 
 SAID = 3  # features that the note has a sentence on
 FEW, MANY = 3, 20  # lines, and bars, where little is known

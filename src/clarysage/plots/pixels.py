@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Explanation
 from clarysage.plots.canvas import axis_inches, check, is_count, literal, note, open_axis
 from clarysage.plots.words import convergence_note, value_label
+from clarysage.results import Explanation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

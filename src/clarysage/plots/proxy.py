@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Agreement
-from clarysage.explanation.text import loss_words
 from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, note_of_figure, open_axis
+from clarysage.results import Agreement
+from clarysage.results.text import loss_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

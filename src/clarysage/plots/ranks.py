@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.explanation import Importances
 from clarysage.plots.canvas import (
     INK,
     axis_inches,
@@ -20,6 +19,7 @@ from clarysage.plots.canvas import (
 )
 from clarysage.plots.feature_axis import Labels, feature_axis
 from clarysage.plots.selection import largest_of_all
+from clarysage.results import Importances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import RemovalQuality
 from clarysage.inference.intervals import interval
 from clarysage.plots.canvas import BLUE, GREY, check_axis, note
 from clarysage.plots.feature_axis import feature_axis, value_axis
+from clarysage.results import RemovalQuality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Explanation, Importances, Monitoring
 from clarysage.inference.intervals import interval
 from clarysage.plots.canvas import is_count
+from clarysage.results import Explanation, Importances, Monitoring
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Explanation, Importances
 from clarysage.plots.canvas import (
     BLUE,
     GREY,
@@ -24,6 +23,7 @@ from clarysage.plots.canvas import (
 )
 from clarysage.plots.feature_axis import SHORTEST, SPACING, Labels, feature_axis, value_axis
 from clarysage.plots.selection import largest_of_all
+from clarysage.results import Explanation, Importances
 
 PANEL, FRAME = 2.0, 0.75  # inches of a panel across, and of its title and numbers
 SHAPE = 1.3  # of the figure, width by height, that the number of panels in a row comes nearest to

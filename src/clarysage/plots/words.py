@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import loss_words
+from clarysage.results import Explanation
+from clarysage.results.text import loss_words
 
 
 def value_label(explanation: Explanation) -> str:

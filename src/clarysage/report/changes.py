@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.explanation import Comparison
 from clarysage.names import isolated, shortened
+from clarysage.results import Comparison
 
 ROSE, FELL, UNKNOWN, SAME = "rose", "fell", "no known change", "no change"
 FLAGGED, ALONG = "flagged", "along"  # marks in charts: a star, and a hollow one

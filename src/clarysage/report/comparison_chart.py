@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clarysage.explanation import Comparison
-from clarysage.explanation.comparison_text import METHODS, shared_format
 from clarysage.names import isolated
 from clarysage.plots.grouped_bars import ends_of
 from clarysage.report.changes import FLAGGED, Change, called
 from clarysage.report.chart import Ends, Series, chart
 from clarysage.report.drawing import Drawing
 from clarysage.report.listing import Listing, listing
+from clarysage.results import Comparison
+from clarysage.results.comparison_text import METHODS, shared_format
 
 MOST = 7  # explanations whose bars can be told apart
 TOLD = 3  # features whose bars are read aloud

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from clarysage.explanation import Comparison
-from clarysage.explanation.comparison_text import signed
-from clarysage.explanation.text import loss_words
 from clarysage.report.readings import is_gain
+from clarysage.results import Comparison
+from clarysage.results.comparison_text import signed
+from clarysage.results.text import loss_words
 
 
 def comparison_figures(

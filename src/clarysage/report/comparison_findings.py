@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clarysage.explanation import Comparison
-from clarysage.explanation.comparison_text import adjustment_words, rows_words
 from clarysage.report.changes import FELL, ROSE, UNKNOWN, Change
 from clarysage.report.findings import NAMED, Finding, filled
+from clarysage.results import Comparison
+from clarysage.results.comparison_text import adjustment_words, rows_words
 
 LEADS = {
     ROSE: "{count} of {all} {contribute} more in {other} than in {reference}:",

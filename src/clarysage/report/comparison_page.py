@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from clarysage.errors import InputError
-from clarysage.explanation import Comparison
-from clarysage.explanation.comparison_text import METHODS, chance_words, measured, shared_format, signed
 from clarysage.names import columns
 from clarysage.report.changes import Change, called, changes
 from clarysage.report.comparison_chart import DIFFERENCES, VALUES, Marks, by_change, comparison_chart, drawn
@@ -19,6 +17,8 @@ from clarysage.report.comparison_table import Place, largest_first, table_data
 from clarysage.report.facts import shared_facts
 from clarysage.report.frame import Page
 from clarysage.report.listing import Listing
+from clarysage.results import Comparison
+from clarysage.results.comparison_text import METHODS, chance_words, measured, shared_format, signed
 
 VIEWS = {VALUES: "what features contribute", DIFFERENCES: "by how much that differs"}
 MOST_ROWS = 60  # of a table that is not scrolled on its own

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clarysage.explanation import Comparison
 from clarysage.report.changes import Change
 from clarysage.report.remarks import Remark, from_note, remarks_of_runs, warnings_first
+from clarysage.results import Comparison
 
 CHANGED = Remark(
     "What a feature contributes can change because of another column that changed, and a column that contributes "

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Comparison
 from clarysage.report.changes import Change
 from clarysage.report.listing import Listing, list_data, numbers
+from clarysage.results import Comparison
 
 Place = tuple[int, int]  # of a change, and of a feature
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import number_format
 from clarysage.names import isolated
 from clarysage.report.chart import Ends, Series, chart
 from clarysage.report.drawing import Drawing
 from clarysage.report.listing import Listing, listing
 from clarysage.report.readings import OPEN, Reading
+from clarysage.results import Explanation
+from clarysage.results.text import number_format
 
 TOLD = 5  # bars that are read aloud
 

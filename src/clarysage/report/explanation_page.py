@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import number_format, whole_words
 from clarysage.names import shortened
 from clarysage.report.explanation_chart import by_value, explanation_chart
 from clarysage.report.facts import facts, figures, sampling
@@ -16,6 +14,8 @@ from clarysage.report.pixel_map import pixel_map
 from clarysage.report.readings import Reading, readings
 from clarysage.report.remarks import remarks
 from clarysage.report.trace_chart import trace_chart
+from clarysage.results import Explanation
+from clarysage.results.text import number_format, whole_words
 
 
 def explanation_page(explanation: Explanation, *, level: float, about: str | None, words: Words | None = None) -> Page:

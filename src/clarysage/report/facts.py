@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import loss_words, number_format
 from clarysage.names import shortened, visible
 from clarysage.report.readings import is_gain
+from clarysage.results import Explanation
+from clarysage.results.text import loss_words, number_format
 
 # what provenance says -> what it is called on the page; the rest goes by its own name
 CALLED = {

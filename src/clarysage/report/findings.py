@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import number_format
 from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.report.readings import GAIN_WORDS, LIKELY_HELPS, LIKELY_HURTS, SIGN_WORDS, Reading, is_gain
+from clarysage.results import Explanation
+from clarysage.results.text import number_format
 
 NAMED = 3  # features that a sentence names
 WHERE = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.explanation import Importances
-from clarysage.explanation.importances import YARDSTICK
 from clarysage.names import shortened
 from clarysage.report.findings import NAMED, Finding
 from clarysage.report.listing import Listing
+from clarysage.results import Importances
+from clarysage.results.importances import YARDSTICK
 
 MEASURE_COLUMNS = 40
 

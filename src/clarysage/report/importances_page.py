@@ -7,15 +7,6 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Importances
-from clarysage.explanation.importances_text import (
-    headline,
-    measure_title,
-    property_words,
-    standing_heads,
-    standings,
-)
-from clarysage.explanation.text import number_format
 from clarysage.names import shortened, visible
 from clarysage.report.facts import shared_facts
 from clarysage.report.frame import Page
@@ -23,6 +14,15 @@ from clarysage.report.grid import Grid, grid
 from clarysage.report.importances_findings import importances_findings
 from clarysage.report.listing import Listing, list_data, listing, numbers
 from clarysage.report.remarks import Remark, remarks_of_runs, warnings_first
+from clarysage.results import Importances
+from clarysage.results.importances_text import (
+    headline,
+    measure_title,
+    property_words,
+    standing_heads,
+    standings,
+)
+from clarysage.results.text import number_format
 
 ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # letters of the name of a measure above the grid, and above its column
 LONGEST_REASON = 400

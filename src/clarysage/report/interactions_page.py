@@ -6,10 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from clarysage.explanation import Interactions
-from clarysage.explanation.interactions import NONE, SHARED, TOGETHER
-from clarysage.explanation.interactions_text import left_out
-from clarysage.explanation.text import number_format
 from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.names import shortened
 from clarysage.report.explanation_page import explanation_page
@@ -17,6 +13,10 @@ from clarysage.report.findings import Words
 from clarysage.report.frame import Page
 from clarysage.report.grid import Grid, grid
 from clarysage.report.readings import LIKELY_HELPS, LIKELY_HURTS
+from clarysage.results import Interactions
+from clarysage.results.interactions import NONE, SHARED, TOGETHER
+from clarysage.results.interactions_text import left_out
+from clarysage.results.text import number_format
 
 MOST, FEWEST = 20, 3  # players of a grid
 LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # letters of a name beside the grid, and above it

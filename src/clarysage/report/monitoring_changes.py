@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from clarysage.explanation import Monitoring
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
 from clarysage.report.changes import ALONG, FLAGGED, Change, changes
 from clarysage.report.comparison_chart import Marks
 from clarysage.report.comparison_table import Place, largest_first, telling
+from clarysage.results import Monitoring
+from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
 
 SEVERITY = (BOTH, ALONE, FOLLOWS, INPUTS, UNCHANGED)  # the order in which verdicts are sorted
 MARKS = {BOTH: FLAGGED, ALONE: FLAGGED, FOLLOWS: ALONG}

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Monitoring, Shift
 from clarysage.names import isolated, shortened
 from clarysage.report.comparison_table import Place, row_data, telling
 from clarysage.report.listing import Listing, listing, numbers
+from clarysage.results import Monitoring, Shift
 
 MOST_ROWS = 200
 MOST_HINTS, HINT_COLUMNS, FACT_COLUMNS = 3, 160, 40

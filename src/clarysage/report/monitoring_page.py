@@ -7,10 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Monitoring
-from clarysage.explanation.comparison_text import measured, shared_format
-from clarysage.explanation.finding_words import hint
-from clarysage.explanation.monitoring_text import alarm, cells
 from clarysage.names import isolated, shortened, visible
 from clarysage.report.changes import Change, called
 from clarysage.report.comparison_chart import VALUES, by_change
@@ -24,6 +20,10 @@ from clarysage.report.monitoring_inputs import HINT_COLUMNS, inputs_data, inputs
 from clarysage.report.monitoring_words import error_rates, meanings, monitoring_figures, said_of_features, title_of
 from clarysage.report.remarks import from_note, warnings_first
 from clarysage.report.series_chart import series_chart
+from clarysage.results import Monitoring
+from clarysage.results.comparison_text import measured, shared_format
+from clarysage.results.finding_words import hint
+from clarysage.results.monitoring_text import alarm, cells
 
 MOST_ROWS = 20  # of a table that is not scrolled on its own
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clarysage.explanation import Monitoring
-from clarysage.explanation.comparison_text import rows_words, signed
-from clarysage.explanation.finding_words import called
-from clarysage.explanation.monitoring import ALONE, BOTH, FLAGGED, FOLLOWS, INPUTS, UNCHANGED
-from clarysage.explanation.monitoring_text import told
-from clarysage.explanation.text import loss_words
 from clarysage.names import isolated, shortened, visible
 from clarysage.report.changes import NAME_COLUMNS
+from clarysage.results import Monitoring
+from clarysage.results.comparison_text import rows_words, signed
+from clarysage.results.finding_words import called
+from clarysage.results.monitoring import ALONE, BOTH, FLAGGED, FOLLOWS, INPUTS, UNCHANGED
+from clarysage.results.monitoring_text import told
+from clarysage.results.text import loss_words
 
 LONGEST = 800  # letters of a sentence
 MEANINGS = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clarysage.explanation import Comparison, Explanation, Monitoring, comparison_text, monitoring_text, text
 from clarysage.report.changes import changes
 from clarysage.report.comparison_chart import VALUES, by_change, comparison_chart
 from clarysage.report.drawing import Drawing
@@ -20,6 +19,7 @@ from clarysage.report.listing import Listing
 from clarysage.report.monitoring_changes import marks_of, monitored_changes
 from clarysage.report.readings import readings
 from clarysage.report.series_chart import series_chart
+from clarysage.results import Comparison, Explanation, Monitoring, comparison_text, monitoring_text, text
 
 LEVEL = 0.95
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from clarysage.errors import InputError
-from clarysage.explanation import Comparison, Explanation, Importances, Interactions, Monitoring
 from clarysage.report.comparison_page import comparison_page
 from clarysage.report.explanation_page import explanation_page
 from clarysage.report.frame import Page, framed
 from clarysage.report.importances_page import importances_page
 from clarysage.report.interactions_page import interactions_page
 from clarysage.report.monitoring_page import monitoring_page
+from clarysage.results import Comparison, Explanation, Importances, Interactions, Monitoring
 
 # what is told of -> what makes its page of (found, level=, about=)
 PAGES: dict[type, Callable[..., Page]] = {

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.explanation import Explanation
-from clarysage.explanation.text import about_words
 from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
+from clarysage.results import Explanation
+from clarysage.results.text import about_words
 
 CHOICES = {"data": "this data", "rows": "other rows", "population": "other rows and background"}
 

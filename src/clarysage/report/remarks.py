@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clarysage.estimate import StopReason
-from clarysage.explanation import Explanation
-from clarysage.explanation.notes import parted
 from clarysage.inference.decisions import UNDECIDED
 from clarysage.names import shortened
 from clarysage.report.findings import WHERE
 from clarysage.report.readings import Reading
+from clarysage.results import Explanation
+from clarysage.results.notes import parted
 
 MORE = "Intervals are as wide as this run leaves them. Run it again with {more} for narrower ones."
 UNFINISHED = {

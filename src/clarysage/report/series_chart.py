@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.explanation import Monitoring
-from clarysage.explanation.comparison_text import shared_format
-from clarysage.explanation.text import loss_words
 from clarysage.names import columns, isolated, shortened
 from clarysage.plots.grouped_bars import ends_of
 from clarysage.plots.monitored_slices import LINES
@@ -19,6 +16,9 @@ from clarysage.report.changes import FLAGGED, NAME_COLUMNS
 from clarysage.report.chart import LETTER, WIDTH, Ends, Series, axis_ends, ticks
 from clarysage.report.comparison_chart import Marks
 from clarysage.report.listing import LABEL_COLUMNS
+from clarysage.results import Monitoring
+from clarysage.results.comparison_text import shared_format
+from clarysage.results.text import loss_words
 
 LEFT, RIGHT = 70.0, 16.0  # margins, with room for numbers at the left
 HEIGHTS = {"loss": 90.0, "values": 220.0, "inputs": 60.0}

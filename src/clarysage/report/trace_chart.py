@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.explanation import Explanation
+from clarysage.results import Explanation
 
 WIDTH, HEIGHT = 760.0, 240.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 24.0, 12.0, 44.0  # margins, with room for numbers and the name of the axis

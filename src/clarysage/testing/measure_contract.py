@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation import Explanation, load
 from clarysage.losses import as_loss
 from clarysage.measures.table import ALL_SUBSETS, NOTHING, THE_REST
 from clarysage.models import as_predictor
+from clarysage.results import Explanation, load
 from clarysage.testing.measure_problems import losses_of
 from clarysage.testing.measure_trials import CERTAIN, ROUNDING, Trial, bits
 

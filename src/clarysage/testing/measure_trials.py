@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import Explanation
 from clarysage.measures.table import Measure
+from clarysage.results import Explanation
 from clarysage.testing.measure_problems import MeasureProblem
 
 SEED = 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.explanation.shift import Shift
 from clarysage.monitoring.shifts.category_hints import category_hints
 from clarysage.monitoring.shifts.combined import combined, missing_hint, missing_p
 from clarysage.monitoring.shifts.counts import Counts
@@ -14,6 +13,7 @@ from clarysage.monitoring.shifts.number_hints import number_hints
 from clarysage.monitoring.shifts.numbers import LOOKS, number_facts
 from clarysage.monitoring.shifts.reading import NUMBERS, TEXT, Cells
 from clarysage.monitoring.shifts.shares import p_of_any_share
+from clarysage.results.shift import Shift
 
 
 def category_shift(name: str, reference: Cells, current: Cells) -> Shift:

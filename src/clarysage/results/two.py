@@ -10,9 +10,9 @@ import numpy as np
 
 from clarysage.errors import UnavailableError
 from clarysage.estimate import StopReason, Target
-from clarysage.explanation.comparison import Difference
-from clarysage.explanation.explanation import Explanation, rounded
 from clarysage.inference.differences import heaviest, paired, unpaired
+from clarysage.results.comparison import Difference
+from clarysage.results.explanation import Explanation, rounded
 
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
 FREED = (

@@ -11,10 +11,10 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Target
-from clarysage.explanation.comparison import PARTS_OF_TARGET, Comparison
-from clarysage.explanation.explanation import Explanation
-from clarysage.explanation.two import Two
 from clarysage.inference.significance import adjustment
+from clarysage.results.comparison import PARTS_OF_TARGET, Comparison
+from clarysage.results.explanation import Explanation
+from clarysage.results.two import Two
 
 SHOWN = 5  # names in a message
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Estimate, StopReason, Target
-from clarysage.explanation.comparing import arranged
-from clarysage.explanation.explanation import Explanation
-from clarysage.explanation.same_game import ROUNDING, check_same_game, check_streams, seeds_of
 from clarysage.inference.pooled import Pool
 from clarysage.inference.stopping import Converged
 from clarysage.inference.sums import Estimated, added
+from clarysage.results.comparing import arranged
+from clarysage.results.explanation import Explanation
+from clarysage.results.same_game import ROUNDING, check_same_game, check_streams, seeds_of
 
 # from what was most wanted to what was least
 REASONS = (

@@ -14,10 +14,10 @@ from clarysage.errors import InputError
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import RESAMPLES, SUBSETS, entropy_of, stream
-from clarysage.explanation.explanation import Explanation
-from clarysage.explanation.worths import worths
 from clarysage.inference.association import Association
 from clarysage.protocols import Observer
+from clarysage.results.explanation import Explanation
+from clarysage.results.worths import worths
 
 FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
 
@@ -136,7 +136,7 @@ class Agreement:
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON."""
-        from clarysage.explanation.json_file import write
+        from clarysage.results.json_file import write
 
         write(self.to_dict(), path)
 
@@ -145,7 +145,7 @@ class Agreement:
         return import_module("clarysage.plots").proxy(self, **options)
 
     def __str__(self) -> str:
-        from clarysage.explanation.agreement_text import as_text
+        from clarysage.results.agreement_text import as_text
 
         return as_text(self)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from clarysage.errors import FormatError
 from clarysage.estimate import StopReason, Target
-from clarysage.explanation.explanation import Explanation
+from clarysage.results.explanation import Explanation
 from clarysage.whole_file import write_whole
 
 FORMAT = "clarysage explanation"

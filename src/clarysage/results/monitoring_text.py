@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation.comparison_text import (
+from clarysage.names import visible
+from clarysage.results.comparison_text import (
     METHODS,
     adjustment_words,
     chance_words,
@@ -16,10 +17,9 @@ from clarysage.explanation.comparison_text import (
     shared_format,
     signed,
 )
-from clarysage.explanation.finding_words import called, hint, listed, said_of
-from clarysage.explanation.monitoring import BOTH, FLAGGED, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring
-from clarysage.explanation.text import loss_words
-from clarysage.names import visible
+from clarysage.results.finding_words import called, hint, listed, said_of
+from clarysage.results.monitoring import BOTH, FLAGGED, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring
+from clarysage.results.text import loss_words
 
 SLICES_NAMED = 3
 REMARKS = 3  # of the comparison that are shown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarysage.explanation import json_file
-from clarysage.explanation.importances import Importances, Traits
-from clarysage.explanation.json_file import demand
+from clarysage.results import json_file
+from clarysage.results.importances import Importances, Traits
+from clarysage.results.json_file import demand
 
 FORMAT = "clarysage importances"
 VERSION = 1

@@ -9,11 +9,11 @@ from html import escape
 
 import numpy as np
 
-from clarysage.explanation.explanation import Explanation
-from clarysage.explanation.importances import Importances
-from clarysage.explanation.notes import parted
-from clarysage.explanation.text import LONGEST, loss_words, number_format
 from clarysage.names import shortened, visible
+from clarysage.results.explanation import Explanation
+from clarysage.results.importances import Importances
+from clarysage.results.notes import parted
+from clarysage.results.text import LONGEST, loss_words, number_format
 
 WIDTH = 110
 GAP = "   "  # between measures

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarysage.explanation import comparison_file, json_file
-from clarysage.explanation.json_file import demand
-from clarysage.explanation.monitoring import Monitoring
-from clarysage.explanation.shift import Shift
+from clarysage.results import comparison_file, json_file
+from clarysage.results.json_file import demand
+from clarysage.results.monitoring import Monitoring
+from clarysage.results.shift import Shift
 
 FORMAT = "clarysage monitoring"
 VERSION = 1
@@ -16,7 +16,7 @@ KINDS = ("numbers", "categories")
 
 def encode(monitoring: Monitoring) -> dict[str, Any]:
     """Plain objects that JSON can hold."""
-    from clarysage.explanation.monitoring_text import every
+    from clarysage.results.monitoring_text import every
 
     return {
         "format": FORMAT,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.explanation import json_file
-from clarysage.explanation.comparison import PARTS_OF_TARGET, Comparison, Difference
-from clarysage.explanation.explanation import Explanation
-from clarysage.explanation.json_file import demand
 from clarysage.inference.significance import ADJUSTMENTS
+from clarysage.results import json_file
+from clarysage.results.comparison import PARTS_OF_TARGET, Comparison, Difference
+from clarysage.results.explanation import Explanation
+from clarysage.results.json_file import demand
 
 FORMAT = "clarysage comparison"
 VERSION = 1

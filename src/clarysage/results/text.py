@@ -7,8 +7,8 @@ from html import escape
 
 import numpy as np
 
-from clarysage.explanation.explanation import Explanation
 from clarysage.names import shortened, visible
+from clarysage.results.explanation import Explanation
 
 BAR = 24
 LONGEST = 60  # columns of a name in a table; frames and files have it whole

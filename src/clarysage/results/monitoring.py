@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.explanation.comparison import Comparison
-from clarysage.explanation.shift import Shift
 from clarysage.inference.significance import adjusted
+from clarysage.results.comparison import Comparison
+from clarysage.results.shift import Shift
 
 BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
 ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause
@@ -169,37 +169,37 @@ class Monitoring:
 
     @cached_property
     def _all(self) -> tuple[Finding, ...]:
-        from clarysage.explanation.verdicts import judged
+        from clarysage.results.verdicts import judged
 
         return judged(self)
 
     def sentences(self) -> list[str]:
         """What was found, a sentence each: flagged features first, then what else is known to have changed."""
-        from clarysage.explanation.monitoring_text import sentences
+        from clarysage.results.monitoring_text import sentences
 
         return sentences(self)
 
     def to_frame(self, level: float = 0.95) -> Any:
         """A pandas DataFrame with a row for each feature, and for each slice, where there are several."""
-        from clarysage.explanation.monitoring_text import as_frame
+        from clarysage.results.monitoring_text import as_frame
 
         return as_frame(self, level)
 
     def table(self, level: float = 0.95) -> str:
         """The printed findings and table."""
-        from clarysage.explanation.monitoring_text import as_text
+        from clarysage.results.monitoring_text import as_text
 
         return as_text(self, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
-        from clarysage.explanation.monitoring_file import encode
+        from clarysage.results.monitoring_file import encode
 
         return encode(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import write
+        from clarysage.results.json_file import write
 
         write(self.to_dict(), path)
 

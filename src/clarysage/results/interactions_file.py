@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clarysage.explanation import json_file
-from clarysage.explanation.interactions import Interactions
+from clarysage.results import json_file
+from clarysage.results.interactions import Interactions
 
 FORMAT = "clarysage interactions"
 VERSION = 1

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, resembling
-from clarysage.explanation.explanation import Explanation
+from clarysage.results.explanation import Explanation
 
 YARDSTICK = "sage"  # by which features are put in order
 
@@ -133,19 +133,19 @@ class Importances(Mapping[str, Explanation]):
 
     def table(self) -> str:
         """The printed table."""
-        from clarysage.explanation.importances_text import as_text
+        from clarysage.results.importances_text import as_text
 
         return as_text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
-        from clarysage.explanation.importances_file import encode
+        from clarysage.results.importances_file import encode
 
         return encode(self)
 
     def save(self, path: str | Path) -> None:
         """Write all explanations as one JSON file; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import write
+        from clarysage.results.json_file import write
 
         write(self.to_dict(), path)
 
@@ -161,7 +161,7 @@ class Importances(Mapping[str, Explanation]):
         path : file to write; default: the page is returned as text
         title : above the page; default: the number of measures, and the model
         """
-        from clarysage.explanation.page import page_of
+        from clarysage.results.page import page_of
 
         return page_of(self, path, title=title)
 
@@ -171,7 +171,7 @@ class Importances(Mapping[str, Explanation]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from clarysage.explanation.importances_text import as_html
+        from clarysage.results.importances_text import as_html
 
         return as_html(self)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clarysage.explanation import comparison_file, importances_file, interactions_file, json_file, monitoring_file
+from clarysage.results import comparison_file, importances_file, interactions_file, json_file, monitoring_file
 
 Decode = Callable[[Any, str], Any]
 FORMATS: dict[str, Decode] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding, hardly_moved
 from clarysage.names import shortened
+from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding, hardly_moved
 
 Losses = tuple[float, float]
 NAMED = 3  # features that a sentence names

@@ -17,7 +17,7 @@ from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 
 if TYPE_CHECKING:
-    from clarysage.explanation.agreement import Agreement
+    from clarysage.results.agreement import Agreement
 
 ABOUT: dict[str, str] = {
     "data": "this data and this background (sampling error of the run alone)",
@@ -260,7 +260,7 @@ class Explanation:
         >>> found.is_complete, 0.8 < found.correlation < 1
         (True, True)
         """
-        from clarysage.explanation.agreement import agreement
+        from clarysage.results.agreement import agreement
 
         return agreement(self, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
 
@@ -298,13 +298,13 @@ class Explanation:
 
     def table(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
         """The printed table, with intervals about what is asked for; ``tests=True`` adds p-values (Holm)."""
-        from clarysage.explanation.text import as_text
+        from clarysage.results.text import as_text
 
         return as_text(self, level, about=about, tests=tests)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the parts as plain Python objects, as in the JSON file."""
-        from clarysage.explanation.json_file import encode
+        from clarysage.results.json_file import encode
 
         return encode(self)
 
@@ -314,7 +314,7 @@ class Explanation:
         ``rows=True`` writes the ``parts`` too, N x p numbers that say something of single examples, so that
         :func:`clarysage.compare` can pair explanations of the same rows read from their files.
         """
-        from clarysage.explanation.json_file import encode, write
+        from clarysage.results.json_file import encode, write
 
         if rows and self.parts is None:
             raise UnavailableError(
@@ -341,12 +341,12 @@ class Explanation:
         title : above the page; default: the measure and the model
         about : what intervals are about when the page is opened, as in :meth:`interval`; a switch shows the others
         """
-        from clarysage.explanation.page import page_of
+        from clarysage.results.page import page_of
 
         return page_of(self, path, title=title, about=about)
 
     def __str__(self) -> str:
-        from clarysage.explanation.text import as_text
+        from clarysage.results.text import as_text
 
         return as_text(self)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from clarysage.explanation.interactions import Interactions
-from clarysage.explanation.text import LONGEST, about_words, number_format
 from clarysage.names import shortened, visible
+from clarysage.results.interactions import Interactions
+from clarysage.results.text import LONGEST, about_words, number_format
 
 LITTLE = 0.05  # of the variance of v, which nobody need mind
 

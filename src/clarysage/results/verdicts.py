@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.explanation.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring, hardly_moved
+from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Monitoring, hardly_moved
 
 SURELY = 0.001  # of 1 - level, below which a p-value leaves no doubt that inputs shifted
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clarysage.explanation.agreement import Agreement
-from clarysage.explanation.text import loss_words
+from clarysage.results.agreement import Agreement
+from clarysage.results.text import loss_words
 
 
 def as_text(agreement: Agreement) -> str:

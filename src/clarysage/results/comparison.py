@@ -13,9 +13,9 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import Target
-from clarysage.explanation.explanation import Explanation
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, two_sided
+from clarysage.results.explanation import Explanation
 
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 
@@ -152,19 +152,19 @@ class Comparison:
 
     def table(self, level: float = 0.95) -> str:
         """The printed table."""
-        from clarysage.explanation.comparison_text import as_text
+        from clarysage.results.comparison_text import as_text
 
         return as_text(self, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file; explanations without their parts."""
-        from clarysage.explanation.comparison_file import encode
+        from clarysage.results.comparison_file import encode
 
         return encode(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import write
+        from clarysage.results.json_file import write
 
         write(self.to_dict(), path)
 
@@ -182,7 +182,7 @@ class Comparison:
         path : file to write; default: the page is returned as text
         title : above the page; default: what is compared with what
         """
-        from clarysage.explanation.page import page_of
+        from clarysage.results.page import page_of
 
         return page_of(self, path, title=title)
 

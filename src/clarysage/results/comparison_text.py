@@ -7,10 +7,10 @@ from html import escape
 
 import numpy as np
 
-from clarysage.explanation.comparison import Comparison
-from clarysage.explanation.explanation import ABOUT, Explanation
-from clarysage.explanation.text import LONGEST, loss_words, number_format
 from clarysage.names import shortened, visible
+from clarysage.results.comparison import Comparison
+from clarysage.results.explanation import ABOUT, Explanation
+from clarysage.results.text import LONGEST, loss_words, number_format
 
 METHODS = {"holm": "Holm", "benjamini hochberg": "Benjamini-Hochberg"}
 Cells = tuple[str, ...]

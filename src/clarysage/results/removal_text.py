@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from clarysage.explanation.removal_quality import RemovalQuality
+from clarysage.results.removal_quality import RemovalQuality
 
 HEADLINE = "Removals by the mean squared distance of f_S from f: the smaller, the nearer to E[f | x_S]"
 HEADINGS = ("removal", "error", "± s.e.", "from the best", "± s.e.", "unexplained", "seconds", "model rows")

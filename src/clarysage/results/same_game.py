@@ -10,8 +10,8 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
-from clarysage.explanation.explanation import Explanation
-from clarysage.explanation.two import WITHOUT_RESPONSE
+from clarysage.results.explanation import Explanation
+from clarysage.results.two import WITHOUT_RESPONSE
 
 ROUNDING = 1e-6  # of the loss: models in single precision differ by so much from one machine to another
 WORDS = ("measure", "loss", "removal", "headline")

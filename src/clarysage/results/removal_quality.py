@@ -93,14 +93,14 @@ class RemovalQuality:
         return import_module("clarysage.plots").removal_errors(self, **options)
 
     def __str__(self) -> str:
-        from clarysage.explanation.removal_text import as_text
+        from clarysage.results.removal_text import as_text
 
         return as_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from clarysage.explanation.removal_text import as_html
+        from clarysage.results.removal_text import as_html
 
         return as_html(self)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimate import StopReason
-from clarysage.explanation.explanation import Explanation
+from clarysage.results.explanation import Explanation
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
 
@@ -139,13 +139,13 @@ class Interactions:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
-        from clarysage.explanation.interactions_file import encode
+        from clarysage.results.interactions_file import encode
 
         return encode(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.explanation.json_file import write
+        from clarysage.results.json_file import write
 
         write(self.to_dict(), path)
 
@@ -157,18 +157,18 @@ class Interactions:
         self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
     ) -> str | None:
         """A page to send to a colleague: one HTML file with chart and table of the pairs; see `Explanation.report`."""
-        from clarysage.explanation.page import page_of
+        from clarysage.results.page import page_of
 
         return page_of(self, path, title=title, about=about)
 
     def __str__(self) -> str:
-        from clarysage.explanation.interactions_text import as_text
+        from clarysage.results.interactions_text import as_text
 
         return as_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from clarysage.explanation.interactions_text import as_html
+        from clarysage.results.interactions_text import as_html
 
         return as_html(self)
