@@ -1,17 +1,116 @@
-"""Errors that say what was got, what was wanted and what to try."""
+"""Errors that say what was got, what was wanted and what to try; and notes on a run that went well.
+
+Messages are made of words: plain text with advice between (:class:`Set`, :class:`Call`, :class:`PythonOnly`), which
+Python and the command line format each in their own way. Nothing reads the finished sentences.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Set:
+    """Advice to set an argument; without a value, a mention of the argument alone.
+
+    Examples
+    --------
+    >>> str(Set("method", "paired walks")), str(Set("budget", 1_000_000)), str(Set("background"))
+    ('method="paired walks"', 'budget=1_000_000', 'background=')
+    """
+
+    argument: str
+    value: str | float | bool | None = None
+
+    def __str__(self) -> str:
+        return f"{self.argument}={_literal(self.value)}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Advice to call a function with some arguments; ``given`` stands before these as it is.
+
+    Examples
+    --------
+    >>> str(Call("as_predictor", "model", (Set("output", "predict_proba"),)))
+    'as_predictor(model, output="predict_proba")'
+    """
+
+    function: str
+    given: str = ""
+    options: tuple[Set, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(filter(None, (self.given, *map(str, self.options))))})"
+
+
+@dataclass(frozen=True)
+class PythonOnly:
+    """Words that make sense in Python alone, such as the name of a class; other faces leave them out."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Advice = Set | Call | PythonOnly
+Words = str | Advice | Sequence[str | Advice]
+
+
+def parts_of(words: Words) -> tuple[str | Advice, ...]:
+    """Words as a tuple of plain text and advice."""
+    return (words,) if isinstance(words, (str, Set, Call, PythonOnly)) else tuple(words)
+
+
+def in_python(words: Words) -> str:
+    """Words as a Python programmer reads them.
+
+    Examples
+    --------
+    >>> in_python(["a larger budget, or ", Set("method", "exact")])
+    'a larger budget, or method="exact"'
+    """
+    return "".join(map(str, parts_of(words)))
+
+
+@dataclass(frozen=True)
+class Note:
+    """A remark on a run; one that advises is a warning.
+
+    ``"words" in note`` looks for words in the note as Python shows it.
+
+    Examples
+    --------
+    >>> note = Note("Rows are unlike any real one.", advice=["Try ", Set("removal", "copula"), "."])
+    >>> str(note), note.level
+    ('Rows are unlike any real one. Try removal="copula".', 'warning')
+    """
+
+    text: Words
+    advice: Words = ""
+
+    @property
+    def level(self) -> Literal["note", "warning"]:
+        return "warning" if self.advice else "note"
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (in_python(self.text), in_python(self.advice))))
+
+    def __contains__(self, words: str) -> bool:
+        return words in str(self)
+
+
+def as_note(note: Note | str) -> Note:
+    """A note, where plain text is one without advice."""
+    return note if isinstance(note, Note) else Note(note)
 
 
 class ClarysageError(Exception):
-    """Base of every error raised by clarysage.
-
-    ``explanation`` holds the estimate so far when a run broke off in the middle, else None.
-    """
+    """Base of every error raised by clarysage."""
 
     explanation: Any = None
 
@@ -21,21 +120,31 @@ class InputError(ClarysageError, ValueError):
 
     Examples
     --------
-    >>> print(InputError("budget", got="-3", wanted="a positive number of model rows", hint="budget=1_000_000"))
+    >>> print(InputError("budget", got="-3", wanted="a positive number of model rows", hint=Set("budget", 1_000_000)))
     budget: got -3; wanted a positive number of model rows. Try budget=1_000_000.
     """
 
-    def __init__(self, argument: str, *, got: str, wanted: str, hint: str = "") -> None:
+    def __init__(self, argument: str, *, got: Words, wanted: Words, hint: Words = "") -> None:
         self.argument = argument
-        self.parts = {"got": got, "wanted": wanted, "hint": hint}
-        super().__init__(f"{argument}: got {got}; wanted {wanted}." + (f" Try {hint}." if hint else ""))
+        self.got, self.wanted, self.hint = parts_of(got), parts_of(wanted), parts_of(hint)
+        super().__init__(message(argument, in_python(self.got), in_python(self.wanted), in_python(self.hint)))
+
+    @property
+    def parts(self) -> dict[str, Words]:
+        """What was got and wanted, and the hint, for an error about another argument."""
+        return {"got": self.got, "wanted": self.wanted, "hint": self.hint}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.argument, self.parts)
+        return _rebuild, (type(self), self.argument, self.got, self.wanted, self.hint)
 
 
-def _rebuild(kind: type[InputError], argument: str, parts: dict[str, str]) -> InputError:
-    return kind(argument, **parts)
+def message(argument: str, got: str, wanted: str, hint: str) -> str:
+    """The sentence of an error about an argument, from parts that are formatted already."""
+    return f"{argument}: got {got}; wanted {wanted}." + (f" Try {hint}." if hint else "")
+
+
+def _rebuild(kind: type[InputError], argument: str, got: Words, wanted: Words, hint: Words) -> InputError:
+    return kind(argument, got=got, wanted=wanted, hint=hint)
 
 
 class ModelError(InputError, RuntimeError):
@@ -44,6 +153,23 @@ class ModelError(InputError, RuntimeError):
 
 class WorkersLostError(InputError, RuntimeError):
     """Workers that die whenever they are given the same work."""
+
+
+class RunFailedError(ClarysageError, RuntimeError):
+    """A run that broke off after it had an estimate; ``__cause__`` is the error that ended it.
+
+    Attributes
+    ----------
+    partial : the result so far: an Explanation, or a list of them for a list of losses; of a game that was estimated
+        by :func:`~clarysage.estimators.estimate`, the Estimate
+    """
+
+    def __init__(self, text: str, partial: Any) -> None:
+        super().__init__(text)
+        self.partial = partial
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.partial)
 
 
 class UnavailableError(InputError):
@@ -80,3 +206,11 @@ def resembling(name: str, known: Iterable[str]) -> str:
     """
     spelled = {candidate.lower(): candidate for candidate in reversed(list(known))}
     return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))
+
+
+def _literal(value: str | float | bool | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f'"{value}"'
+    return f"{value:_}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
