@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import clarysage as cs
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.results import Shift, Traits
 
 HOSTILE = (

@@ -19,7 +19,6 @@ import pytest
 
 import clarysage as cs
 from clarysage.errors import ClarysageWarning, InputError
-from clarysage.estimate import Estimate, StopReason
 from clarysage.estimators import (
     LEAVE_ONE_IN,
     LEAVE_ONE_OUT,
@@ -41,6 +40,7 @@ from clarysage.estimators.unexplained import Blocks
 from clarysage.execution.checkpoint_file import FIRST_LINE, read_checkpoint, write_checkpoint
 from clarysage.execution.coded import Decoder, Encoder
 from clarysage.games import PredictivePower, SingleDraws, pointwise
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Converged
 from clarysage.protocols import without_end
 from clarysage.removal import Marginal
@@ -439,7 +439,7 @@ def test_all_that_differs_is_said_and_nothing_else(kept: Path) -> None:
 
 
 def test_a_file_of_another_version_of_the_library_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarysage.measures.kept.__version__", "99")
+    monkeypatch.setattr("clarysage._measures.kept.__version__", "99")
     with pytest.raises(InputError, match=r"clarysage: .* there, 99 here"):
         sage(kept, loss="squared error")
 

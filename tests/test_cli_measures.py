@@ -15,8 +15,8 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import clarysage as cs
-from clarysage.measures import importances as room
-from clarysage.measures.table import MEASURES
+from clarysage._measures import importances as room
+from clarysage._measures.table import MEASURES
 from tests.cli_harness import enter, error_of, printed_json, run
 
 FEATURES = ["heat", "wind", "hour"]

@@ -12,8 +12,8 @@ import pytest
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, UnavailableError
-from clarysage.estimate import StopReason, Target
 from clarysage.inference.differences import paired, unpaired
+from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.reach import Reach, Sampled, skewness, targets
 from clarysage.inference.significance import adjusted, p_values, two_sided
 from clarysage.inference.sums import Estimated

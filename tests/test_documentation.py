@@ -15,7 +15,7 @@ import pytest
 
 import clarysage
 from clarysage import measures
-from clarysage.measures.table import PROPERTIES
+from clarysage._measures.table import PROPERTIES
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 import clarysage as cs
 import oracle
-from clarysage.estimate import StopReason
 from clarysage.estimators import Exact, PairedWalks, SolvedGame, choose, estimate, loop
 from clarysage.games import PredictivePower, sensitivity, solution
+from clarysage.inference.estimate import StopReason
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.models import as_predictor
 from clarysage.players import Players

@@ -12,8 +12,8 @@ import pytest
 
 import clarysage as cs
 from clarysage import StopReason
+from clarysage._measures.fingerprints import fingerprint_of_rows
 from clarysage.errors import FormatError, UnavailableError
-from clarysage.measures.fingerprints import fingerprint_of_rows
 from clarysage.tables import schema_of
 
 

@@ -22,8 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clarysage as cs
+from clarysage._measures.fits import fits_wanted
 from clarysage.errors import InputError
-from clarysage.measures.fits import fits_wanted
 from clarysage.models.least_squares import LeastSquares
 from clarysage.models.refittable import refittable
 from linear_laws import LinearLaw

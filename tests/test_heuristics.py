@@ -16,10 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import clarysage as cs
-from clarysage.measures.coefficient_size import coefficient_size
-from clarysage.measures.gini_importance import gini_importance
-from clarysage.measures.network_weights import network_weights
-from clarysage.measures.number_of_splits import number_of_splits
+from clarysage._measures.coefficient_size import coefficient_size
+from clarysage._measures.gini_importance import gini_importance
+from clarysage._measures.network_weights import network_weights
+from clarysage._measures.number_of_splits import number_of_splits
 
 N = 300
 _draws = np.random.default_rng(11)

@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import spearmanr
 
 import clarysage as cs
+from clarysage._measures import importances as room
+from clarysage._measures.table import MEASURES, Measure
 from clarysage.errors import FormatError, InputError, MissingLibraryError
-from clarysage.measures import importances as room
-from clarysage.measures.table import MEASURES, Measure
 from clarysage.results import Explanation, Importances
 from clarysage.results.importances_text import WIDTH
 
@@ -410,7 +410,7 @@ def test_mean_loss_shap_is_left_out_by_default_where_it_would_take_very_many_row
     options: dict[str, Any] = {"loss": "absolute error", "rng": 0}
     assert list(cs.importances(black_box, X, y, **options)) == ["sage", "mean loss shap"]
     monkeypatch.setattr(room, "DEAR", 10)
-    monkeypatch.setattr("clarysage.measures.by_example.PAIRS_WORTH_EXACT", 0)
+    monkeypatch.setattr("clarysage._measures.by_example.PAIRS_WORTH_EXACT", 0)
     monkeypatch.setattr("clarysage.estimators.choice.TYPICAL_PAIRS", 0)
     found = cs.importances(black_box, X, y, **options)
     assert list(found) == ["sage"]

@@ -12,11 +12,11 @@ import pytest
 
 import clarysage as cs
 from clarysage.coalitions import masks, shapley_values
-from clarysage.estimate import Estimate
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
 from clarysage.execution.seeds import DRAWS, stream
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.intervals import interval
 from clarysage.inference.moments import Moments
 from tests.lab.coverage import covers

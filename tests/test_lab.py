@@ -75,7 +75,7 @@ def test_the_table_of_faults_fits_the_source_and_has_many_kinds() -> None:
 
 
 def test_a_fault_that_does_not_fit_is_named() -> None:
-    stale = Fault("stale", "wrong sign", "estimate.py", "no such text anywhere in the source", "-")
+    stale = Fault("stale", "wrong sign", "inference/estimate.py", "no such text anywhere in the source", "-")
     unparsable = Fault(
         "unparsable", "wrong sign", "errors.py", "class ClarysageWarning", "class class ClarysageWarning"
     )

@@ -17,8 +17,8 @@ import pytest
 from scipy.stats import chi2
 
 import clarysage as cs
+from clarysage._measures.examples import Examples, drawn
 from clarysage.execution.seeds import ROWS, stream
-from clarysage.measures.examples import Examples, drawn
 from clarysage.tables import stored
 
 pytestmark = pytest.mark.needs("pyarrow")

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import clarysage as cs
-import clarysage.measures.off_manifold as measured
-import clarysage.measures.sage as sage_module
+import clarysage._measures.off_manifold as measured
+import clarysage._measures.sage as sage_module
 from clarysage.removal.manifold import Pairs, look
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times

@@ -28,12 +28,12 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
+from clarysage._measures.mean_absolute_shap import mean_absolute_shap
 from clarysage.errors import InputError, UnavailableError
 from clarysage.estimators import estimate
 from clarysage.estimators.absolute import Absolute, Sizes
 from clarysage.games import pointwise
 from clarysage.inference.folded import absolute
-from clarysage.measures.mean_absolute_shap import mean_absolute_shap
 from oracle import shapley
 
 N, D = 24, 4
@@ -437,7 +437,7 @@ def test_shap_is_refused_where_it_has_no_exact_values(data):
 
 @pytest.mark.needs("shap")
 def test_shap_is_not_waited_for(data, monkeypatch):
-    file = import_module("clarysage.measures.mean_absolute_shap")
+    file = import_module("clarysage._measures.mean_absolute_shap")
 
     X, background = data
     model = RandomForestRegressor(3, random_state=0).fit(X, product(X))
@@ -447,7 +447,7 @@ def test_shap_is_not_waited_for(data, monkeypatch):
 
 
 def test_without_shap_values_are_our_own(data, monkeypatch):
-    from clarysage.measures import shap_values
+    from clarysage._measures import shap_values
 
     monkeypatch.setattr(shap_values, "find_spec", lambda name: None)
     X, background = data

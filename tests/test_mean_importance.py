@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
 from clarysage.errors import InputError
-from clarysage.estimate import StopReason
+from clarysage.inference.estimate import StopReason
 
 BETA = np.array([2.0, 1.0, 0.5, 0.0])
 

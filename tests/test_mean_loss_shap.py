@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import clarysage as cs
+from clarysage._measures.mean_loss_shap import mean_loss_shap
 from clarysage.errors import InputError
-from clarysage.estimate import StopReason
-from clarysage.measures.mean_loss_shap import mean_loss_shap
+from clarysage.inference.estimate import StopReason
 from clarysage.results.json_file import decode
 from oracle import predictive_power, shapley, squared_error
 

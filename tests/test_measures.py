@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import clarysage as cs
+from clarysage._measures.importance import options_of
+from clarysage._measures.table import MEASURES, THE_REST
 from clarysage.errors import InputError
-from clarysage.measures.importance import options_of
-from clarysage.measures.table import MEASURES, THE_REST
 from clarysage.testing import check_measure, measure_checks, measure_problem
 from clarysage.testing.measure_checks import family_of
 from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS

@@ -11,7 +11,7 @@ MEASURE = """
 import resource
 import numpy as np
 import clarysage as cs
-import clarysage.measures.sage, scipy.stats, joblib
+import clarysage._measures.sage, scipy.stats, joblib
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -13,13 +13,13 @@ import pytest
 from scipy.stats import norm as normal
 
 import clarysage as cs
+from clarysage._measures.setting import explained
 from clarysage.errors import InputError
-from clarysage.estimate import Target
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.loop import Chunk, Work
 from clarysage.games import PredictivePower
 from clarysage.inference.decisions import level_of
-from clarysage.measures.setting import explained
+from clarysage.inference.estimate import Target
 from clarysage.removal import Marginal
 from clarysage.results.comparing import arranged
 from tests.lab.coverage import binomial_room, covers

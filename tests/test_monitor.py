@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, ModelError
-from clarysage.estimate import StopReason
+from clarysage.inference.estimate import StopReason
 from clarysage.inference.significance import adjusted
 from clarysage.monitoring.slices import sliced
 from clarysage.results.finding_words import said_of, two_numbers

@@ -19,10 +19,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import clarysage as cs
 from clarysage.errors import InputError
-from clarysage.estimate import StopReason
 from clarysage.estimators import Permutation, Repeats, estimate
 from clarysage.estimators.repeats import AfterRepeats, leant
 from clarysage.games import PredictivePower, SingleDraws
+from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
 from clarysage.removal import Marginal
 from tests.lab.coverage import binomial_room, covers

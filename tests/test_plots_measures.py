@@ -18,9 +18,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import clarysage as cs
+from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError
-from clarysage.estimate import Target
-from clarysage.measures.table import MEASURES
+from clarysage.inference.estimate import Target
 from clarysage.plots import ranks, side_by_side
 from clarysage.plots.canvas import BLUE, VERMILLION
 from clarysage.plots.ranks import _is_dark

@@ -14,6 +14,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
+from clarysage._measures.setting import Setting
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
 from clarysage.inference import reach as reaching
@@ -377,7 +378,7 @@ def test_own_rows_are_those_that_are_there_once_or_the_whole_table():
 def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they_are_alike():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(700, 3)).astype(float)
-    setting = cs.measures.setting.Setting.of(
+    setting = Setting.of(
         lambda Z: Z[:, 0], X, background=None, removal="marginal", groups=None, feature_names=None, rng=0
     )
     f_S = setting.removal.restrict(setting.f, setting.X)

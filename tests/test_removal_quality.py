@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import clarysage as cs
-import clarysage.measures.removal_choice as removal_choice
+import clarysage._measures.removal_choice as removal_choice
 from clarysage import as_predictor
 from clarysage.players import Players
 from clarysage.removal import REMOVALS
@@ -304,7 +304,7 @@ def test_all_judges_what_can_be_made_and_says_what_cannot(seed, monkeypatch):
     assert "Left out: 'picky'" in str(quality)
     with pytest.raises(cs.InputError, match="got text"):
         cs.removal_quality(["marginal", "picky"], linear, X, rng=seed)
-    monkeypatch.setattr("clarysage.measures.removal_quality.REMOVALS", {"picky": refuses})
+    monkeypatch.setattr("clarysage._measures.removal_quality.REMOVALS", {"picky": refuses})
     with pytest.raises(cs.InputError, match="got text"):
         cs.removal_quality("all", linear, X, rng=seed)
 

@@ -15,13 +15,13 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import clarysage as cs
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.names import visible
-from clarysage.report import html
-from clarysage.report.chart import WIDTH, Ends, Series, _bar, _Scale, chart, ticks
-from clarysage.report.explanation_chart import series
-from clarysage.report.pixel_map import pixel_map
-from clarysage.report.readings import readings
+from clarysage.render import html
+from clarysage.render.chart import WIDTH, Ends, Series, _bar, _Scale, chart, ticks
+from clarysage.render.explanation_chart import series
+from clarysage.render.pixel_map import pixel_map
+from clarysage.render.readings import readings
 from clarysage.results.text import number_format
 from made_up import HOSTILE, made_up
 from parsed_page import Page

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.plots.comparison import COLOURS
-from clarysage.report import html, notebook
-from clarysage.report.changes import called, changes
-from clarysage.report.chart import HEAD
-from clarysage.report.comparison_chart import DIFFERENCES, VALUES, by_change, comparison_chart, drawn
-from clarysage.report.frame import source
+from clarysage.render import html, notebook
+from clarysage.render.changes import called, changes
+from clarysage.render.chart import HEAD
+from clarysage.render.comparison_chart import DIFFERENCES, VALUES, by_change, comparison_chart, drawn
+from clarysage.render.frame import source
 from clarysage.results.comparison_text import shared_format, signed
 from made_up import HOSTILE, compared, made_up
 from parsed_page import Page

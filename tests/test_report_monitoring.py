@@ -12,12 +12,12 @@ import pytest
 
 import clarysage as cs
 from clarysage.inference.significance import two_sided
-from clarysage.report import html, notebook
-from clarysage.report.changes import ALONG, FLAGGED
-from clarysage.report.monitoring_changes import kept_rows, monitored_changes, with_bars
-from clarysage.report.monitoring_inputs import inputs_of
-from clarysage.report.monitoring_words import MEANINGS
-from clarysage.report.series_chart import series_chart
+from clarysage.render import html, notebook
+from clarysage.render.changes import ALONG, FLAGGED
+from clarysage.render.monitoring_changes import kept_rows, monitored_changes, with_bars
+from clarysage.render.monitoring_inputs import inputs_of
+from clarysage.render.monitoring_words import MEANINGS
+from clarysage.render.series_chart import series_chart
 from clarysage.results import Shift
 from clarysage.results.comparison_text import chance_words, shared_format, signed
 from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED

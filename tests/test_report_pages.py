@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.report import html
-from clarysage.report.grid import STRONGEST, grid
-from clarysage.report.importances_page import by_share, share_grid
-from clarysage.report.interactions_page import MOST, pair_grid
+from clarysage.render import html
+from clarysage.render.grid import STRONGEST, grid
+from clarysage.render.importances_page import by_share, share_grid
+from clarysage.render.interactions_page import MOST, pair_grid
 from clarysage.results.interactions_text import left_out
 from clarysage.results.text import number_format
 from made_up import HOSTILE, MEASURES, pairs, several

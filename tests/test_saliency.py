@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import clarysage as cs
-from clarysage.measures.aggregated_saliency import aggregated_saliency
+from clarysage._measures.aggregated_saliency import aggregated_saliency
 
 torch = pytest.importorskip("torch")
 N = 60

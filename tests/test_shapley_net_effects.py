@@ -15,9 +15,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 
 import clarysage as cs
+from clarysage._measures.linear_design import linear_design, numbers_of
+from clarysage._measures.response import is_of_classes
 from clarysage.errors import InputError
-from clarysage.measures.linear_design import linear_design, numbers_of
-from clarysage.measures.response import is_of_classes
 from clarysage.models.least_squares import LeastSquares
 from clarysage.tables import schema_of
 from linear_laws import LinearLaw
@@ -342,7 +342,7 @@ def test_bad_inputs_are_refused_by_name(data, change, message):
 
 
 def test_tables_of_very_many_categories_are_refused(monkeypatch):
-    monkeypatch.setattr("clarysage.measures.linear_design.CELLS", 1000)
+    monkeypatch.setattr("clarysage._measures.linear_design.CELLS", 1000)
     X = pd.DataFrame({"name": [f"row {i}" for i in range(40)]})
     with pytest.raises(InputError, match="X: got 40 rows of 40 columns, once each category has one"):
         cs.shapley_net_effects(None, X, np.arange(40.0))

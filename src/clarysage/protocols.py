@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from clarysage.estimate import Estimate, StopReason
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.tables import Schema
 
 State = TypeVar("State")

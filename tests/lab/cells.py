@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Estimate
 from clarysage.estimators import METHODS, SurrogateWalks
 from clarysage.games import PredictivePower, TabularGame
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Converged
 from clarysage.protocols import Estimator, Executor
 from tests.lab.calibration import Calibration

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Estimate, StopReason
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.execution.serial import Serial
 from clarysage.inference.decisions import HELPS, HURTS, UNDECIDED, TopKnown, least_lead, level_of, signs
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget
 from clarysage.protocols import Executor, Game
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Estimate
+from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Estimator, Game
 from tests.lab.runs import size_of
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Estimate, Target
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.execution.serial import Serial
+from clarysage.inference.estimate import Estimate, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.protocols import Executor

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Estimate, StopReason
 from clarysage.estimators import estimate
 from clarysage.execution.serial import Serial
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.intervals import interval
 from clarysage.inference.stopping import Converged
 from clarysage.protocols import Estimator, Executor, Game

@@ -98,7 +98,7 @@ def measures(
 def listing() -> str:
     """The measures that there are, and what they are, as a table."""
     import clarysage as cs
-    from clarysage.measures.table import PROPERTIES
+    from clarysage._measures.table import PROPERTIES
     from clarysage.results.importances_text import MARKS, STAR, aligned
 
     rows = [("measure", "of", "close to it for", "phi_0", " ".join(word[0].upper() for word in PROPERTIES), "refits")]

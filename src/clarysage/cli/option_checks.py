@@ -12,11 +12,11 @@ from clarysage.errors import InputError, resembling
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     """Raise for settings of cs.sage, or of cs.importances, that are wrong whatever the files hold."""
+    from clarysage._measures.examples import check_memory
     from clarysage.estimators import METHODS
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses import LOSSES
-    from clarysage.measures.examples import check_memory
     from clarysage.removal import AUTO_CONDITIONAL, REMOVALS
 
     removals = [*REMOVALS, AUTO_CONDITIONAL]
@@ -101,7 +101,7 @@ def as_every(every: str | None, by: str | None) -> str | int | None:
 
 def named_measures(names: str) -> list[str]:
     """Measures by their names, separated by commas."""
-    from clarysage.measures.table import as_measure
+    from clarysage._measures.table import as_measure
 
     try:
         found = [as_measure(name).name for name in names.split(",") if name.strip()]

@@ -15,8 +15,8 @@ LINEAR = "shapley net effects"  # fits linear models, whatever the model is
 
 def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
     """Say how many fits refits take, and how long where they are asked for: one fit is made and timed."""
-    from clarysage.measures.fits import fits_wanted
-    from clarysage.measures.table import MEASURES, as_measure
+    from clarysage._measures.fits import fits_wanted
+    from clarysage._measures.table import MEASURES, as_measure
 
     if found.tables["y"] is None:
         return

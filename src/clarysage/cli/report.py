@@ -56,9 +56,10 @@ def report(
 
 def _page(file: Path, say: Say, title: str | None, about: str | None) -> str:
     import clarysage as cs
+    from clarysage.render import PAGES, html
 
     found = cs.load(file)
-    kinds = tuple(cs.report.PAGES)
+    kinds = tuple(PAGES)
     if not isinstance(found, kinds):
         wanted = "one of " + ", ".join(kind.__name__ for kind in kinds)
         raise InputError("FILE", got=f"{file}, which holds {type(found).__name__}", wanted=wanted)
@@ -67,4 +68,4 @@ def _page(file: Path, say: Say, title: str | None, about: str | None) -> str:
         about = about_known(values, about, say)
     elif about is not None:
         raise InputError("--about", got=about, wanted=f"nothing for a file of {type(found).__name__}")
-    return cs.report.html(found, title=title, about=about)
+    return html(found, title=title, about=about)

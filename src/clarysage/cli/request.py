@@ -96,7 +96,7 @@ class Request:
         """How many rows of a table on disk are taken, where the command does not need all of them."""
         if "max_rows" not in self.settings:
             return None
-        from clarysage.measures.examples import rows_to_read
+        from clarysage._measures.examples import rows_to_read
 
         return partial(rows_to_read, max_rows=self.settings["max_rows"], memory_limit=self.settings["memory_limit"])
 

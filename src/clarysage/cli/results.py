@@ -55,7 +55,7 @@ def of_explanation(
 
 def of_comparison(comparison: Any) -> Result:
     """The parts of a comparison; its notes, in the table, as advice for the command line."""
-    from clarysage.report import html
+    from clarysage.render import html
 
     printed = replace(comparison, notes=tuple(map(reworded, comparison.notes)))
     pictures = {"--plot": comparison.plot}
@@ -64,7 +64,7 @@ def of_comparison(comparison: Any) -> Result:
 
 def of_monitoring(monitoring: Any) -> Result:
     """The parts of a monitoring, and what it flags."""
-    from clarysage.report import html
+    from clarysage.render import html
 
     comparison = replace(monitoring.comparison, notes=tuple(map(reworded, monitoring.comparison.notes)))
     printed = replace(monitoring, comparison=comparison)
@@ -83,9 +83,9 @@ def _unfinished(comparison: Any) -> tuple[str, ...]:
 
 def of_importances(importances: Any) -> Result:
     """The parts of measures side by side."""
-    from clarysage.measures.importances import INTERRUPTED
+    from clarysage._measures.importances import INTERRUPTED
     from clarysage.plots import ranks
-    from clarysage.report import html
+    from clarysage.render import html
 
     unfinished = [f"not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
     cut = [name for name, why in importances.left_out.items() if why == INTERRUPTED]

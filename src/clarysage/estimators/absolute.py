@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Estimate
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.per_example import PerExample
 from clarysage.estimators.solved import SolvedGame
 from clarysage.inference.apart import Apart
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.folded import absolute
 from clarysage.inference.reach import Reach
 from clarysage.inference.sums import degrees, doubt_in

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.estimate import Estimate
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.moments import Moments
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.protocols import Game

@@ -9,8 +9,8 @@ import numpy as np
 
 from clarysage.coalitions import masks, shapley_values, value_shares
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.influences import Leaning
 from clarysage.inference.reach import Reach
 from clarysage.protocols import EveryRow, Game

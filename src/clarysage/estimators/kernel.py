@@ -8,8 +8,8 @@ import numpy as np
 
 from clarysage.coalitions import draw_by_kernel, kernel_sizes
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate
 from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, rows_per_chunk, total
+from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Game
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason, Target
 from clarysage.estimators.draws import is_null
 from clarysage.estimators.progress import Progress
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
+from clarysage.inference.estimate import Estimate, StopReason, Target
 from clarysage.inference.reach import Sampled, skewness, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
 from clarysage.inference.sums import Estimated

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.estimate import Estimate
 from clarysage.estimators.draws import scale
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.reach import Reach
 from clarysage.protocols import Game
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimate import Estimate
 from clarysage.estimators.comparisons import correction
 from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
 from clarysage.estimators.pairs import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.plan import Plan, planned
 from clarysage.estimators.tour import Tour
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.influences import Influences, leaning
 from clarysage.inference.moments import Moments
 from clarysage.inference.reach import Reach

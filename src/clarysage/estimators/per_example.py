@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clarysage.estimate import Estimate
 from clarysage.estimators.comparisons import Comparisons
 from clarysage.estimators.draws import rows_per_chunk
 from clarysage.estimators.paired_walks import PairedWalks, Walked
@@ -14,6 +13,7 @@ from clarysage.estimators.pairs import rows_of_pair
 from clarysage.estimators.plan import SHARE_OF_BUDGET, Plan, find_active
 from clarysage.estimators.tour import NUMBERS_KEPT, Tour
 from clarysage.inference.apart import Apart
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.reach import Reach
 from clarysage.protocols import Game
 

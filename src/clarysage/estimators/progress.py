@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from clarysage.estimators.trace import Trace
 
 if TYPE_CHECKING:
-    from clarysage.estimate import Estimate
     from clarysage.estimators.loop import Chunk, Looks
+    from clarysage.inference.estimate import Estimate
     from clarysage.protocols import Estimator
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason
 from clarysage.estimators.draws import rows_per_chunk, scale
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.influences import Leaning
 from clarysage.inference.moments import Moments
 from clarysage.inference.reach import Reach

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimate import Estimate, StopReason
 from clarysage.estimators.draws import Draws, collect, is_null
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.permutation import Permutation
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Deadline
 from clarysage.protocols import Game
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.pairs import rows_of_pair
 from clarysage.estimators.tour import Tour, care_needed
+from clarysage.inference.estimate import Estimate
 from clarysage.inference.reach import Reach, summed
 from clarysage.inference.sums import Estimated, added
 from clarysage.protocols import Game

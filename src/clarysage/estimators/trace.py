@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from clarysage.estimate import Estimate
+from clarysage.inference.estimate import Estimate
 
 MOST = 128  # points; beyond these every other one is dropped
 

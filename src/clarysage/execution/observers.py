@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from clarysage.estimate import Estimate
+from clarysage.inference.estimate import Estimate
 
 
 class Silent:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.intervals import interval
 
 HELPS, HURTS, UNDECIDED, NO_EFFECT = "helps", "hurts", "undecided", "no effect"

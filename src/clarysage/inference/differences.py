@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.inference.reach import Reach, Sampled, about_rows, tails
 from clarysage.inference.sums import Estimated, added
 

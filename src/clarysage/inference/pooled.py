@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.inference.reach import FEWEST, LEAST, about_rows
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.inference.influences import Leaning
 from clarysage.inference.sums import Estimated, degrees, doubt_in
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.estimate import Estimate, StopReason
+from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import FEWEST_DRAWS, NEGLIGIBLE, Converged, must_see_more
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason
+from clarysage.inference.estimate import Estimate, StopReason
 
 FEWEST_DRAWS = 64  # before these a standard error is too rough to stop by
 AFFORDABLE_DRAWS = 20_000  # seeing every example is asked for if it takes about so many draws ...

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._measures.sage import sage
 from clarysage.errors import InputError
-from clarysage.estimate import StopReason
 from clarysage.execution.seeds import BACKGROUND, entropy_of, stream
-from clarysage.measures.sage import sage
+from clarysage.inference.estimate import StopReason
 from clarysage.models import as_predictor
 from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.chosen import Chosen

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clarysage.errors import ClarysageWarning, InputError
-from clarysage.estimate import StopReason
+from clarysage.inference.estimate import StopReason
 from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.sides import Side
 from clarysage.monitoring.slices import Slices

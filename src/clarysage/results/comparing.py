@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.inference.significance import adjustment
 from clarysage.results.comparison import PARTS_OF_TARGET, Comparison
 from clarysage.results.explanation import Explanation

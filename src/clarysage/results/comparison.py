@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Target
+from clarysage.inference.estimate import Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, two_sided
 from clarysage.results.explanation import Explanation
@@ -192,7 +192,7 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return str(import_module("clarysage.report").notebook(self))
+        return str(import_module("clarysage.render").notebook(self))
 
     @cached_property
     def _alone(self) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError, UnavailableError
-from clarysage.estimate import StopReason, Target
 from clarysage.inference.decisions import least_lead, level_of, signs
+from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, p_values
 
@@ -353,7 +353,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return str(import_module("clarysage.report").notebook(self))
+        return str(import_module("clarysage.render").notebook(self))
 
     def _places(self, features: Iterable[str | int]) -> list[int]:
         if isinstance(features, str):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import StopReason
+from clarysage.inference.estimate import StopReason
 from clarysage.results.explanation import Explanation
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"

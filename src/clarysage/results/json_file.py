@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import FormatError
-from clarysage.estimate import StopReason, Target
+from clarysage.inference.estimate import StopReason, Target
 from clarysage.results.explanation import Explanation
 from clarysage.whole_file import write_whole
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import Estimate, StopReason, Target
+from clarysage.inference.estimate import Estimate, StopReason, Target
 from clarysage.inference.pooled import Pool
 from clarysage.inference.stopping import Converged
 from clarysage.inference.sums import Estimated, added

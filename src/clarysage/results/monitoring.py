@@ -218,7 +218,7 @@ class Monitoring:
         path : file to write; default: the page is returned as text
         title : above the page; default: which model is watched, on what
         """
-        page: str = import_module("clarysage.report").html(self, title=title)
+        page: str = import_module("clarysage.render").html(self, title=title)
         if path is None:
             return page
         from clarysage.whole_file import write_whole
@@ -232,4 +232,4 @@ class Monitoring:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return str(import_module("clarysage.report").notebook(self))
+        return str(import_module("clarysage.render").notebook(self))

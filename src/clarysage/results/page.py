@@ -10,8 +10,8 @@ from clarysage.whole_file import write_whole
 
 
 def page_of(found: Any, path: str | Path | None, **options: Any) -> str | None:
-    """The page as text, or None where it was written to a file; see :func:`clarysage.report.html` for the options."""
-    page: str = import_module("clarysage.report").html(found, **options)
+    """The page as text, or None where it was written to a file; see :func:`clarysage.render.html` for the options."""
+    page: str = import_module("clarysage.render").html(found, **options)
     if path is None:
         return page
     write_whole(page, path)

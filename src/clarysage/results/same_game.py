@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.estimate import StopReason
+from clarysage.inference.estimate import StopReason
 from clarysage.results.explanation import Explanation
 from clarysage.results.two import WITHOUT_RESPONSE
 

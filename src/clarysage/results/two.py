@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import UnavailableError
-from clarysage.estimate import StopReason, Target
 from clarysage.inference.differences import heaviest, paired, unpaired
+from clarysage.inference.estimate import StopReason, Target
 from clarysage.results.comparison import Difference
 from clarysage.results.explanation import Explanation, rounded
 

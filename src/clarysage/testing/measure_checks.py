@@ -7,9 +7,9 @@ from functools import cache, partial
 from itertools import product
 from typing import Any
 
+from clarysage._measures.importance import options_of
+from clarysage._measures.table import Measure, as_measure
 from clarysage.errors import InputError
-from clarysage.measures.importance import options_of
-from clarysage.measures.table import Measure, as_measure
 from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS, Check
 from clarysage.testing.measure_problems import FAMILIES, TASKS, MeasureProblem, check_names, losses_of, measure_problem
 from clarysage.testing.measure_trials import Trial

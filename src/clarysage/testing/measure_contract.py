@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._measures.table import ALL_SUBSETS, NOTHING, THE_REST
 from clarysage.errors import InputError
 from clarysage.losses import as_loss
-from clarysage.measures.table import ALL_SUBSETS, NOTHING, THE_REST
 from clarysage.models import as_predictor
 from clarysage.results import Explanation, load
 from clarysage.testing.measure_problems import losses_of

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.measures.table import Measure
+from clarysage._measures.table import Measure
 from clarysage.results import Explanation
 from clarysage.testing.measure_problems import MeasureProblem
 

@@ -1,0 +1,204 @@
+"""The runs behind interactions: one enumeration, or SAGE values, toggles, and blocks that tell what is unexplained."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from clarysage._measures.chosen_pairs import PairsWanted
+from clarysage._measures.rules import observer_of
+from clarysage._measures.setting import Setting, provenance_of
+from clarysage.errors import InputError
+from clarysage.estimators import as_estimator, choose, estimate
+from clarysage.estimators.exact import Exact
+from clarysage.estimators.interactions import ExactInteractions, Toggles, rows_at, wide
+from clarysage.estimators.unexplained import Blocks, Share, ShareKnown, enumerated_share, sampled_share
+from clarysage.execution.observers import ProgressBar, Silent
+from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
+from clarysage.games import PredictivePower
+from clarysage.inference.estimate import Estimate, StopReason, Target
+from clarysage.inference.resolution import Resolved
+from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.protocols import Executor
+from clarysage.results import Explanation
+
+MOST_PLAYERS = 20  # of which all coalitions are thought of at all
+TYPICAL_DRAWS = 500  # of toggles at the default tolerance, or two passes over the examples
+FOR_SAGE, FOR_PAIRS = 1 / 4, 7 / 8  # of what is left of a budget or a deadline
+FEWEST_BLOCKS, MOST_BLOCKS = 16, 256  # to see what is left unexplained
+MANY_ROWS = 128  # of background, that it is worth a word what they cost
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run found.
+
+    Attributes
+    ----------
+    pairs : (K, 2) players
+    estimate : of the interactions (L, K), with the model rows of everything
+    sage, shares : SAGE values and what these leave unexplained, for each loss
+    """
+
+    pairs: np.ndarray
+    estimate: Estimate
+    sage: Sequence[Explanation]
+    shares: Sequence[Share | None]
+    method: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A game whose interactions are wanted, and the limits: ``ends_at`` is a time of the monotonic clock."""
+
+    setting: Setting
+    v: PredictivePower
+    measure: str
+    tolerance: float | None
+    budget: float | None
+    ends_at: float | None
+    executor: Executor
+    is_shown: bool
+
+    def choose(self, method: str, wanted: PairsWanted) -> tuple[bool, list[str]]:
+        """Whether to enumerate all coalitions, and why, where that was left open."""
+        p, (players, pairs) = self.v.n_players, wanted.counts
+        if method != "auto":
+            return method == "exact", []
+        if p > MOST_PLAYERS:
+            return False, [f"Method 'toggles' was chosen: there are 2^{p} coalitions."]
+        exact = Exact().rows(self.v, 2**p)
+        examples = int((self.v.weights > 0).sum())
+        draws = max(TYPICAL_DRAWS * (0.025 / (self.tolerance or 0.025)) ** 2, 2 * examples)
+        toggles = rows_at(self.v, wide(self.v)) * draws * 2 * (1 + players + pairs)
+        is_within = self.ends_at is None and (self.budget is None or self.v.rows_spent + exact <= self.budget)
+        if is_within and exact <= toggles:
+            return True, [f"Method 'exact' was chosen: all coalitions take {exact:,} model rows."]
+        return False, [f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows."]
+
+    def exactly(self, wanted: PairsWanted) -> Found:
+        """Everything from the payoffs of all coalitions."""
+        p, everyone = self.v.n_players, wanted.everyone
+        result = self._estimate(ExactInteractions(everyone), self._rules(Converged(), 0, 1.0), self.setting.entropy)
+        assert result.payoffs is not None
+        values = _part(result, np.arange(p))
+        chosen = {frozenset(pair) for pair in wanted.chosen(values.values[0]).tolist()}
+        kept = [place for place, pair in enumerate(everyone.tolist()) if frozenset(pair) in chosen]
+        shares = [enumerated_share(table, phi) for table, phi in zip(result.payoffs.T, values.values, strict=True)]
+        sage = self.setting.explanations(self.v, values, measure=self.measure, method="exact")
+        return Found(everyone[kept], _part(result, p + np.array(kept)), sage, shares, "exact")
+
+    def by_toggles(self, wanted: PairsWanted, known: Sequence[Explanation] | None) -> Found:
+        """SAGE values first, unless they are known; then interactions; then what the first leave unexplained."""
+        spent, sage = (0, known) if known is not None else self._sage()
+        values, covariances = _in_order(sage, self.v.players.names)
+        chosen = wanted.chosen(values[0])
+        reach = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
+        rule = None if self.tolerance is None else Resolved(self.tolerance, reach)
+        bar = ProgressBar((rule or Resolved(0.025, reach)).progress) if self.is_shown else Silent()
+        found = self._estimate(Toggles(chosen), self._rules(rule, spent, FOR_PAIRS), self._seed(PAIRS), bar)
+        spent += found.model_rows - self.v.rows_spent
+        shares: Sequence[Share | None] = [None] * len(values)
+        if found.stopped is not StopReason.INTERRUPTED:
+            shares, more = self._shares(values, covariances, spent)
+            spent += more
+        notes = _about_rows(rows_at(self.v, wide(self.v)))
+        whole = replace(found, model_rows=self.v.rows_spent + spent)
+        return Found(chosen, whole, sage, shares, Toggles(chosen).name, notes)
+
+    def _sage(self) -> tuple[int, list[Explanation]]:
+        """Model rows, but for those of the ends of the game, and SAGE values."""
+        rules = self._rules(None if self.tolerance is None else Converged(self.tolerance), 0, FOR_SAGE)
+        estimator = as_estimator("auto", self.v, rules)
+        result = self._estimate(estimator, rules, self.setting.entropy, observer_of(self.is_shown, rules))
+        if result.stopped is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        notes = [choose(self.v, rules)[1]]
+        sage = self.setting.explanations(self.v, result, measure=self.measure, method=estimator.name, notes=notes)
+        return result.model_rows - self.v.rows_spent, sage
+
+    def _shares(self, values: np.ndarray, covariances: np.ndarray, spent: int) -> tuple[Sequence[Share | None], int]:
+        """What SAGE values leave unexplained, None where too little is left of budget or deadline; and model rows."""
+        blocks, nothing = Blocks(values), [None] * len(values)
+        left = np.inf if self.budget is None else self.budget - self.v.rows_spent - spent
+        is_late = self.ends_at is not None and time.monotonic() > self.ends_at
+        if is_late or blocks.rows(self.v, FEWEST_BLOCKS) > left:
+            return nothing, 0
+        rules = [ShareKnown(self.tolerance or 0.025, covariances), *self._rules(None, spent, 1.0)]
+        rules.append(Budget(self.v.rows_spent + blocks.rows(self.v, MOST_BLOCKS)))
+        found = self._estimate(blocks, rules, self._seed(PROXY))
+        shares = [sampled_share(found, place, one) for place, one in enumerate(covariances)]
+        return shares, found.model_rows - self.v.rows_spent
+
+    def _estimate(self, estimator: Any, rules: Sequence[Any], seed: int, observer: Any = None) -> Estimate:
+        return estimate(self.v, estimator, stop=rules, executor=self.executor, seed=seed, observer=observer)
+
+    def _rules(self, rule: Any, spent: int, share: float) -> list[Any]:
+        """The rule, and a share of what is left of a budget and a deadline when so many model rows are spent."""
+        rules = [] if rule is None else [rule]
+        if self.budget is not None:
+            left = self.budget - self.v.rows_spent - spent
+            rules.append(Budget(max(1, int(self.v.rows_spent + share * left))))
+        if self.ends_at is not None:
+            rules.append(Deadline(max(0.01, share * (self.ends_at - time.monotonic()))))
+        return rules
+
+    def _seed(self, purpose: int) -> int:
+        """A seed of its own for each run, so that none errs as another does."""
+        return entropy_of(stream(self.setting.entropy, purpose, 0))
+
+
+def _about_rows(rows: int) -> tuple[str, ...]:
+    """A word on what a large background costs where none of its rows can be spared."""
+    if rows <= MANY_ROWS:
+        return ()
+    return (
+        f"Each payoff took all {rows:,} background rows, since fewer are right on average for squared error and the "
+        "Brier score alone: a smaller background costs less.",
+    )
+
+
+def known_values(of: Any, setting: Setting, v: PredictivePower, measure: str) -> list[Explanation]:
+    """SAGE values that were handed in, one set for each loss, checked to be of the same game."""
+    found = list(of) if isinstance(of, (list, tuple)) else [of]
+    if not all(isinstance(one, Explanation) for one in found):
+        raise InputError("of", got=type(of).__name__, wanted="the result of cs.sage for the same model and data")
+    losses = [loss.name for loss in v.losses]
+    if [one.loss for one in found] != losses or {one.measure for one in found} != {measure}:
+        got = ", ".join(f"{one.measure!r} under {one.loss!r}" for one in found)
+        raise InputError("of", got=got, wanted=f"{measure!r} under {', '.join(map(repr, losses))}")
+    if any(set(one.feature_names) != set(v.players.names) for one in found):
+        raise InputError("of", got="values of other features", wanted=f"those of {', '.join(v.players.names[:8])}")
+    prints = provenance_of(setting, v)["fingerprints"]
+    if any(one.provenance.get("fingerprints", prints) != prints for one in found):
+        raise InputError("of", got="values of other data", wanted="those of the same X, y, weights and background",
+                         hint="giving background= to both calls")  # fmt: skip
+    return found
+
+
+def _in_order(sage: Sequence[Explanation], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Values (L, p) and covariances (L, p, p), with players in the given order."""
+    values, covariances = [], []
+    for one in sage:
+        place = [one.feature_names.index(name) for name in names]
+        covariance = np.diag(one.std_error**2) if one.covariance is None else one.covariance
+        values.append(one.values[place])
+        covariances.append(covariance[np.ix_(place, place)])
+    return np.array(values), np.array(covariances)
+
+
+def _part(result: Estimate, places: np.ndarray) -> Estimate:
+    """The estimate of some of the values alone."""
+    known = {
+        about: Target(*(getattr(one, part)[:, places] for part in ("values", "std_error", "dof", "skew")))
+        for about, one in result.targets.items()
+    }
+    return replace(
+        result, values=result.values[:, places], covariance=result.covariance[:, places][:, :, places],
+        dof=result.dof[:, places], targets=known, tails=None if result.tails is None else result.tails[:, :, places],
+    )  # fmt: skip

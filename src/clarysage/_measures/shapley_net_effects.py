@@ -1,0 +1,143 @@
+"""Shapley net effects: what features bring linear models, fitted anew on each subset of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clarysage._measures.examples import taken_apart
+from clarysage._measures.judged import Judged, select
+from clarysage._measures.linear_design import linear_design, numbers_of
+from clarysage._measures.lineup import Lineup, column_names
+from clarysage._measures.over_subsets import Ends, over_subsets
+from clarysage._measures.refitting import Refitting
+from clarysage._measures.response import is_of_classes
+from clarysage._measures.table import MEASURES
+from clarysage.execution.parallel import as_executor
+from clarysage.execution.seeds import entropy_of
+from clarysage.models.refittable import refittable
+from clarysage.tables import labels_of, read_weights, schema_of
+
+MEASURE = "shapley net effects"
+SPARE_ROWS = 5  # beyond one a column, below which errors of least squares have no mean, or no variance, over samples
+PENALTY = 1.0  # of a Ridge, beside columns of unit variance
+
+
+def shapley_net_effects(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    learner: Any = None,
+    train: Any = None,
+    folds: int = 5,
+    loss: Any = "auto",
+    method: Any = "auto",
+    groups: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    tolerance: float | None = 0.025,
+    budget: float | None = None,
+    deadline: float | None = None,
+    stop: Any = None,
+    n_jobs: Any = None,
+    progress: bool | None = None,
+    feature_names: Sequence[str] | None = None,
+    rng: Any = None,
+) -> Any:
+    r"""Shapley net effects: the loss that each feature saves a linear model (Shapley values of Eq. 3).
+
+    .. math:: v(S) = \min_{\hat y} E[\ell(\hat y, Y)] - \min_{g \text{ linear}} E[\ell(g(X_S), Y)]
+
+    For every subset of features that comes up a linear model is fitted, and judged by rows it was not fitted on. By
+    squared error v(S) is the variance that the features of S explain, which is shared out.
+
+    Parameters
+    ----------
+    model : looked at for no more than whether numbers in y are classes; may be None
+    X, y : rows to judge by. Categories become indicators, missing numbers their mean and an indicator; numbers are
+        centred and brought to unit variance
+    learner : in place of linear regression for numbers, or logistic regression for classes (with cross entropy, unless
+        another loss is asked for): ``Ridge()``, say. It gets the columns so made
+    train, folds, groups : as in :func:`~clarysage.feature_ablation`
+    loss, sample_weight : as there
+    method, tolerance, budget, deadline, stop, n_jobs, progress : as in :func:`~clarysage.universal_power`; all subsets
+        are fitted where there are few, others are drawn
+    feature_names : names for the columns, where X has none or others are wanted
+    rng : seed or Generator
+
+    Returns
+    -------
+    Explanation, or a list of them for a list of losses
+
+    Notes
+    -----
+    Values are about what linear models make of the data, and not about the model: an interaction, or a feature that
+    works both ways, goes unnoticed. Features that tell the same share it, copies equally.
+
+    Numbers in y are classes where the loss is one of classes, or the model is a classifier; without a model, where they
+    are two whole numbers. Logistic regression is scikit-learn's, lightly shrunk (C=1), so that classes that can be told
+    apart without error do no harm. So is linear regression where there are hardly more rows to fit on than columns (a
+    penalty of 1, as a Ridge has it): least squares on about as many columns as rows predicts wildly, and a few such
+    subsets would be all that values tell of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> explanation = shapley_net_effects(None, X, 3 * X[:, 0] + X[:, 1], rng=0)
+    >>> explanation.top(2)
+    ['x0', 'x1']
+    """
+    ends = Ends.of(tolerance, budget, deadline, stop)
+    executor, entropy = as_executor(n_jobs), entropy_of(rng)
+    X, y, sample_weight = taken_apart(X, y, sample_weight)
+    judged = Judged.of(X, y, train=train, sample_weight=sample_weight)
+    names = column_names(X, feature_names, None if judged.train is None else labels_of(judged.train[0]))
+    judged = judged.arranged(_by_name)
+    lineup = Lineup.of(names, X, judged.X, groups)
+    designed, owner = _designed(judged)
+    lineup = lineup.spread(owner)
+    default, said = _linear(designed, folds, model, loss) if learner is None else (learner, ())
+    wanted = refittable(None, default)
+    game = designed.game(wanted, loss=loss, folds=folds, players=lineup.players, seed=entropy)
+    return over_subsets(
+        Refitting(game, lineup, loss, entropy, (*judged.notes, *said)), ends, method, measure=MEASURE,
+        headline=MEASURES[MEASURE].headline, executor=executor, progress=progress,
+    )  # fmt: skip
+
+
+def _by_name(table: Any) -> Any:
+    """A frame with its columns in the order of their names, so that the order in which they come changes no bit."""
+    return select(table, sorted(labels_of(table) or (), key=str))
+
+
+def _linear(designed: Judged, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[str, ...]]:
+    """The linear model that goes with the response, and a word where it must be shrunk."""
+    from sklearn.linear_model import LogisticRegression
+
+    from clarysage.models.least_squares import LeastSquares
+
+    if is_of_classes(designed.y, model, loss):
+        return LogisticRegression(max_iter=1000), ()
+    columns, rows = designed.X.shape[1], designed.rows_to_fit_on(folds)
+    if rows >= columns + SPARE_ROWS:
+        return LeastSquares(), ()
+    note = f"There are {columns:,} columns for {rows:,} rows to fit on: linear models are shrunk, as a Ridge is."
+    return LeastSquares(PENALTY), (note,)
+
+
+def _designed(judged: Judged) -> tuple[Judged, np.ndarray]:
+    """The tables as columns of numbers, and the column of X that each is of."""
+    rows, weights = (judged.X, judged.weights) if judged.train is None else (judged.train[0], judged.train[2])
+    schema = schema_of(rows, None if judged.train is None else judged.X, argument="X")
+    tables = [rows] if judged.train is None else [rows, judged.X]
+    codes, is_number = numbers_of(schema, np.vstack([schema.encode(table, "X") for table in tables]))
+    mass = np.zeros(len(codes))
+    mass[: len(rows)] = read_weights(weights, rows, len(rows))
+    matrix, owner = linear_design(codes, is_number, mass)
+    if judged.train is None:
+        return replace(judged, X=matrix), owner
+    return replace(judged, X=matrix[len(rows) :], train=(matrix[: len(rows)], *judged.train[1:])), owner
