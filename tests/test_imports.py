@@ -52,5 +52,5 @@ def test_every_public_name_can_be_had(name):
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'sagee'"):
+    with pytest.raises(AttributeError, match="No clarysage attribute sagee"):
         _ = cs.sagee
