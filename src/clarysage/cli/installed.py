@@ -11,8 +11,8 @@ from itertools import zip_longest
 
 # what clarysage cannot do without, as distributions are called
 NEEDED = (
-    "numpy", "scipy", "scikit-learn", "pandas", "numba", "joblib", "threadpoolctl", "matplotlib", "jinja2", "typer",
-    "tqdm",
+    "numpy", "scipy", "scikit-learn", "pandas", "numba", "joblib", "threadpoolctl", "lazy-loader", "matplotlib",
+    "jinja2", "typer", "tqdm",
 )  # fmt: skip
 
 
