@@ -32,11 +32,11 @@ from clarysage.estimators import (
     estimate,
 )
 from clarysage.estimators.absolute import Absolute
+from clarysage.estimators.additive_fit import Blocks
 from clarysage.estimators.checkpoint import Checkpoint
 from clarysage.estimators.interactions import ExactInteractions, Toggles
 from clarysage.estimators.per_example import PerExample
 from clarysage.estimators.states import STATES
-from clarysage.estimators.unexplained import Blocks
 from clarysage.execution.checkpoint_file import FIRST_LINE, read_checkpoint, write_checkpoint
 from clarysage.execution.coded import Decoder, Encoder
 from clarysage.games import PredictivePower, SingleDraws, pointwise
@@ -132,8 +132,8 @@ OF_ONE_ROUND = ("paired walks planned for a small budget", "leave one out", "lea
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of several chunks, in games this small."""
     monkeypatch.setattr("clarysage.estimators.draws.ROWS_PER_CHUNK", 700)
-    monkeypatch.setattr("clarysage.estimators.solved.ROWS_AT_ONCE", 16)
-    monkeypatch.setattr("clarysage.estimators.solved.FEWEST_PAIRS", 64)
+    monkeypatch.setattr("clarysage.estimators.closed_form.ROWS_AT_ONCE", 16)
+    monkeypatch.setattr("clarysage.estimators.closed_form.FEWEST_PAIRS", 64)
     monkeypatch.setattr("clarysage.estimators.surrogate_walks._gradient_boosting", nearest)
     monkeypatch.setattr("clarysage.estimators.surrogate_walks.SURROGATE_PAIRS", 2)
 

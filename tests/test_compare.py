@@ -12,11 +12,11 @@ import pytest
 
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, UnavailableError
+from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.differences import paired, unpaired
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.inference.reach import Reach, Sampled, skewness, targets
+from clarysage.inference.population import Reach, Sampled, skewness, targets
 from clarysage.inference.significance import adjusted, p_values, two_sided
-from clarysage.inference.sums import Estimated
 from clarysage.results.comparing import arranged
 from made_up import compared
 from tests.lab.coverage import binomial_range, covers

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimators import Repeats, estimate
-from clarysage.estimators.repeats import AfterRepeats
+from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import SingleDraws
 from clarysage.inference.intervals import interval
 from clarysage.removal import Copula, Gaussian, Neighbours, TreeConditional

@@ -11,7 +11,7 @@ import pytest
 import clarysage as cs
 from clarysage import StopReason
 from clarysage.estimators import PairedWalks, estimate
-from clarysage.inference.decisions import least_lead, level_of, signs
+from clarysage.inference.sequential import least_lead, level_of, signs
 from clarysage.inference.stopping import Budget
 from tests.lab.decision_runs import Hasty, decision_runs
 from tests.lab.problems import problem

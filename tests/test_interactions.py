@@ -13,8 +13,8 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import draw_evenly, interaction_shares, masks, shapley_values
 from clarysage.estimators import estimate
+from clarysage.estimators.additive_fit import Blocks, enumerated_share, sampled_share
 from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
-from clarysage.estimators.unexplained import Blocks, enumerated_share, sampled_share
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
 from clarysage.inference.resolution import Resolved

@@ -18,8 +18,8 @@ from clarysage.errors import InputError
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.loop import Chunk, Work
 from clarysage.games import PredictivePower
-from clarysage.inference.decisions import level_of
 from clarysage.inference.estimate import Target
+from clarysage.inference.sequential import level_of
 from clarysage.removal import Marginal
 from clarysage.results.comparing import arranged
 from tests.lab.coverage import binomial_room, covers

@@ -17,10 +17,10 @@ import clarysage as cs
 import oracle
 from clarysage.estimators import Exact, PairedWalks, estimate
 from clarysage.estimators.paired_walks import VARYING
-from clarysage.estimators.tour import Tour, care_needed
+from clarysage.estimators.sampling_design import Tour, care_needed
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
-from clarysage.inference.visits import Visits, estimated_sum
+from clarysage.inference.stratified import Visits, estimated_sum
 from clarysage.players import Players
 
 RUNS = 30

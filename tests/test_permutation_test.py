@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimators import Permutation, Repeats, estimate
-from clarysage.estimators.repeats import AfterRepeats, leant
+from clarysage.estimators.permutation_importance import AfterRepeats, leant
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval

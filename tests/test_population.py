@@ -18,11 +18,11 @@ from clarysage._measures.setting import Setting
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
 from clarysage.inference import reach as reaching
-from clarysage.inference.influences import Leaning
+from clarysage.inference.degrees_of_freedom import Estimated
+from clarysage.inference.influence import Leaning
 from clarysage.inference.intervals import interval
-from clarysage.inference.reach import Reach, Sampled
+from clarysage.inference.population import Reach, Sampled
 from clarysage.inference.significance import adjusted, p_values
-from clarysage.inference.sums import Estimated
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.own_rows import own_rows
 from clarysage.results import ABOUT, json_file

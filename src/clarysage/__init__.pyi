@@ -48,10 +48,10 @@ from .games import SingleDraws as SingleDraws
 from .games import TabularGame as TabularGame
 from .games import UniversalPower as UniversalPower
 from .games import sensitivity as sensitivity
-from .inference.decisions import SignsKnown as SignsKnown
-from .inference.decisions import TopKnown as TopKnown
 from .inference.estimate import Estimate as Estimate
 from .inference.estimate import StopReason as StopReason
+from .inference.sequential import SignsKnown as SignsKnown
+from .inference.sequential import TopKnown as TopKnown
 from .inference.stopping import Budget as Budget
 from .inference.stopping import Converged as Converged
 from .inference.stopping import Deadline as Deadline

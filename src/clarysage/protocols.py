@@ -440,8 +440,8 @@ class Estimator(Protocol[State]):
     """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
 
     An estimator may also have ``reach(game, state)``, what its values rest on, example by example and background row by
-    background row (:class:`~clarysage.inference.reach.Reach`): the loop then tells what they say of populations; and
-    ``finest(game)``, the fewest draws that are worth a chunk: short rounds are then cut into more chunks, to be shared.
+    background row (:class:`~clarysage.inference.population.Reach`): the loop then tells what they say of populations;
+    and ``finest(game)``, the fewest draws that are worth a chunk: short rounds are then cut into more chunks.
     One that learns from its state on the way has ``rewound(state)``, that of an earlier time: of all draws up to when
     it was last prepared for another round, so that a run that was broken off can learn the same again.
     """

@@ -9,8 +9,8 @@ import numpy as np
 
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.execution.serial import Serial
-from clarysage.inference.decisions import HELPS, HURTS, UNDECIDED, TopKnown, least_lead, level_of, signs
 from clarysage.inference.estimate import Estimate, StopReason
+from clarysage.inference.sequential import HELPS, HURTS, UNDECIDED, TopKnown, least_lead, level_of, signs
 from clarysage.inference.stopping import Budget
 from clarysage.protocols import Executor, Game
 
@@ -49,7 +49,7 @@ def decision_runs(
     Examples
     --------
     >>> from clarysage.estimators import Exact, estimate
-    >>> from clarysage.inference.decisions import SignsKnown
+    >>> from clarysage.inference.sequential import SignsKnown
     >>> from tests.lab.problems import problem
     >>> game = problem("linear", examples=20).game("squared error")
     >>> found = decision_runs(game, estimate(game, Exact()).values[0], SignsKnown(), runs=2)

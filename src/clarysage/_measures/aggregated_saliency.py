@@ -11,7 +11,7 @@ from clarysage._measures.read_off import Reading
 from clarysage.errors import InputError
 from clarysage.games.pointwise import outputs_of
 from clarysage.inference.estimate import Target
-from clarysage.inference.reach import about_rows
+from clarysage.inference.population import about_rows
 from clarysage.models import Predictor
 from clarysage.models.torch_gradients import Attributed, Gradients
 from clarysage.removal import Baseline

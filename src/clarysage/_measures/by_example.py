@@ -10,12 +10,12 @@ import numpy as np
 from clarysage._measures.rules import rules_of
 from clarysage.errors import InputError
 from clarysage.estimators import Exact, SolvedGame, as_estimator, choose
-from clarysage.estimators.pairs import rows_of_pair
+from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, is_whole
-from clarysage.estimators.repeats import AfterRepeats
+from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import PredictivePower
-from clarysage.inference.apart import Apart, apart_of
 from clarysage.inference.estimate import Estimate
+from clarysage.inference.local import Apart, apart_of
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator
 

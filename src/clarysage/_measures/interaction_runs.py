@@ -14,9 +14,9 @@ from clarysage._measures.rules import observer_of
 from clarysage._measures.setting import Setting, provenance_of
 from clarysage.errors import InputError
 from clarysage.estimators import as_estimator, choose, estimate
+from clarysage.estimators.additive_fit import Blocks, Share, ShareKnown, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.interactions import ExactInteractions, Toggles, rows_at, wide
-from clarysage.estimators.unexplained import Blocks, Share, ShareKnown, enumerated_share, sampled_share
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
 from clarysage.games import PredictivePower

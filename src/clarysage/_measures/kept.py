@@ -113,7 +113,7 @@ def told(thing: Any) -> str:
 
     Examples
     --------
-    >>> from clarysage.inference.decisions import TopKnown
+    >>> from clarysage.inference.sequential import TopKnown
     >>> told(TopKnown(3))
     'TopKnown(k=3, confidence=0.95, negligible=0.01)'
     >>> told(differences)

@@ -11,7 +11,7 @@ from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.refitting import Refitting
 from clarysage._measures.table import MEASURES
 from clarysage.errors import ClarysageError
-from clarysage.estimators.one_by_one import OneByOne
+from clarysage.estimators.leave_one_out import OneByOne
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.models import Predictor, as_predictor

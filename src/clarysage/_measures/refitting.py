@@ -15,7 +15,7 @@ from clarysage._measures.lineup import Lineup
 from clarysage._measures.rules import observer_of
 from clarysage._measures.setting import explained, versions
 from clarysage.estimators import Exact, estimate
-from clarysage.estimators.one_by_one import OneByOne
+from clarysage.estimators.leave_one_out import OneByOne
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Budget, Deadline

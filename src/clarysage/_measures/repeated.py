@@ -11,7 +11,7 @@ from clarysage._measures.rules import observer_of, rules_of
 from clarysage._measures.setting import Setting
 from clarysage.errors import InputError
 from clarysage.estimators import estimate
-from clarysage.estimators.repeats import AfterRepeats, Repeats
+from clarysage.estimators.permutation_importance import AfterRepeats, Repeats
 from clarysage.execution.parallel import as_executor
 from clarysage.games import SingleDraws
 from clarysage.inference.estimate import Estimate

@@ -17,7 +17,7 @@ from clarysage._measures.setting import versions
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.inference.reach import about_rows
+from clarysage.inference.population import about_rows
 from clarysage.results import Explanation
 from clarysage.tables import read_target, read_weights, schema_of
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from clarysage.errors import InputError, resembling
 from clarysage.estimators.choice import choose
+from clarysage.estimators.closed_form import SolvedGame
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
+from clarysage.estimators.leave_one_out import LEAVE_ONE_IN, LEAVE_ONE_OUT
 from clarysage.estimators.loop import ExhaustedError, estimate
-from clarysage.estimators.one_by_one import LEAVE_ONE_IN, LEAVE_ONE_OUT
+from clarysage.estimators.null_game import nothing_moves
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
-from clarysage.estimators.repeats import Repeats
-from clarysage.estimators.solved import SolvedGame
-from clarysage.estimators.stillness import nothing_moves
+from clarysage.estimators.permutation_importance import Repeats
 from clarysage.estimators.surrogate_walks import SurrogateWalks
 from clarysage.protocols import Estimator, Game
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.estimators.closed_form import SolvedGame
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.per_example import PerExample
-from clarysage.estimators.solved import SolvedGame
-from clarysage.inference.apart import Apart
+from clarysage.inference.degrees_of_freedom import degrees, doubt_in
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.folded import absolute
-from clarysage.inference.reach import Reach
-from clarysage.inference.sums import degrees, doubt_in
+from clarysage.inference.local import Apart
+from clarysage.inference.population import Reach
 from clarysage.protocols import Game
 
 FOR_AN_ERROR = 2  # visits to an example

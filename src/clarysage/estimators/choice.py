@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clarysage.estimators.antithetic import rows_of_pair
+from clarysage.estimators.closed_form import SolvedGame
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks import PairedWalks
-from clarysage.estimators.pairs import rows_of_pair
-from clarysage.estimators.solved import SolvedGame
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator, Game, Solution
 

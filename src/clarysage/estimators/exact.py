@@ -11,8 +11,8 @@ from clarysage.coalitions import masks, shapley_values, value_shares
 from clarysage.errors import InputError
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.influences import Leaning
-from clarysage.inference.reach import Reach
+from clarysage.inference.influence import Leaning
+from clarysage.inference.population import Reach
 from clarysage.protocols import EveryRow, Game
 
 EXAMPLES_AT_ONCE = 8192

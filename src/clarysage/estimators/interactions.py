@@ -8,15 +8,15 @@ import numpy as np
 
 from clarysage.coalitions import draw_evenly, interaction_shares, value_shares
 from clarysage.errors import InputError
-from clarysage.estimators.comparisons import Comparisons
+from clarysage.estimators.bias_correction import Comparisons
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.estimators.exact import Exact, Table, enumerated
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.plan import Plan
-from clarysage.estimators.tour import Tour, care_needed
+from clarysage.estimators.pilot import Plan
+from clarysage.estimators.sampling_design import Tour, care_needed
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.reach import Reach
-from clarysage.inference.visits import Visits
+from clarysage.inference.population import Reach
+from clarysage.inference.stratified import Visits
 from clarysage.protocols import Game, ShortWalks
 
 

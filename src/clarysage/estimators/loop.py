@@ -18,10 +18,10 @@ from clarysage.estimators.progress import Progress
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
+from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.estimate import Estimate, StopReason, Target
-from clarysage.inference.reach import Sampled, skewness, tails, targets
+from clarysage.inference.population import Sampled, skewness, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
-from clarysage.inference.sums import Estimated
 from clarysage.protocols import Estimator, Executor, Game, LateError, Observer, StoppingRule
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimators.comparisons import correction
+from clarysage.estimators.antithetic import Asked, rows_of_pair, walk_pairs
+from clarysage.estimators.bias_correction import correction
 from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
-from clarysage.estimators.pairs import Asked, rows_of_pair, walk_pairs
-from clarysage.estimators.plan import Plan, planned
-from clarysage.estimators.tour import Tour
+from clarysage.estimators.pilot import Plan, planned
+from clarysage.estimators.sampling_design import Tour
+from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.influences import Influences, leaning
+from clarysage.inference.influence import Influences, leaning
 from clarysage.inference.moments import Moments
-from clarysage.inference.reach import Reach
+from clarysage.inference.population import Reach
 from clarysage.inference.stopping import FEWEST_DRAWS
-from clarysage.inference.sums import Estimated, added
-from clarysage.inference.visits import Visits, estimated_sum, parts_of
+from clarysage.inference.stratified import Visits, estimated_sum, parts_of
 from clarysage.protocols import Beyond, Game
 
 NUMBERS_REMEMBERED = 20_000_000  # cells of rows that went to the model

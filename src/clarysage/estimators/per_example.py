@@ -6,15 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clarysage.estimators.comparisons import Comparisons
+from clarysage.estimators.antithetic import rows_of_pair
+from clarysage.estimators.bias_correction import Comparisons
 from clarysage.estimators.draws import rows_per_chunk
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pairs import rows_of_pair
-from clarysage.estimators.plan import SHARE_OF_BUDGET, Plan, find_active
-from clarysage.estimators.tour import NUMBERS_KEPT, Tour
-from clarysage.inference.apart import Apart
+from clarysage.estimators.pilot import SHARE_OF_BUDGET, Plan, find_active
+from clarysage.estimators.sampling_design import NUMBERS_KEPT, Tour
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.reach import Reach
+from clarysage.inference.local import Apart
+from clarysage.inference.population import Reach
 from clarysage.protocols import Game
 
 FEWEST_PASSES = 2  # without which examples have no errors

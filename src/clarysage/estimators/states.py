@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from clarysage.estimators.closed_form import Answers
 from clarysage.estimators.draws import Draws
 from clarysage.estimators.exact import Table
+from clarysage.estimators.leave_one_out import Parts
 from clarysage.estimators.loop import Chunk, Looks
-from clarysage.estimators.one_by_one import Parts
 from clarysage.estimators.paired_walks import Walked
+from clarysage.estimators.permutation_importance import Repeated
 from clarysage.estimators.progress import Progress
-from clarysage.estimators.repeats import Repeated
-from clarysage.estimators.solved import Answers
 from clarysage.estimators.surrogate_walks import Staged
 from clarysage.estimators.trace import Trace
-from clarysage.inference.influences import Influences, Leaning
+from clarysage.inference.influence import Influences, Leaning
 from clarysage.inference.moments import Moments
-from clarysage.inference.visits import Visits
+from clarysage.inference.stratified import Visits
 
 STATES: dict[str, type] = {
     kind.__name__: kind

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pairs import rows_of_pair
-from clarysage.estimators.tour import Tour, care_needed
+from clarysage.estimators.sampling_design import Tour, care_needed
+from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.reach import Reach, summed
-from clarysage.inference.sums import Estimated, added
+from clarysage.inference.population import Reach, summed
 from clarysage.protocols import Game
 
 FIRST_STAGE = 100  # pairs; or an eighth of the examples

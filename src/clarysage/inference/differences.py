@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Target
-from clarysage.inference.reach import Reach, Sampled, about_rows, tails
-from clarysage.inference.sums import Estimated, added
+from clarysage.inference.population import Reach, Sampled, about_rows, tails
 
 
 def unpaired(before: Target, after: Target) -> Target:
@@ -14,7 +14,8 @@ def unpaired(before: Target, after: Target) -> Target:
 
     .. math:: V = V_1 + V_2, \qquad \gamma = (\gamma_2 V_2^{3/2} - \gamma_1 V_1^{3/2}) / V^{3/2}
 
-    with degrees of freedom as of any sum of estimated variances (:func:`~clarysage.inference.sums.degrees`).
+    with degrees of freedom as of any sum of estimated variances
+    (:func:`~clarysage.inference.degrees_of_freedom.degrees`).
 
     Examples
     --------

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
+from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.render.readings import GAIN_WORDS, LIKELY_HELPS, LIKELY_HURTS, SIGN_WORDS, Reading, is_gain
 from clarysage.results import Explanation
 from clarysage.results.text import number_format

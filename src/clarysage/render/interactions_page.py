@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
+from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.names import shortened
 from clarysage.render.explanation_page import explanation_page
 from clarysage.render.findings import Words

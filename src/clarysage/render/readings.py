@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.inference.decisions import HELPS, HURTS, NO_EFFECT, UNDECIDED
+from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.results import Explanation
 from clarysage.results.text import about_words
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clarysage.inference.decisions import UNDECIDED
 from clarysage.inference.estimate import StopReason
+from clarysage.inference.sequential import UNDECIDED
 from clarysage.names import shortened
 from clarysage.render.findings import WHERE
 from clarysage.render.readings import Reading

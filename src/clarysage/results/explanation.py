@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError, UnavailableError
-from clarysage.inference.decisions import least_lead, level_of, signs
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
+from clarysage.inference.sequential import least_lead, level_of, signs
 from clarysage.inference.significance import adjusted, p_values
 
 if TYPE_CHECKING:

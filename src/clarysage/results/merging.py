@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Estimate, StopReason, Target
-from clarysage.inference.pooled import Pool
+from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
-from clarysage.inference.sums import Estimated, added
 from clarysage.results.comparing import arranged
 from clarysage.results.explanation import Explanation
 from clarysage.results.same_game import ROUNDING, check_same_game, check_streams, seeds_of
@@ -66,7 +66,7 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
     and not to its precision as it has estimated that itself. A run that has missed the rare draws by which a feature
     matters finds a value too small and a variance too small along with it: weights by estimated variances would prefer
     such runs, and bias what each run estimates without bias. Degrees of freedom are Satterthwaite's
-    (:func:`~clarysage.inference.sums.degrees`).
+    (:func:`~clarysage.inference.degrees_of_freedom.degrees`).
 
     **Rows and population.** Runs share their rows and background, so that what these are off by stays, however many
     runs there are; their sampling alone averages out. With V_r what run r says of a population, and its own sampling
@@ -76,7 +76,7 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
 
     Where all runs know what single rows contribute (``parts``; in files by ``save(path, rows=True)``), these are
     averaged, and the variance over the rows is that of the averages, which is sharper. See
-    :class:`~clarysage.inference.pooled.Pool`.
+    :class:`~clarysage.inference.pooling.Pool`.
 
     **Decisions.** ``signs`` and ``top(k)`` count one look, and one more for each that a rule such as
     :class:`~clarysage.SignsKnown` had at a run beyond its first. They hold for one merge: who goes on adding runs until

@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.estimators.draws import scale
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.reach import Reach
+from clarysage.inference.population import Reach
 from clarysage.protocols import Game
 
 EXAMPLES_AT_ONCE = 8192

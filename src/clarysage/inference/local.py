@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.inference.reach import Reach
-from clarysage.inference.visits import Visits
+from clarysage.inference.population import Reach
+from clarysage.inference.stratified import Visits
 
 
 @dataclass(frozen=True)

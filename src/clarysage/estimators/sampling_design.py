@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.inference.visits import FAIR_START, TOP
+from clarysage.inference.stratified import FAIR_START, TOP
 from clarysage.protocols import Game
 
 STRATA = 16  # of examples by their totals

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.coalitions import draw_by_size, steady_sizes, value_weights
+from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.moments import Moments
-from clarysage.inference.sums import Estimated
 from clarysage.protocols import Game
 
 

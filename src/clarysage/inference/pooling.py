@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.inference.estimate import Target
-from clarysage.inference.reach import FEWEST, LEAST, about_rows
+from clarysage.inference.population import FEWEST, LEAST, about_rows
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Pool:
         the background adds to it in a run, ``found`` less ``by_rows``.
 
         A little of that is sampling, of what an endless background would add, and is counted whole; V is at least the
-        share of that about the rows that it has in a run (:func:`~clarysage.inference.reach.targets`).
+        share of that about the rows that it has in a run (:func:`~clarysage.inference.population.targets`).
         """
         added = self.mean([one.std_error**2 - of.std_error**2 for one, of in zip(found, by_rows, strict=True)])
         return self._target(found, np.maximum(rows.std_error**2 + added, LEAST * rows.std_error**2))

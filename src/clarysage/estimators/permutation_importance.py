@@ -10,9 +10,9 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.estimators.draws import rows_per_chunk, scale
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.influences import Leaning
+from clarysage.inference.influence import Leaning
 from clarysage.inference.moments import Moments
-from clarysage.inference.reach import Reach
+from clarysage.inference.population import Reach
 
 FEWEST = 5  # repeats, before their scatter says anything ...
 FEWEST_DRAWS = 4096  # ... or more where they are cheap: a run that stops by an error of few degrees stops too early

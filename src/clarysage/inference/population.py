@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.inference.degrees_of_freedom import Estimated, degrees, doubt_in
 from clarysage.inference.estimate import Target
-from clarysage.inference.influences import Leaning
-from clarysage.inference.sums import Estimated, degrees, doubt_in
+from clarysage.inference.influence import Leaning
 
 ONE_ROW = 1 - 1e-9  # the sum of squared masses of a background of which one row has it all
 FEWEST = 4.0  # degrees of freedom, however much hangs on one example: there is no more to be said of it
@@ -30,7 +30,7 @@ class Reach:
     rest : (L, p) variance of the values that parts do not show
     dof : degrees of freedom of the variance over examples
     leaning : on background rows; None where that is not known, or there is one row alone
-    apart : values of single examples with their variances (:class:`~clarysage.inference.apart.Apart`), where they were
+    apart : values of single examples with their variances (:class:`~clarysage.inference.local.Apart`), where they were
         sampled and each has a game of its own
     mass : (m,) of these rows, adding up to one, where they are others than those of short walks
     """
@@ -84,7 +84,7 @@ def targets(found: Estimated, reach: Reach, sampled: Sampled) -> dict[str, Estim
 
     and V = V_R + V_B + V_X, at least the variance of the run and a quarter of V_R. V_X is for examples that are
     background rows themselves. Degrees of freedom are Satterthwaite's; those of V_R are fewer than N - 1 where few
-    examples make up much of it (:func:`~clarysage.inference.sums.degrees`).
+    examples make up much of it (:func:`~clarysage.inference.degrees_of_freedom.degrees`).
     """
     if len(sampled.weights) < 2:  # of which nothing can be learned about others
         return {}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimators.comparisons import Comparisons
+from clarysage.estimators.antithetic import rows_of_pair, walk_pairs
+from clarysage.estimators.bias_correction import Comparisons
 from clarysage.estimators.draws import draw_examples
-from clarysage.estimators.pairs import rows_of_pair, walk_pairs
-from clarysage.estimators.tour import NUMBERS_KEPT, Tour, care_needed
+from clarysage.estimators.sampling_design import NUMBERS_KEPT, Tour, care_needed
 from clarysage.protocols import Game, ShortWalks
 
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow

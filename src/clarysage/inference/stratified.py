@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from clarysage.inference.degrees_of_freedom import Estimated, degrees, doubt_in
 from clarysage.inference.moments import FULL_COVARIANCE
-from clarysage.inference.sums import Estimated, degrees, doubt_in
 
 FAIR_START = 64  # visits to examples drawn simply, before anything else, so that even a short run is a fair one
 TOP = 0  # the stratum of examples that are all visited next

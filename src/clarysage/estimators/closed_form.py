@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
+from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.draws import by_quarters, scale
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pairs import rows_of_pair
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.reach import Reach
+from clarysage.inference.population import Reach
 from clarysage.protocols import Game, Solution
 
 FEWEST_PAIRS = 1024
