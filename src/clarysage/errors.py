@@ -20,10 +20,12 @@ class Set:
     --------
     >>> str(Set("method", "paired walks")), str(Set("budget", 1_000_000)), str(Set("background"))
     ('method="paired walks"', 'budget=1_000_000', 'background=')
+    >>> str(Set("classes", ("a", "b"))), str(Set("memory_limit", 1e9))
+    ('classes=["a", "b"]', 'memory_limit=1e9')
     """
 
     argument: str
-    value: str | float | bool | None = None
+    value: str | float | bool | tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.argument}={_literal(self.value)}"
@@ -208,9 +210,25 @@ def resembling(name: str, known: Iterable[str]) -> str:
     return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))
 
 
-def _literal(value: str | float | bool | None) -> str:
+def in_digits(number: float) -> str:
+    """A number that is not whole, or large, as it is typed.
+
+    Examples
+    --------
+    >>> in_digits(1e9), in_digits(0.025)
+    ('1e9', '0.025')
+    """
+    return f"{number:g}".replace("e+0", "e").replace("e+", "e")
+
+
+def _literal(value: str | float | bool | tuple[str, ...] | None) -> str:
+    """A value as it is written in Python."""
     if value is None:
         return ""
     if isinstance(value, str):
         return f'"{value}"'
-    return f"{value:_}" if isinstance(value, int) and not isinstance(value, bool) else f"{value}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, bool):
+        return str(value)
+    return f"{value:_}" if isinstance(value, int) else in_digits(value)

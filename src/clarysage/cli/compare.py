@@ -14,7 +14,8 @@ from clarysage.cli.delivery import Delivery
 from clarysage.cli.option_checks import as_adjustment, check_level
 from clarysage.cli.results import of_comparison
 from clarysage.cli.saved import explanation_in
-from clarysage.cli.speech import CALLED, OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.speech import OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.words import CALLED
 
 # what must be alike in all files, and is no option of this command
 CALLED_HERE = {**CALLED, **dict.fromkeys(("loss", "measure", "groups"), "FILE")}

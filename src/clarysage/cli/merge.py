@@ -14,7 +14,8 @@ from clarysage.cli.delivery import Delivery
 from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.results import of_explanation
 from clarysage.cli.saved import explanation_in
-from clarysage.cli.speech import CALLED, OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.speech import OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.words import CALLED
 
 CALLED_HERE = {**CALLED, "explanations": "FILE"}
 

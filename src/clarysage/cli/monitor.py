@@ -21,7 +21,8 @@ from clarysage.cli.option_checks import (
 )
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_monitoring
-from clarysage.cli.speech import CALLED, Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.speech import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.words import CALLED
 
 # arguments of the library -> what they are called here
 CALLED_HERE = {

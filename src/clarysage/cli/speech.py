@@ -14,23 +14,13 @@ from typing import Any
 
 import typer
 
-from clarysage.errors import ClarysageError, InputError, in_python
+from clarysage.cli.words import CALLED, error_in_shell, note_in_shell
+from clarysage.errors import ClarysageError, InputError, Note, in_python
 from clarysage.names import visible
 
 FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes
 
-# arguments of the library -> what they are called here
-CALLED = {
-    "X": "DATA", "y": "--target", "X or background": "DATA or --background",
-    "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
-    "path": "FILE", "reference": "REFERENCE", "current": "CURRENT",
-    **{name: f"--{name.replace('_', '-')}" for name in
-       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
-        "n_jobs", "output", "about", "train", "adjust", "level", "paired", "names", "by", "every",
-        "background_rows", "backend", "address", "checkpoint", "max_rows", "memory_limit", "batch_size")},
-}  # fmt: skip
-
-# advice for Python -> the same for the command line
+# advice for Python that is no words yet -> the same for the command line
 REWORDED = (
     (r'as_predictor\(model, output="(\w+)"\)', r"--output \1"),
     (r"as_predictor\(model, classes=\[\.\.\.\]\)", "--classes a,b"),
@@ -61,7 +51,7 @@ REWORDED = (
     (r", or an object such as \w+\(\w*\)|, or a callable loss\(y_true, y_pred\)", ""),
 )
 
-# what was got -> advice that only the command line has
+# what a library of models says, in its own English -> advice that only the command line has
 ADVICE = (
     (r"^the label ", "--classes a,b with the labels in the order of the model's outputs"),
     (r"features, but \w+ is expecting|Feature shape mismatch", "--drop for columns that are no features"),
@@ -71,7 +61,7 @@ ADVICE = (
     ),
 )
 
-Say = Callable[[str], None]
+Say = Callable[[str | Note], None]
 
 
 class OptionError(InputError):
@@ -79,8 +69,13 @@ class OptionError(InputError):
 
 
 def speaker(quiet: bool) -> Say:
-    """Says a note on stderr, or nothing."""
-    return (lambda text: None) if quiet else (lambda text: print(f"note: {visible(text)}", file=sys.stderr, flush=True))
+    """Makes a function that prints a note on stderr, or one that does nothing."""
+
+    def say(note: str | Note) -> None:
+        text = str(note_in_shell(note)) if isinstance(note, Note) else note
+        print(f"note: {visible(text)}", file=sys.stderr, flush=True)
+
+    return (lambda note: None) if quiet else say
 
 
 def complain(text: str) -> None:
@@ -139,10 +134,8 @@ def clean_stdout() -> Iterator[None]:
 def worded(error: Exception, called: Mapping[str, str] = CALLED) -> str:
     """An error in the words of the command line: options for arguments, flags for keywords."""
     if isinstance(error, InputError):
-        parts: dict[str, Any] = {name: reworded(in_python(text)) for name, text in error.parts.items()}
-        advice = (said for pattern, said in ADVICE if re.search(pattern, in_python(error.got)))
-        parts["hint"] = next(advice, parts["hint"])
-        return str(InputError(called.get(error.argument, error.argument), **parts))
+        advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))
+        return reworded(error_in_shell(error, called, next(advice, "")))
     if isinstance(error, ClarysageError):
         return str(error)
     return f"{type(error).__name__}: {reason(error)}"

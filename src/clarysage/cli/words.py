@@ -1,0 +1,138 @@
+"""The words of errors and notes as the command line says them: options in place of arguments.
+
+The library makes messages of words (see :mod:`clarysage.errors`): text with advice between. Here each piece of advice
+becomes the options that do the same, and alternatives that only Python has are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from clarysage.errors import Advice, Call, InputError, Note, PythonOnly, Set, Words, in_digits, message, parts_of
+
+# arguments of the library -> what commands call them
+CALLED = {
+    "X": "DATA", "y": "--target", "X or background": "DATA or --background",
+    "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
+    "path": "FILE", "reference": "REFERENCE", "current": "CURRENT",
+    **{name: f"--{name.replace('_', '-')}" for name in
+       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
+        "n_jobs", "output", "classes", "about", "train", "adjust", "level", "paired", "names", "by", "every", "refits",
+        "rows", "background_rows", "backend", "address", "checkpoint", "max_rows", "memory_limit", "batch_size")},
+}  # fmt: skip
+OFF = {"paired": "--unpaired"}  # switches whose other side is not called --no-...
+
+# functions of the library -> what does the same, before the options that stand for its arguments
+COMMANDS = {"as_predictor": "", "save": "explain --json FILE", "compare": "clarysage compare"}
+
+# arguments of the library -> what to try with the command, whatever may be tried in Python
+HINTS = {"learner": "a scikit-learn model in a .skops or .joblib file"}
+
+JOINT = re.compile(r"([,;]? or |; )")  # between alternatives
+
+
+def in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
+    """Words for a user of the command line; ``called`` says what the command calls arguments of the library.
+
+    Parts that have no counterpart there are shown as in Python, but for those that are meant for Python alone.
+
+    Examples
+    --------
+    >>> in_shell(["a name", PythonOnly(", or an object such as Kernel()")])
+    'a name'
+    >>> in_shell([Set("loss", "zero one"), " with ", Set("n_jobs"), " and ", Set("steps", 8)])
+    '--loss "zero one" with --n-jobs and steps=8'
+    """
+    pieces = [part if isinstance(part, str) else _options(part, called) for part in parts_of(words)]
+    shown = zip(pieces, parts_of(words), strict=True)
+    return "".join(("" if isinstance(part, PythonOnly) else str(part)) if piece is None else piece
+                   for piece, part in shown)  # fmt: skip
+
+
+def advice_in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
+    """Advice for a user of the command line: alternatives that the command does not have are left out.
+
+    Examples
+    --------
+    >>> advice_in_shell([Call("as_predictor", "model", (Set("output", "predict_proba"),)), ", or ", Set("steps", 8)])
+    '--output predict_proba'
+    >>> advice_in_shell([Set("steps", 8), " for more; or ", Set("memory_limit", 1e9)])
+    '--memory-limit 1e9'
+    """
+    said = ""
+    for joint, alternative in _alternatives(words):
+        if all(isinstance(part, (str, PythonOnly)) or _options(part, called) is not None for part in alternative):
+            text = in_shell(alternative, called)
+            said += f"{joint}{text}" if said and text else text
+    return said
+
+
+def note_in_shell(note: Note, called: Mapping[str, str] = CALLED) -> Note:
+    """A note whose words are for a user of the command line.
+
+    Examples
+    --------
+    >>> str(note_in_shell(Note("Rows are unlike any.", ["Try ", Set("removal", "copula"), "."])))
+    'Rows are unlike any. Try --removal copula.'
+    """
+    return Note(in_shell(note.text, called), advice_in_shell(note.advice, called))
+
+
+def error_in_shell(error: InputError, called: Mapping[str, str] = CALLED, advice: str = "") -> str:
+    """An error about an argument, for a user of the command line; ``advice`` takes the place of its hint.
+
+    Examples
+    --------
+    >>> error_in_shell(InputError("budget", got=["-3 and ", Set("n_jobs", 2)], wanted="more", hint=Set("budget", 1e6)))
+    '--budget: got -3 and --n-jobs 2; wanted more. Try --budget 1e6.'
+    """
+    argument = called.get(error.argument, error.argument)
+    got, wanted = in_shell(error.got, called), in_shell(error.wanted, called)
+    hint = advice or HINTS.get(error.argument) or advice_in_shell(error.hint, called)
+    return message(argument, got, wanted, hint)
+
+
+def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
+    """Alternatives of advice, each with the joint before it."""
+    joint: str = ""
+    alternative: list[str | Advice] = []
+    for part in parts_of(words):
+        if not isinstance(part, str):
+            alternative.append(part)
+            continue
+        first, *others = JOINT.split(part)
+        alternative.append(first)
+        for joint_before, text in zip(others[::2], others[1::2], strict=True):
+            yield joint, alternative
+            joint, alternative = joint_before, [text]
+    yield joint, alternative
+
+
+def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
+    """The options that do what is advised; None where there are none."""
+    if isinstance(advice, Set):
+        return _option(advice, called)
+    if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:
+        options = [_option(each, called) for each in advice.options]
+        known = [option for option in options if option is not None]
+        return " ".join(filter(None, [command, *known])) if len(known) == len(options) else None
+    return None
+
+
+def _option(advice: Set, called: Mapping[str, str]) -> str | None:
+    flag, value = called.get(advice.argument), advice.value
+    if flag is None or value is None or value is True:
+        return flag
+    if value is False:
+        return OFF.get(advice.argument, f"--no-{flag.removeprefix('--')}")
+    return f"{flag} {_typed(value)}"
+
+
+def _typed(value: str | float | tuple[str, ...]) -> str:
+    """A value as a user types it into a shell."""
+    if isinstance(value, tuple):
+        value = ",".join(value)
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[\w./:,=-]+", value) else f'"{value}"'
+    return str(value) if isinstance(value, int) else in_digits(value)

@@ -1,0 +1,78 @@
+"""Words of errors and notes, as the command line says them."""
+
+from __future__ import annotations
+
+import pytest
+
+from clarysage.cli.words import advice_in_shell, error_in_shell, in_shell, note_in_shell
+from clarysage.errors import Call, InputError, Note, PythonOnly, Set, Words
+
+PROBABILITIES = Call("as_predictor", "model", (Set("output", "predict_proba"),))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (Set("n_jobs"), "--n-jobs"),
+        (Set("n_jobs", 2), "--n-jobs 2"),
+        (Set("method", "paired walks"), '--method "paired walks"'),
+        (Set("loss", "brier"), "--loss brier"),
+        (Set("budget", 1_000_000), "--budget 1000000"),
+        (Set("tolerance", 0.025), "--tolerance 0.025"),
+        (Set("memory_limit", 1e9), "--memory-limit 1e9"),
+        (Set("rng", 1), "--seed 1"),
+        (Set("paired", True), "--paired"),
+        (Set("paired", False), "--unpaired"),
+        (Set("refits", False), "--no-refits"),
+        (Set("classes", ("a", "b")), "--classes a,b"),
+        (PROBABILITIES, "--output predict_proba"),
+        (Call("cs.as_predictor", "model", (Set("classes", ("a", "b")),)), "--classes a,b"),
+        (Call("save", "path", (Set("rows", True),)), "explain --json FILE --rows"),
+        ([PROBABILITIES, ", or ", Set("loss", "zero one")], '--output predict_proba, or --loss "zero one"'),
+        (["a smaller ", Set("tolerance"), " for all"], "a smaller --tolerance for all"),
+        ("fewer rows", "fewer rows"),
+        ("", ""),
+    ],
+)
+def test_advice_becomes_the_options_that_do_the_same(words: Words, expected: str) -> None:
+    assert in_shell(words) == advice_in_shell(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["a name", PythonOnly(", or an object such as Kernel()")], "a name"),
+        ([Set("steps", 64), ", or ", Set("removal", "copula")], "--removal copula"),
+        ([Set("removal", "copula"), " or ", Set("steps", 64), " for more; or fewer rows"],
+         "--removal copula; or fewer rows"),
+        (Call("learner.fit", "X, y"), ""),
+        ([PythonOnly("Kernel(), or "), Set("method", "exact")], "--method exact"),
+    ],
+)  # fmt: skip
+def test_advice_that_only_python_has_is_left_out(words: Words, expected: str) -> None:
+    assert advice_in_shell(words) == expected
+
+
+def test_text_keeps_what_the_command_has_no_option_for() -> None:
+    assert in_shell([Set("steps", 64), " with ", Set("loss", "auto"), PythonOnly(" of Kernel()")]) == (
+        "steps=64 with --loss auto"
+    )
+
+
+def test_error_names_the_argument_as_the_command_does() -> None:
+    error = InputError("y", got=[Set("loss", "brier"), ""], wanted=["a", PythonOnly(" b")], hint=PROBABILITIES)
+    assert error_in_shell(error) == "--target: got --loss brier; wanted a. Try --output predict_proba."
+    assert error_in_shell(error, {"y": "FILE"}) == 'FILE: got loss="brier"; wanted a.'
+    assert error_in_shell(error, advice="--drop id").endswith("wanted a. Try --drop id.")
+
+
+def test_learner_is_the_model_file_whatever_python_may_give() -> None:
+    error = InputError("learner", got="a function", wanted="a learner", hint=Set("learner", "of your own"))
+    assert error_in_shell(error) == (
+        "MODEL: got a function; wanted a learner. Try a scikit-learn model in a .skops or .joblib file."
+    )
+
+
+def test_note_stays_a_warning_with_options_in_its_advice() -> None:
+    note = note_in_shell(Note([Set("X"), " is small."], ["Try ", Set("background"), " with more rows."]))
+    assert (str(note), note.level) == ("DATA is small. Try --background with more rows.", "warning")
