@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeRegressor
 import clarysage as cs
 from clarysage.coalitions import codes, draw_evenly, even_chances, masks, shapley_values
 from clarysage.errors import InputError
-from clarysage.games.worth import _regressed, _with_few_rows
+from clarysage.games.coalition_value import _regressed, _with_few_rows
 from clarysage.inference.association import Association, _accelerated
 from clarysage.plots import proxy
 from clarysage.results import Agreement
@@ -286,7 +286,7 @@ def test_powers_by_few_rows_are_right_within_their_errors(
     X, y, background = regression(seed, n=250, m=100)
     y = (y > 0).astype(int) if f is probability else y
     game = game_of(f, loss, X, y, background)
-    monkeypatch.setattr("clarysage.games.worth.ROWS", 1500 if few_examples else 8000)
+    monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 1500 if few_examples else 8000)
     subsets = draw_evenly(200, 5, np.random.default_rng(seed))
     subsets = subsets[subsets.any(axis=1) & ~subsets.all(axis=1)][:60]
     shown = [game.worth(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
@@ -310,7 +310,7 @@ def test_powers_under_any_removal_are_right_within_their_errors(
     X, y, background = regression(seed, n=200, m=100)
     restricted = removal(background).restrict(cs.as_predictor(black_box), X)
     game = cs.PredictivePower.of(restricted, "squared error", X, y)
-    monkeypatch.setattr("clarysage.games.worth.ROWS", 3000 if removal is cs.Gaussian else 150)
+    monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 3000 if removal is cs.Gaussian else 150)
     subsets = masks(np.arange(1, 31), 5)
     shown = [game.worth(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
     off = np.array([one.value[0] for one in shown]) - powers(game, subsets)
@@ -332,7 +332,7 @@ def test_powers_of_trees_on_drawn_examples_are_right_within_their_errors(
     exact = [game.worth(S, np.random.default_rng(seed)) for S in subsets]
     np.testing.assert_allclose([one.value[0] for one in exact], powers(game, subsets), atol=1e-12)
     assert not any(one.variance.any() for one in exact)
-    monkeypatch.setattr("clarysage.games.worth.ROWS_OF_NATIVE", 5000)
+    monkeypatch.setattr("clarysage.games.coalition_value.ROWS_OF_NATIVE", 5000)
     shown = [game.worth(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
     off = np.array([one.value[0] for one in shown]) - powers(game, subsets)
     variance = np.array([one.variance[0] for one in shown])
@@ -348,9 +348,9 @@ def test_noise_of_powers_does_not_pass_for_lack_of_agreement(seed: int, monkeypa
     X, _, background = regression(seed, n=150, m=60, p=11)
     game = game_of(additive, "squared error", X, additive(X), background)
     values = np.array([1, 1 - 2 / np.pi, 1, 0.4, 0, 0, 0, 0, 0, 0, 0])  # variances, but for one that is nothing
-    monkeypatch.setattr("clarysage.games.worth.ROWS", 1e9)
+    monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 1e9)
     exact = explain(values).agreement(game, 1000, rng=seed)
-    monkeypatch.setattr("clarysage.games.worth.ROWS", 100)
+    monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 100)
     found = explain(values).agreement(game, 1000, rng=seed)
     np.testing.assert_array_equal(found.subsets, exact.subsets)
     assert not exact.std_error.any()

@@ -11,12 +11,12 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
 import clarysage as cs
-from clarysage.few import Few
 from clarysage.losses import Brier, CrossEntropy, SquaredError
 from clarysage.losses.few_forms import few_form
+from clarysage.losses.subsample import Few
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
-from clarysage.removal.steps import Itinerary, evaluate
+from clarysage.removal.prefixes import Itinerary, evaluate
 from clarysage.structure.form import Structure
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import linked

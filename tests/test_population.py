@@ -24,7 +24,7 @@ from clarysage.inference.intervals import interval
 from clarysage.inference.population import Reach, Sampled
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
-from clarysage.removal.own_rows import own_rows
+from clarysage.removal.row_identity import own_rows
 from clarysage.results import ABOUT, json_file
 from oracle import shapley
 from tests.lab.coverage import binomial_room

@@ -16,7 +16,7 @@ from clarysage.estimators import Exact, PairedWalks, SurrogateWalks, estimate
 from clarysage.estimators.paired_walks import VARYING
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
-from clarysage.games.surrogate import Surrogate
+from clarysage.games.proxy_model import Surrogate
 from clarysage.inference.intervals import interval
 
 RUNS = 10

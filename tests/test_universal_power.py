@@ -51,7 +51,7 @@ from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
-from clarysage.games.designs import crossed, split
+from clarysage.games.cross_fitting import crossed, split
 from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss

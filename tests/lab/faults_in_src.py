@@ -447,11 +447,11 @@ FAULTS: tuple[Fault, ...] = (
         "ends = len(self.X) + self.restricted.rows_per_prediction",
         "ends = len(self.X)",
     ),
-    Fault("control-variate-sign", SIGN, "games/short_walks.py", "a = z - control\n", "a = z + control\n"),
+    Fault("control-variate-sign", SIGN, "games/subsampled.py", "a = z - control\n", "a = z + control\n"),
     Fault(
         "own-row-not-counted",
         CORRECTION,
-        "games/short_walks.py",
+        "games/subsampled.py",
         "plain, mean = (one + share * (mine - one) for one in (plain, mean))",
         "plain, mean = (one + 0 * share * (mine - one) for one in (plain, mean))",
     ),
@@ -465,15 +465,17 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "fitted-on-held-rows",
         LEAK,
-        "games/designs.py",
+        "games/cross_fitting.py",
         "Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k))",
         "Part(np.arange(rows), np.flatnonzero(fold == k))",
     ),
-    Fault("regression-estimator-sign", SIGN, "games/worth.py", "* (mean - known[own])", "* (known[own] - mean)"),
+    Fault(
+        "regression-estimator-sign", SIGN, "games/coalition_value.py", "* (mean - known[own])", "* (known[own] - mean)"
+    ),
     Fault(
         "worth-variance-weight",
         VARIANCE,
-        "games/worth.py",
+        "games/coalition_value.py",
         "weights**2 @ (one - two) ** 2 / 4",
         "weights**2 @ (one - two) ** 2 / 2",
     ),

@@ -14,7 +14,7 @@ from clarysage.players import Players
 from clarysage.removal import Marginal, ProductOfMarginals
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.manifold import FEWEST, OffManifold, Pairs, look, some_columns
-from clarysage.removal.own_rows import own_rows
+from clarysage.removal.row_identity import own_rows
 from clarysage.tables import as_table, schema_of
 
 

@@ -16,7 +16,7 @@ from clarysage.protocols import Removal
 from clarysage.removal import AUTO_CONDITIONAL, CONDITIONAL, as_removal
 from clarysage.removal.judgement import MEMORY, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
-from clarysage.removal.own_rows import own_of, own_rows
+from clarysage.removal.row_identity import own_of, own_rows
 from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row

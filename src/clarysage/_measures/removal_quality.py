@@ -22,7 +22,7 @@ from clarysage.removal import (
 )
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
-from clarysage.removal.own_rows import own_rows
+from clarysage.removal.row_identity import own_rows
 from clarysage.results import RemovalQuality
 from clarysage.tables import as_table, read_weights, rows_of
 

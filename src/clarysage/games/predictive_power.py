@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.games.short_walks import ShortWalks
-from clarysage.games.solution import solution_of
-from clarysage.games.surrogate import imitated
-from clarysage.games.worth import worth
+from clarysage.games.closed_form import solution_of
+from clarysage.games.coalition_value import worth
+from clarysage.games.proxy_model import imitated
+from clarysage.games.subsampled import ShortWalks
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
 from clarysage.protocols import Game, Loss, RestrictedModel, Solution, Worth
 from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.own_rows import own_of, own_rows
+from clarysage.removal.row_identity import own_of, own_rows
 from clarysage.tables import read_target, read_weights
 
 NEARLY_ALL = 1 - 1e-9  # of the mass of the background, in one row
@@ -133,7 +133,7 @@ class PredictivePower:
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
     ) -> tuple[Game, Any]:
-        """See :func:`clarysage.games.surrogate.imitated`."""
+        """See :func:`clarysage.games.proxy_model.imitated`."""
         return imitated(self, regressor, asked, active)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -162,7 +162,7 @@ class PredictivePower:
         return payoffs
 
     def worth(self, coalition: np.ndarray, rng: np.random.Generator) -> Worth:
-        """See :func:`clarysage.games.worth.worth`."""
+        """See :func:`clarysage.games.coalition_value.worth`."""
         return worth(self, coalition, rng)
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.errors import InputError, ModelError, in_python
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
-from clarysage.games.designs import Design, crossed, divided, split
+from clarysage.games.cross_fitting import Design, crossed, divided, split
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.learners import check_learner, fresh, is_classifier, seeded, takes_pandas_alone, weights_argument
 from clarysage.models.narrowed import narrowed

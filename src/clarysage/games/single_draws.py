@@ -13,7 +13,7 @@ from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
 from clarysage.protocols import Drawn, Game
 from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.singles import singly
+from clarysage.removal.single_imputation import singly
 
 CELLS_AT_ONCE = 4_000_000  # of hybrid rows
 DRAWS_OF_CHOSEN = 5  # at once, where what is known of an example has to be looked at first

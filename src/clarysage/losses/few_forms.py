@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clarysage.few import Few
+from clarysage.losses.subsample import Few
 from clarysage.protocols import Loss
 
 

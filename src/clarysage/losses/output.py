@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.few import Few
 from clarysage.losses.few_forms import FewForm, Strata
+from clarysage.losses.subsample import Few
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.models import BoundPredictor
-from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.marginal import bound_to
-from clarysage.removal.own_rows import source_of
+from clarysage.removal.row_identity import KnownRows, source_of
 from clarysage.tables import read_weights
 
 

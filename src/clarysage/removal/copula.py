@@ -10,12 +10,12 @@ import numpy as np
 import scipy
 
 from clarysage.one_thread import one_thread
-from clarysage.removal.filling import Filling
 from clarysage.removal.gaussian import conditionable, drawn, filled, shrinkage
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.latent_correlation import latent_correlation
 from clarysage.removal.marginal import bound_to
 from clarysage.removal.margins import Margin, orders
+from clarysage.removal.matheron import Filling
 from clarysage.removal.product import shuffled
 from clarysage.removal.seed import seed_of
 from clarysage.tables import read_weights

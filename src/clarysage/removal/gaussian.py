@@ -10,9 +10,9 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.models import BoundPredictor
 from clarysage.one_thread import one_thread
-from clarysage.removal.filling import RIDGE, Filling
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.marginal import bound_to
+from clarysage.removal.matheron import RIDGE, Filling
 from clarysage.removal.native import native_of
 from clarysage.removal.seed import seed_of
 from clarysage.tables import Schema, read_weights

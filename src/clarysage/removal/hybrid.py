@@ -10,11 +10,10 @@ import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
-from clarysage.removal.filling import Filling, Passage
+from clarysage.removal.matheron import Filling, Passage
 from clarysage.removal.native import Native, native_of
-from clarysage.removal.prefixes import at_prefixes
-from clarysage.removal.singles import Singles, along, put_in
-from clarysage.removal.steps import Itinerary, Steps, evaluate, joined
+from clarysage.removal.prefixes import Itinerary, Steps, at_prefixes, evaluate, joined
+from clarysage.removal.single_imputation import Singles, along, put_in
 from clarysage.tables import Schema
 
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
@@ -96,7 +95,7 @@ class HybridModel:
     ) -> Steps:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
 
-        ``full`` (n, k) is f(x); see :func:`~clarysage.removal.steps.evaluate` for ``skip`` and ``keep``.
+        ``full`` (n, k) is f(x); see :func:`~clarysage.removal.prefixes.evaluate` for ``skip`` and ``keep``.
         """
         if self.native is not None:
             outputs = self.native.steps(x, full, arrivals, picks)
@@ -122,7 +121,7 @@ class HybridModel:
         return self if is_quick else replace(self, native=None)
 
     def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
-        """f(x_S, b_k) with single rows b_k, at the given places along the masses; see :mod:`.singles`."""
+        """f(x_S, b_k) with single rows b_k, at the given places along the masses; see :mod:`.single_imputation`."""
         picks, columns = along(self.mass, places), np.flatnonzero(~kept)
         if self.native is not None:
             return Singles(*self.native.single(x, full, columns, picks), picks=picks)

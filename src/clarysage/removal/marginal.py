@@ -8,7 +8,7 @@ from typing import Any
 from clarysage.errors import InputError, ModelError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
-from clarysage.removal.own_rows import source_of
+from clarysage.removal.row_identity import source_of
 from clarysage.tables import Schema, as_table, container_of, read_weights, schema_of
 
 

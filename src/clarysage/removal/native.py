@@ -11,9 +11,9 @@ import numpy as np
 
 from clarysage.errors import ClarysageError
 from clarysage.models import BoundPredictor
-from clarysage.removal.row_marks import bits, marks
-from clarysage.removal.singles import put_in
-from clarysage.removal.steps import Itinerary, settled
+from clarysage.removal.prefixes import Itinerary, settled
+from clarysage.removal.row_identity import bits, marks
+from clarysage.removal.single_imputation import put_in
 from clarysage.structure.form import EXACT, Crowd, Structure, UnknownStructureError
 from clarysage.structure.links import linked
 from clarysage.tables import Schema
@@ -81,7 +81,7 @@ class Native:
         return outputs
 
     def single(self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, picks: np.ndarray) -> tuple[np.ndarray, int]:
-        """f(x) with some columns (c,) of picked rows (n, q), as :func:`~clarysage.removal.singles.put_in` has it."""
+        """f(x) with columns (c,) of picked rows (n, q); see :func:`~clarysage.removal.single_imputation.put_in`."""
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
         inner = np.flatnonzero(s.form.is_used & np.isin(owner, columns[self.varies[columns]]))

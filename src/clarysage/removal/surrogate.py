@@ -18,12 +18,12 @@ from clarysage.one_thread import one_thread
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.boosting import boosted
 from clarysage.removal.hybrid import mean_over
-from clarysage.removal.known_rows import KnownRows
+from clarysage.removal.lazy import Once
 from clarysage.removal.masked_rows import MaskedRows, as_seen
-from clarysage.removal.once import Once
 from clarysage.removal.output_form import OutputForm
 from clarysage.removal.prefixes import at_prefixes
 from clarysage.removal.regressors import check_regressor, fitted, takes_weights
+from clarysage.removal.row_identity import KnownRows
 from clarysage.removal.seed import seed_of
 from clarysage.tables import Schema
 

@@ -12,9 +12,9 @@ import numpy as np
 from clarysage.models import BoundPredictor
 from clarysage.models.predictor import Check
 from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
-from clarysage.removal.known_rows import KnownRows
 from clarysage.removal.prefixes import at_prefixes
-from clarysage.removal.singles import Singles, along, put_in
+from clarysage.removal.row_identity import KnownRows
+from clarysage.removal.single_imputation import Singles, along, put_in
 from clarysage.tables import Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
@@ -100,7 +100,7 @@ class WeightedModel:
         return self
 
     def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
-        """f(x_S, b_k) with single rows b_k, at the given places along the weights; see :mod:`.singles`."""
+        """f(x_S, b_k) with single rows b_k, at the given places along the weights; see :mod:`.single_imputation`."""
         picks, columns = along(self.mass, places), np.flatnonzero(~kept)
         if kept.any():
             own = self.known.places(x)

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.few import Few
-from clarysage.games.beyond import Seen, joined, seen_beyond
+from clarysage.games.influence import Seen, joined, seen_beyond
 from clarysage.games.main_effects import main_effects, slopes
 from clarysage.losses.few_forms import few_form
 from clarysage.losses.regression import SquaredError
+from clarysage.losses.subsample import Few
 from clarysage.players import Players
 from clarysage.protocols import Beyond, Compared, EveryRow, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
 from clarysage.removal.hybrid import HybridModel, mean_over
-from clarysage.removal.steps import Steps
+from clarysage.removal.prefixes import Steps
 
 ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
 ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together

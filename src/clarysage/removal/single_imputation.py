@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.removal.row_marks import bits
+from clarysage.removal.row_identity import bits
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from clarysage.errors import InputError
-from clarysage.games.short_walks import ShortWalks
+from clarysage.games.subsampled import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.one_thread import one_thread
 from clarysage.protocols import Beyond, Compared, Game, Walks

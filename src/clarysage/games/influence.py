@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.few import Few
 from clarysage.losses.few_forms import few_form
+from clarysage.losses.subsample import Few
 from clarysage.protocols import Beyond, Loss
 from clarysage.removal.background_draws import BackgroundDraws
 

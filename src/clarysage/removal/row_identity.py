@@ -1,0 +1,129 @@
+"""Row identity: rows of codes that are equal in every bit, and the examples that are background rows themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError
+
+ROWS_AT_ONCE = 65_536
+NEARLY_ALL = 1 - 1e-9  # of the mass of the background, in one row
+
+
+def bits(values: np.ndarray) -> np.ndarray:
+    """Numbers as their bits, by which missing is equal to missing, and 0.0 differs from -0.0."""
+    return np.ascontiguousarray(values).view(np.int64)
+
+
+def marks(rows: np.ndarray) -> np.ndarray:
+    """Random sums of the bits of rows (n, d): the same for equal rows, and hardly ever for others."""
+    factors = np.random.default_rng(0).integers(1, 2**62, size=rows.shape[1], dtype=np.int64)
+    found = np.empty(len(rows), dtype=np.int64)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        mixed = bits(rows[start : start + ROWS_AT_ONCE]) * factors
+        found[start : start + ROWS_AT_ONCE] = (mixed ^ (mixed >> 29)).sum(axis=1)
+    return found
+
+
+def own_of(source: np.ndarray, examples: int) -> np.ndarray | None:
+    """The background row that each example is, (N,), from the examples that background rows are, (m,); -1 for none.
+
+    Examples
+    --------
+    >>> own_of(np.array([2, -1, 0]), 4)
+    array([ 2, -1,  0, -1])
+    """
+    own = np.full(examples, -1)
+    own[source[source >= 0]] = np.flatnonzero(source >= 0)
+    return own if (own >= 0).any() else None
+
+
+def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
+    """The number of the background row that each example is, (N,), -1 for none; None where no example is one.
+
+    Rows of codes are the same where the two tables are; or where a row occurs once in each of them, if that is so for
+    at least half of the smaller table. Else, and among rows that occur more often, equal ones may well be of different
+    individuals.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> own_rows(X, X[[2, 0]])
+    array([ 1, -1,  0])
+    """
+    if X.shape == background.shape and np.array_equal(X, background, equal_nan=True):
+        return np.arange(len(X))
+    mine, theirs = marks(X), marks(background)
+    alike = np.flatnonzero(np.isin(mine, theirs))
+    places = {mark: place for place, mark in enumerate(theirs.tolist())}
+    often = Counter(mine[alike].tolist()), Counter(theirs.tolist())
+    found = np.full(len(X), -1)
+    for example in alike.tolist():
+        mark = int(mine[example])
+        is_single = often[0][mark] == often[1][mark] == 1
+        if is_single and np.array_equal(bits(X[example]), bits(background[places[mark]])):
+            found[example] = places[mark]
+    return found if (found >= 0).sum() >= min(len(X), len(background)) / 2 else None
+
+
+def source_of(examples: Any, rows: int, count: int) -> np.ndarray | None:
+    """The example that each of so many background rows is, of so many examples, as a user gives it; None for None."""
+    if examples is None:
+        return None
+    source = np.asarray(examples)
+    is_whole = source.ndim == 1 and len(source) == rows and source.dtype.kind in "iu"
+    is_right = is_whole and ((source >= -1) & (source < count)).all()
+    if not is_right or (np.unique(source[source >= 0], return_counts=True)[1] > 1).any():
+        raise InputError(
+            "background examples", got=repr(examples)[:80],
+            wanted=f"the number of a row of X for each of {rows} background rows, each at most once, -1 for none",
+        )  # fmt: skip
+    return source
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """Which background row a row of codes is, -1 for none; examples that are equal in all cells are treated alike.
+
+    ``codes`` (q, d) are the examples that are background rows, in the order of their ``marks``, and ``own`` (q,) those
+    rows.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> KnownRows.of(X, X[[2, 0]], np.full(2, 0.5), None).places(X)
+    array([ 1, -1,  0])
+    """
+
+    codes: np.ndarray
+    own: np.ndarray
+    marks: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, background: np.ndarray, mass: np.ndarray, source: np.ndarray | None) -> KnownRows:
+        """The examples X that are background rows: by ``source`` (m,), the example that each of them is, or by cells.
+
+        None is one where a row has all the mass, since nothing would be left to stand in for it.
+        """
+        own = own_rows(X, background) if source is None else own_of(source, len(X))
+        if own is None or len(mass) < 2 or mass.max() > NEARLY_ALL:
+            own = np.full(len(X), -1)
+        is_one = own >= 0
+        found = marks(X[is_one])
+        order = np.argsort(found, kind="stable")
+        return cls(X[is_one][order], own[is_one][order], found[order])
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def places(self, x: np.ndarray) -> np.ndarray:
+        """The background row that each row of codes (n, d) is, -1 for none."""
+        if not len(self):
+            return np.full(len(x), -1)
+        place = np.minimum(np.searchsorted(self.marks, marks(x)), len(self) - 1)
+        is_same = (bits(self.codes[place]) == bits(x)).all(axis=1)
+        return np.where(is_same, self.own[place], -1)
