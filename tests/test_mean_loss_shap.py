@@ -359,9 +359,9 @@ def test_a_model_that_fails_leaves_what_was_found(data):
             raise RuntimeError("out of luck")
         return product(rows)
 
-    with pytest.raises(cs.ModelError) as caught:
+    with pytest.raises(cs.RunFailedError) as caught:
         mean_loss_shap(failing, X, y, background=background, method="paired walks", tolerance=1e-6)
-    found = caught.value.explanation
+    found = caught.value.partial
     assert found.stopped is StopReason.FAILED
     assert found.per_example.mean(axis=0) == pytest.approx(found.values, abs=1e-12)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from dataclasses import replace
 
@@ -235,9 +236,9 @@ def test_a_model_that_raises_leaves_the_estimate_so_far_on_the_error(data, n_job
             raise RuntimeError("the disk is full")
         return f(Z)
 
-    with pytest.raises(cs.ModelError, match="the disk is full") as caught:
+    with pytest.raises(cs.RunFailedError, match="the disk is full") as caught:
         cs.sage(fails_later, X, y, method="permutation", tolerance=1e-9, rng=seed, n_jobs=n_jobs)
-    partial = caught.value.explanation
+    partial = caught.value.partial
     assert partial.stopped is StopReason.FAILED
     assert not partial.converged
     assert partial.draws > 0
@@ -269,8 +270,9 @@ def test_a_rule_may_say_true_or_false(data, said, reason, seed):
 
 def test_a_rule_that_says_something_else_is_refused(data, seed):
     X, y = data
-    with pytest.raises(cs.InputError, match="stop: got 'enough' from a rule"):
+    with pytest.raises(cs.RunFailedError, match="stop: got 'enough' from a rule") as caught:
         cs.sage(f, X, y, method="kernel", tolerance=None, stop=lambda e: "enough", rng=seed)
+    assert isinstance(caught.value.__cause__, cs.InputError)
 
 
 def test_auto_does_not_choose_what_a_budget_or_a_deadline_would_refuse(data, seed):
@@ -320,3 +322,22 @@ def test_progress_counts_model_rows_and_ends_at_100_percent(data, capsys, seed):
     assert capsys.readouterr().err == ""
     cs.sage(f, X, y, method="exact", progress=True)
     assert "100%" in capsys.readouterr().err.split("\r")[-1]
+
+
+def test_the_error_of_a_run_that_failed_carries_a_list_for_a_list_of_losses_and_survives_a_pickle(data, seed):
+    X, y = data
+    calls = []
+
+    def failing(Z):
+        calls.append(len(Z))
+        if len(calls) > 40:
+            raise OSError("gone")
+        return f(Z)
+
+    losses = ["squared error", "absolute error"]
+    with pytest.raises(cs.RunFailedError, match=r"OSError from .*: gone.* error\.partial") as caught:
+        cs.sage(failing, X, y, loss=losses, method="permutation", tolerance=1e-9, rng=seed)
+    assert [one.loss for one in caught.value.partial] == losses
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert [one.draws for one in again.partial] == [one.draws for one in caught.value.partial]

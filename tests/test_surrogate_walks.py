@@ -248,16 +248,16 @@ class Failing(RegressorMixin, BaseEstimator):
 
 def test_a_regressor_that_fails_to_fit_is_named_as_the_surrogate(data, seed):
     X, background, y, _ = data
-    with pytest.raises(cs.InputError, match=r"^surrogate: got RuntimeError from Failing: no fit today") as raised:
+    with pytest.raises(cs.RunFailedError, match=r"^surrogate: got RuntimeError from Failing: no fit today") as raised:
         cs.sage(number, X, y, background=background, method=SurrogateWalks(Failing()), rng=seed, budget=3000)
-    assert raised.value.argument == "surrogate"
+    assert raised.value.__cause__.argument == "surrogate"
 
 
 @pytest.mark.parametrize("name", ["squared error", "cross entropy of one column"])
 @pytest.mark.parametrize("when", ["predict", "never"])
 def test_a_regressor_that_fails_to_predict_is_named_as_the_surrogate(when, name, data, seed):
     f, loss = GAMES[name]
-    with pytest.raises(cs.InputError, match=r"^surrogate: "):
+    with pytest.raises(cs.RunFailedError, match=r"^surrogate: "):
         cs.sage(f, data[0], response(f, data), background=data[1], loss=loss, method=SurrogateWalks(Failing(when)),
                 rng=seed, budget=5000, tolerance=None)  # fmt: skip
 
@@ -265,7 +265,7 @@ def test_a_regressor_that_fails_to_predict_is_named_as_the_surrogate(when, name,
 @pytest.mark.parametrize("regressor", ["linear regression", lambda rows: rows, LogisticRegression])
 def test_what_is_no_regressor_is_named_as_the_surrogate(regressor, data, seed):
     X, background, y, _ = data
-    with pytest.raises(cs.InputError, match=r"^surrogate: got .*wanted a scikit-learn regressor"):
+    with pytest.raises(cs.RunFailedError, match=r"^surrogate: got .*wanted a scikit-learn regressor"):
         cs.sage(number, X, y, background=background, method=SurrogateWalks(regressor), rng=seed, budget=3000)
 
 
@@ -277,7 +277,7 @@ def test_a_regressor_that_takes_no_missing_cells_is_named_and_the_usual_one_take
         return number(np.nan_to_num(Z, nan=0.5))
 
     options = {"background": background, "rng": seed, "budget": 1800, "tolerance": None}
-    with pytest.raises(cs.InputError, match=r"^surrogate: got ValueError from LinearRegression: .*NaN"):
+    with pytest.raises(cs.RunFailedError, match=r"^surrogate: got ValueError from LinearRegression: .*NaN"):
         cs.sage(f, X, y, method=SurrogateWalks(LinearRegression()), **options)
     truth = cs.sage(f, X, y, background=background, method="exact").values
     found = cs.sage(f, X, y, method="surrogate walks", **options)

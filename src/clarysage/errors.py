@@ -114,8 +114,6 @@ def as_note(note: Note | str) -> Note:
 class ClarysageError(Exception):
     """Base of every error raised by clarysage."""
 
-    explanation: Any = None
-
 
 class InputError(ClarysageError, ValueError):
     """An argument that cannot be understood, named by its argument.
@@ -162,16 +160,28 @@ class RunFailedError(ClarysageError, RuntimeError):
 
     Attributes
     ----------
+    text : what failed; the message of the error goes on to say where the result is
     partial : the result so far: an Explanation, or a list of them for a list of losses; of a game that was estimated
         by :func:`~clarysage.estimators.estimate`, the Estimate
+
+    Examples
+    --------
+    >>> print(RunFailedError.after(OSError("the disk is full"), partial=None))
+    OSError: the disk is full. The result up to then is in error.partial.
     """
 
     def __init__(self, text: str, partial: Any) -> None:
-        super().__init__(text)
-        self.partial = partial
+        super().__init__(f"{text} The result up to then is in error.partial.")
+        self.text, self.partial = text, partial
+
+    @classmethod
+    def after(cls, error: Exception, partial: Any) -> RunFailedError:
+        """The error of a run that another error ended."""
+        message = str(error) if isinstance(error, ClarysageError) else f"{type(error).__name__}: {error}"
+        return cls(message if message.endswith((".", "!", "?")) else f"{message}.", partial)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.partial)
+        return type(self), (self.text, self.partial)
 
 
 class UnavailableError(InputError):

@@ -11,7 +11,7 @@ from clarysage._measures.examples import narrowed, taken_apart
 from clarysage._measures.game import game
 from clarysage._measures.importance import options_of
 from clarysage._measures.table import MEASURES, Measure, as_measure
-from clarysage.errors import InputError, MissingLibraryError, in_python
+from clarysage.errors import InputError, MissingLibraryError, RunFailedError, in_python
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
@@ -114,7 +114,7 @@ def importances(
             found = _explained(measure, model, X, y, options, is_first=measure is chosen[0])
             explanations[measure.name] = found
             is_interrupted = found.stopped is StopReason.INTERRUPTED
-        except (InputError, MissingLibraryError) as error:
+        except (InputError, MissingLibraryError, RunFailedError) as error:
             # what the first one refuses, which takes any model, is wrong for all; what a later one does is its own
             if not is_open or not explanations or _is_about_refits(error, options):
                 raise
@@ -207,7 +207,7 @@ def _said(error: Exception) -> str:
     """Why a measure does not apply; that others do is to be seen beside it."""
     if isinstance(error, InputError) and error.argument == "model":
         return f"Got {in_python(error.got)}; wanted {in_python(error.wanted)}."
-    return str(error)
+    return error.text if isinstance(error, RunFailedError) else str(error)
 
 
 def _traits(measure: Measure) -> Traits:

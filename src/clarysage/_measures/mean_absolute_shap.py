@@ -13,6 +13,7 @@ from clarysage._measures.examples import without
 from clarysage._measures.kept import Kept
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.rules import observer_of
+from clarysage._measures.run import explained_run
 from clarysage._measures.setting import Setting
 from clarysage._measures.shap_values import NotForShapError, tree_solution
 from clarysage.errors import InputError
@@ -107,14 +108,12 @@ def mean_absolute_shap(
 
     stop = rules_for(v, rules, walks)
     point = kept.of(setting, v, measure="mean absolute shap", estimator=estimator, rules=stop)
-    try:
-        result = estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
-                          observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
-    except Exception as error:
-        if hasattr(error, "estimate"):
-            error.explanation = explanation(error.estimate)  # type: ignore[attr-defined]
-        raise
-    return explanation(result)
+
+    def estimated() -> Estimate:
+        return estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
+                        observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
+
+    return explained_run(estimated, explanation)
 
 
 def _ready(

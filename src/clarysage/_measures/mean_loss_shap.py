@@ -12,6 +12,7 @@ from clarysage._measures.by_example import about_visits, estimator_for, examples
 from clarysage._measures.kept import Kept
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.rules import observer_of
+from clarysage._measures.run import explained_run
 from clarysage._measures.setting import Setting
 from clarysage.errors import InputError
 from clarysage.estimators import estimate
@@ -104,11 +105,9 @@ def mean_loss_shap(
         return each if isinstance(loss, (list, tuple)) else each[0]
 
     point = kept.of(setting, v, measure="mean loss shap", estimator=estimator, rules=stop)
-    try:
-        result = estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
-                          observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
-    except Exception as error:
-        if hasattr(error, "estimate"):
-            error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
-        raise
-    return explanations(result)
+
+    def estimated() -> Estimate:
+        return estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
+                        observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
+
+    return explained_run(estimated, explanations)

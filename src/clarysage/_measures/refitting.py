@@ -13,6 +13,7 @@ from clarysage._measures.best_constant import with_constant
 from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.lineup import Lineup
 from clarysage._measures.rules import observer_of
+from clarysage._measures.run import explained_run
 from clarysage._measures.setting import explained, versions
 from clarysage.estimators import Exact, estimate
 from clarysage.estimators.leave_one_out import OneByOne
@@ -77,14 +78,10 @@ class Refitting:
             )  # fmt: skip
             return found if isinstance(self.asked, (list, tuple)) else found[0]
 
-        try:
-            return explanations(
-                estimate(v, estimator, stop=asked, executor=ahead, seed=self.entropy, observer=watching)
-            )
-        except Exception as error:
-            if hasattr(error, "estimate"):
-                error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
-            raise
+        def estimated() -> Estimate:
+            return estimate(v, estimator, stop=asked, executor=ahead, seed=self.entropy, observer=watching)
+
+        return explained_run(estimated, explanations)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 from clarysage._measures.best_constant import over_best_constant, with_constant
 from clarysage._measures.kept import Kept
 from clarysage._measures.rules import observer_of, rules_of
+from clarysage._measures.run import explained_run
 from clarysage._measures.setting import Setting
 from clarysage.errors import InputError
 from clarysage.estimators import estimate
@@ -55,14 +56,12 @@ def repeated(
         return found if isinstance(loss, (list, tuple)) else found[0]
 
     point = kept.of(setting, v.power, measure=measure, estimator=estimator, rules=rules)
-    try:
-        result = estimate(v, estimator, stop=rules, executor=executor, seed=setting.entropy,
-                          observer=observer_of(progress, rules), checkpoint=point)  # fmt: skip
-    except Exception as error:
-        if hasattr(error, "estimate"):
-            error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
-        raise
-    return explanations(result)
+
+    def estimated() -> Estimate:
+        return estimate(v, estimator, stop=rules, executor=executor, seed=setting.entropy,
+                        observer=observer_of(progress, rules), checkpoint=point)  # fmt: skip
+
+    return explained_run(estimated, explanations)
 
 
 def check_given(y: Any) -> None:

@@ -11,6 +11,7 @@ from clarysage._measures.examples import with_rows_wanted
 from clarysage._measures.kept import Kept
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.rules import observer_of, rules_of
+from clarysage._measures.run import explained_run
 from clarysage._measures.setting import Setting
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.parallel import as_executor
@@ -129,18 +130,15 @@ def sage(
         found = [with_rows_wanted(one, tolerance) for one in found]
         return found if isinstance(loss, (list, tuple)) else found[0]
 
-    options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}
-    begun = time.monotonic()
-    try:
+    def estimated() -> Estimate:
+        options: dict[str, Any] = {"executor": executor, "seed": setting.entropy}
         still, in_vain = nothing_moves(v, rules, **options) if estimator.limit(v) is None else (None, 0)
-        v = replace(v, rows_in_vain=v.rows_in_vain + in_vain) if in_vain else v
+        game = replace(v, rows_in_vain=v.rows_in_vain + in_vain) if in_vain else v
         options |= {"observer": observer_of(progress, rules), "checkpoint": point}
-        result = still or estimate(v, estimator, stop=rules, **options)
-    except Exception as error:
-        if hasattr(error, "estimate"):
-            error.explanation = explanations(error.estimate)  # type: ignore[attr-defined]
-        raise
-    return explanations(result)
+        return still or estimate(game, estimator, stop=rules, **options)
+
+    begun = time.monotonic()
+    return explained_run(estimated, explanations)
 
 
 def left_of(rule: Any, seconds: float) -> Any:

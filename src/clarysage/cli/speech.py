@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from clarysage.cli.words import CALLED, error_in_shell, note_in_shell
-from clarysage.errors import ClarysageError, InputError, Note, in_python
+from clarysage.errors import ClarysageError, InputError, Note, RunFailedError, in_python
 from clarysage.names import visible
 
 FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes
@@ -136,6 +136,8 @@ def worded(error: Exception, called: Mapping[str, str] = CALLED) -> str:
     if isinstance(error, InputError):
         advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))
         return reworded(error_in_shell(error, called, next(advice, "")))
+    if isinstance(error, RunFailedError) and isinstance(error.__cause__, Exception):
+        return worded(error.__cause__, called)
     if isinstance(error, ClarysageError):
         return str(error)
     return f"{type(error).__name__}: {reason(error)}"

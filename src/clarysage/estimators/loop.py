@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, RunFailedError
 from clarysage.estimators.draws import is_null
 from clarysage.estimators.progress import Progress
 from clarysage.execution.observers import Silent
@@ -70,8 +70,9 @@ def estimate(
 
     Rounds depend on the game and on the draws made so far, never on the workers, and rules are asked at their ends
     alone: the same seed gives the same bits on any executor. A deadline or Ctrl-C ends the run between chunks, with
-    the estimate so far; an error of the model carries the estimate so far as its ``estimate``. With a checkpoint the
-    run goes on where an earlier one was broken off, be it amid a round, and has the bits of one that was not.
+    the estimate so far; where anything fails, the model or a rule, a :class:`~clarysage.errors.RunFailedError` carries
+    it. With a checkpoint the run goes on where an earlier one was broken off, be it amid a round, and has the bits of
+    one that was not.
     """
     estimator.check(game)
     observer, executor = observer or Silent(), executor or Serial()
@@ -126,10 +127,10 @@ def estimate(
             raise
         reason = StopReason.INTERRUPTED
     except Exception as error:
-        if run.made >= FEWEST_FOR_AN_ERROR and not limits.is_finite:
-            found = run.looks.last(_reaching(estimator, game, run.state))
-            error.estimate = replace(found, stopped=StopReason.FAILED)  # type: ignore[attr-defined]
-        raise
+        if run.made < FEWEST_FOR_AN_ERROR or limits.is_finite:
+            raise
+        partial = run.looks.last(_reaching(estimator, game, run.state))
+        raise RunFailedError.after(error, replace(partial, stopped=StopReason.FAILED)) from error
     finally:
         observer.close()
         if checkpoint is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, in_python
+from clarysage.errors import InputError, RunFailedError, in_python
 from clarysage.monitoring.shifts.wording import quoted
 from clarysage.monitoring.sides import Side
 from clarysage.results import Shift
@@ -26,11 +26,20 @@ def blaming(name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> 
     except InputError as error:
         if error.argument not in OF_ROWS:
             raise
-        if error.argument == "y":
-            raise _of_responses(error, name, side) from error
-        why = new_labels(reference, side.X) or _strongest(moved)
-        parts = {**error.parts, "got": (*error.got, f" ({_within(name)}{why and '; '}{why})")}
-        raise type(error)(error.argument, **parts) from error
+        raise _blamed(error, name, side, reference, moved) from error
+    except RunFailedError as error:
+        cause = error.__cause__
+        if not isinstance(cause, InputError) or cause.argument not in OF_ROWS:
+            raise
+        raise RunFailedError.after(_blamed(cause, name, side, reference, moved), error.partial) from cause
+
+
+def _blamed(error: InputError, name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> InputError:
+    if error.argument == "y":
+        return _of_responses(error, name, side)
+    why = new_labels(reference, side.X) or _strongest(moved)
+    parts = {**error.parts, "got": (*error.got, f" ({_within(name)}{why and '; '}{why})")}
+    return type(error)(error.argument, **parts)
 
 
 def _within(name: str) -> str:

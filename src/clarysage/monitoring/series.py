@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from clarysage.errors import ClarysageWarning, InputError
+from clarysage.errors import ClarysageWarning, InputError, RunFailedError
 from clarysage.inference.estimate import StopReason
 from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.sides import Side
@@ -41,7 +41,7 @@ def explained_slices(
 ) -> Series:
     """The slices of current rows; an error where none of them can be explained."""
     found: dict[int, Explanation] = {}
-    failed: dict[str, InputError] = {}
+    failed: dict[str, InputError | RunFailedError] = {}
     for k, name in enumerate(slices.names):
         try:
             one = _explained(explain, after.rows(slices.places[k]), name, reference, moved[k])
@@ -49,7 +49,7 @@ def explained_slices(
             if not found:
                 raise
             break
-        except InputError as error:
+        except (InputError, RunFailedError) as error:
             failed[name] = error
             continue
         if one.stopped is not StopReason.INTERRUPTED or not found:  # half a slice is of use where there is no other
@@ -59,11 +59,18 @@ def explained_slices(
     if not found:
         raise next(iter(failed.values()))
     done = {slices.names[k] for k in found}
-    left_out = {name: str(failed.get(name, INTERRUPTED)) for name in slices.names if name not in done}
+    left_out = {name: _reason(failed.get(name)) for name in slices.names if name not in done}
     for name in failed:
         said = f"The slice {name!r} is left out, since it cannot be explained: {left_out[name]}"
         warnings.warn(said, ClarysageWarning, stacklevel=3)
     return Series(found, left_out)
+
+
+def _reason(error: InputError | RunFailedError | None) -> str:
+    """Why a slice has no explanation."""
+    if error is None:
+        return INTERRUPTED
+    return error.text if isinstance(error, RunFailedError) else str(error)
 
 
 def _explained(
