@@ -187,15 +187,15 @@ def test_value_label_is_in_units_of_the_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "loss", "label"),
+    ("measure", "values_are", "loss", "label"),
     [
-        ("shapley effects", "squared error", "Shapley effect (variance of the output)"),
-        ("permutation test", "zero one", "Permutation test (in units of zero one)"),
-        ("gini importance", "", "Gini importance"),
+        ("shapley effects", "variance", "squared error", "Shapley effect (variance of the output)"),
+        ("permutation test", "gain", "zero one", "Permutation test (in units of zero one)"),
+        ("gini importance", "heuristic", "", "Gini importance"),
     ],
 )
-def test_value_label_follows_the_measure(measure: str, loss: str, label: str) -> None:
-    assert bars(explain(measure=measure, loss=loss), ax=new_axis()).get_xlabel() == label
+def test_value_label_follows_the_measure(measure: str, values_are: str, loss: str, label: str) -> None:
+    assert bars(explain(measure=measure, values_are=values_are, loss=loss), ax=new_axis()).get_xlabel() == label
 
 
 @pytest.mark.parametrize("plot", [bars, signs])

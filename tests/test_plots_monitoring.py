@@ -160,7 +160,7 @@ def test_runs_that_did_not_converge_are_named() -> None:
 
 
 def test_shapley_effects_have_no_losses() -> None:
-    axes = watched(broken({1: 0.1}), measure="shapley effects", loss="").plot()
+    axes = watched(broken({1: 0.1}), measure="shapley effects", values_are="variance", loss="").plot()
     assert [ax.get_xlabel() for ax in axes] == ["Shapley effect (variance of the output)", "shift of inputs"]
 
 
@@ -310,7 +310,7 @@ def test_names_of_slices_can_be_read(where: list[str]) -> None:
 
 
 def test_series_of_shapley_effects_have_no_losses() -> None:
-    axes = watched(BEFORE, BEFORE, measure="shapley effects", loss="").plot()
+    axes = watched(BEFORE, BEFORE, measure="shapley effects", values_are="variance", loss="").plot()
     assert [ax.get_ylabel() for ax in axes] == ["Shapley effect\n(variance of the output)", "shift of\ninputs"]
 
 

@@ -41,7 +41,7 @@ def several() -> cs.Monitoring:
 
 
 def without_losses(found: cs.Monitoring) -> cs.Monitoring:
-    effects = [replace(one, measure="shapley effects") for one in found.comparison.explanations]
+    effects = [replace(one, measure="shapley effects", values_are="variance") for one in found.comparison.explanations]
     return replace(found, comparison=replace(found.comparison, explanations=tuple(effects)))
 
 

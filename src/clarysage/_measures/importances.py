@@ -20,7 +20,6 @@ from clarysage.models.refittable import refittable
 from clarysage.removal import is_auto_conditional, removal_name
 from clarysage.results import Explanation, Importances, Traits
 
-OWN = {"shapley net effects": {"learner"}}  # options of other sense there: its learners are linear
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
 REFITS = "Fits learners anew, which may take long; refits=True asks for it."
 NO_TARGET = "About predicting y, and no y was given."
@@ -97,7 +96,7 @@ def importances(
     }  # fmt: skip
     is_open = measures is None
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
-    if not is_open and learner is None and any(row.refits and row.name not in OWN for row in chosen):
+    if not is_open and learner is None and any(row.refits and "learner" not in row.own_options for row in chosen):
         refittable(_origin(model))  # raises where it is not, before others are computed
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, str] = {}
@@ -136,7 +135,7 @@ def _named(measures: Any, y: Any) -> list[Measure]:
     chosen = sorted({row.name: row for row in rows}.values(), key=lambda row: place.get(row.name, len(place)))
     if not chosen:
         raise InputError("measures", got="none", wanted="names of measures, or None for all that apply")
-    blind = [row.name for row in chosen if _needs_target(row)] if y is None else []
+    blind = [row.name for row in chosen if row.needs_target] if y is None else []
     if blind:
         raise InputError("y", got="None", wanted=f"a response for each row of X, which {blind[0]!r} is about")
     return chosen
@@ -144,14 +143,14 @@ def _named(measures: Any, y: Any) -> list[Measure]:
 
 def _reason(measure: Measure, y: Any, *, refits: bool) -> str | None:
     """Why a measure is not even tried."""
-    if y is None and _needs_target(measure):
+    if y is None and measure.needs_target:
         return NO_TARGET
     return REFITS if measure.refits and not refits else None
 
 
 def _too_dear(measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any]) -> str | None:
     """Why a measure is not tried unless it is asked for, where it takes very many model rows for what SAGE finds."""
-    if measure.name != "mean loss shap" or options["budget"] is not None or options["deadline"] is not None:
+    if not measure.is_by_example or options["budget"] is not None or options["deadline"] is not None:
         return None
     taken = {name: options[name] for name in options_of(game) if name in options}
     rows = fewest_rows(game(model, X, y, **taken))
@@ -163,18 +162,13 @@ def _too_dear(measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str
     )
 
 
-def _needs_target(measure: Measure) -> bool:
-    """Measures of performance do: they compare predictions with y."""
-    return measure.properties["performance"] != "no"
-
-
 def _explained(
     measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any], *, is_first: bool
 ) -> Explanation:
     """A measure with those options that it has and the user set; its own defaults may be others than ours."""
     function = measure.function
     ours = inspect.signature(importances).parameters
-    taken = set(options_of(function)) & set(options) - OWN.get(measure.name, set())
+    taken = set(options_of(function)) & set(options) - set(measure.own_options)
     given = {name: options[name] for name in taken if not _is_same(options[name], ours[name].default)}
     f = _origin(model) if measure.refits and options["learner"] is None else model
     try:

@@ -113,7 +113,7 @@ def _results(setting: Setting, v: Any, found: Found, headline: str, notes: Seque
     values = explained(
         v, found.estimate, Players(labels, found.pairs[:, 0]), range(len(pairs)), headline=headline,
         notes=(*setting.notes, *notes), groups=setting.members, measure="interactions", removal=setting.removal_name,
-        method=found.method, provenance=provenance_of(setting, v),
+        method=found.method, provenance=provenance_of(setting, v), held_fixed=setting.held_fixed,
     )  # fmt: skip
     return [
         Interactions(pairs, one, sage, *((None, None) if share is None else (share.value, share.std_error)))

@@ -159,6 +159,8 @@ class Read:
                 "stopped": StopReason.EXACT,
                 "measure": measure,
                 "headline": MEASURES[measure].headline,
+                "values_are": MEASURES[measure].values_are,
+                "held_fixed": "nothing",
                 "loss": "none",
                 "removal": "none",
                 "method": "read off the model",

@@ -73,6 +73,7 @@ class Refitting:
             chosen = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(self.asked) else []
             found = explained(
                 v, result, self.lineup.players, self.lineup.order, measure=measure, removal="refit",
+                held_fixed="learners",
                 method=estimator.name, groups=self.lineup.members, headline=headline,
                 notes=[*_notes(v), *self.notes, *chosen, *notes], provenance=_provenance(v, self.entropy),
             )  # fmt: skip

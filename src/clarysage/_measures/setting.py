@@ -26,8 +26,8 @@ from clarysage.losses.few_forms import few_form
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import as_removal, default_rows, is_auto_conditional, is_conditional
-from clarysage.results import Explanation
+from clarysage.removal import CONDITIONAL, as_removal, default_rows, is_auto_conditional, is_conditional
+from clarysage.results.explanation import Explanation, HeldFixed
 from clarysage.results.text import loss_words
 from clarysage.tables import as_table, is_stored, labels_of, rows_of
 
@@ -129,6 +129,11 @@ class Setting:
     def removal_name(self) -> str:
         return str(getattr(self.removal, "name", type(self.removal).__name__))
 
+    @property
+    def held_fixed(self) -> HeldFixed:
+        """What is taken as it is when intervals are about other rows."""
+        return "removal" if self.removal_name in CONDITIONAL else "background"
+
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
     ) -> list[Explanation]:
@@ -136,7 +141,8 @@ class Setting:
         return explained(
             v, result, self.players, self.order, groups=self.members, measure=measure, removal=self.removal_name,
             method=method,
-            notes=(*self.notes, *notes), provenance=provenance_of(self, v), headline=MEASURES[measure].headline, **told,
+            notes=(*self.notes, *notes), provenance=provenance_of(self, v), headline=MEASURES[measure].headline,
+            values_are=MEASURES[measure].values_are, held_fixed=self.held_fixed, **told,
         )  # fmt: skip
 
 

@@ -100,6 +100,7 @@ def squared_correlation(
         dof=np.ones(p), feature_names=names, total=None, base=None, model_rows=0, draws=0,
         stopped=StopReason.EXACT, measure=MEASURE, loss="squared error", removal="none", method="closed form",
         constant=0.0, groups=lineup.members, headline=MEASURES[MEASURE].headline, targets=_targets(shares),
+        held_fixed="nothing",
         notes=tuple(note for name, one in zip(names, shares, strict=True) for note in one.notes(name)),
         provenance={
             **versions(), "examples": len(X), "columns": schema.width,

@@ -1,15 +1,16 @@
-"""The measures by name, one row each: what they are in the paper's framework (Tables 1 and 3)."""
+"""The measures by name, one row each: what they are in the paper's framework (Tables 1 and 3).
+
+A new measure is a file with a function, and a row here; everything else that names measures is made from the rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from clarysage.errors import InputError, resembling
+from clarysage.errors import InputError
+from clarysage.registry import Registry, loaded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ class Measure:
 
     Attributes
     ----------
-    name : by which it is asked for; the file and the function have underscores in place of blanks
+    name : by which it is asked for
     headline : the sentence above its values; ``{loss}`` stands for the loss
     marks : the columns of Table 1 in their order, "+" for yes, "~" for partly, "-" for no
     approximates : "v", the power of the data, "v_f", that of the model, "w_f", the variance of its output; None for
@@ -38,7 +39,11 @@ class Measure:
     subdomain : subsets for which u(S) comes close to that (Table 3)
     constant : phi_0 of u(S)
     refits : whether learners are fitted anew
-    call : the function, where it is not in a file of this room
+    call : the function, or where it is, as "module:name"; by default the function of the measure's name, with
+        underscores in place of blanks, in the file of that name in this room
+    aliases : other names by which it is asked for
+    own_options : options that mean something else than they do for other measures, which must not be shared
+    is_by_example : whether values are found for single examples, which takes very many model rows
     """
 
     name: str
@@ -48,20 +53,40 @@ class Measure:
     subdomain: str | None = None
     constant: str | None = None
     refits: bool = False
-    call: Callable[..., Any] | None = None
+    call: Callable[..., Any] | str | None = None
+    aliases: tuple[str, ...] = ()
+    own_options: tuple[str, ...] = ()
+    is_by_example: bool = False
+
+    @property
+    def summary(self) -> str:
+        """One line of help."""
+        return self.headline.format(loss="loss")
 
     @property
     def is_heuristic(self) -> bool:
         return self.approximates is None
 
     @property
+    def values_are(self) -> Literal["gain", "variance", "heuristic"]:
+        """What the values are amounts of: of a loss that is saved, of the output's variance, or nothing so certain."""
+        if self.approximates is None:
+            return "heuristic"
+        return "variance" if self.approximates == "w_f" else "gain"
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether it compares predictions with y, as measures of performance do."""
+        return self.properties["performance"] != "no"
+
+    @property
     def function(self) -> Callable[..., Any]:
         """The function, called with model, X, y and options, which returns an Explanation."""
-        if self.call is not None:
+        if callable(self.call):
             return self.call
         name = self.name.replace(" ", "_")
-        found: Callable[..., Any] = getattr(import_module(f"clarysage._measures.{name}"), name)
-        return found
+        function: Callable[..., Any] = loaded(self.call or f"clarysage._measures.{name}:{name}")
+        return function
 
     @property
     def properties(self) -> dict[str, str]:
@@ -70,15 +95,15 @@ class Measure:
 
 
 # Table 1 has no row for Shapley effects; theirs is that of SAGE, without labels and so without performance.
-ROWS = (
+MEASURES: Registry[Measure] = Registry("name", (
     Measure("sage", "SAGE values: the {loss} that each feature saves the model", "+++~~",
             "v_f", ALL_SUBSETS, NOTHING),
     Measure("shapley effects", "Shapley effects: the variance of the model's output that each feature explains",
             "+-+~~", "w_f", ALL_SUBSETS, NOTHING),
     Measure("mean loss shap", "Mean loss SHAP: the {loss} that each feature saves the model, example by example",
-            "+++~-", "v_f", ALL_SUBSETS, NOTHING),
+            "+++~-", "v_f", ALL_SUBSETS, NOTHING, is_by_example=True),
     Measure("shapley net effects", "Shapley net effects: the {loss} that each feature saves a linear model",
-            "-+++-", "v", ALL_SUBSETS, NOTHING, refits=True),
+            "-+++-", "v", ALL_SUBSETS, NOTHING, refits=True, own_options=("learner",)),
     Measure("feature ablation", "Feature ablation: the {loss} that a learner loses without each feature",
             "++-+~", "v", ALL_OR_ALL_BUT_ONE, THE_REST, refits=True),
     Measure("permutation test", "Permutation test: the {loss} that the model loses when a feature is drawn anew",
@@ -99,11 +124,10 @@ ROWS = (
     Measure("network weights", "Network weights: how large the weights on each feature are", "----+"),
     Measure("aggregated saliency", "Aggregated saliency: how steep the network is in each feature on the way from a "
             "baseline", "----+"),
-)  # fmt: skip
-MEASURES = {row.name: row for row in ROWS}
+), entry_points="clarysage.measures")  # fmt: skip
 
 
-def as_measure(name: Any) -> Measure:
+def as_measure(name: str | Measure) -> Measure:
     """A measure by name, or as a row of one's own; names of others' packages are entry points "clarysage.measures".
 
     Examples
@@ -113,12 +137,9 @@ def as_measure(name: Any) -> Measure:
     """
     if isinstance(name, Measure):
         return name
-    known = {**MEASURES, **_entries()}
-    spelled = " ".join(name.lower().replace("_", " ").replace("-", " ").split()) if isinstance(name, str) else ""
-    if spelled not in known:
-        wanted = f"one of {', '.join(map(repr, known))}"
-        raise InputError("name", got=f"{name!r}", wanted=wanted, hint=resembling(spelled, known))
-    return known[spelled]
+    if not isinstance(name, str):
+        raise InputError("name", got=repr(name), wanted="the name of a measure, or a row of one's own")
+    return MEASURES.get_row(name)
 
 
 def measures() -> pd.DataFrame:
@@ -132,7 +153,6 @@ def measures() -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = {**MEASURES, **_entries()}.values()
     return pd.DataFrame(
         [
             {
@@ -143,12 +163,7 @@ def measures() -> pd.DataFrame:
                 "heuristic": "yes" if row.is_heuristic else "no",
                 "refits": "yes" if row.refits else "no",
             }
-            for row in rows
+            for row in MEASURES.values()
         ],
-        index=pd.Index([row.name for row in rows], name="measure"),
+        index=pd.Index([*MEASURES], name="measure"),
     )
-
-
-@cache
-def _entries() -> dict[str, Measure]:
-    return {entry.name: entry.load() for entry in entry_points(group="clarysage.measures")}

@@ -123,7 +123,7 @@ def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
 
 
 def _unit(interactions: Interactions) -> str:
-    saved = "variance of the output" if interactions.sage.measure == "shapley effects" else (
+    saved = "variance of the output" if interactions.sage.values_are == "variance" else (
         f"{loss_words(interactions.loss)} saved"
     )  # fmt: skip
     return f"interaction ({saved} beyond each alone)"

@@ -11,7 +11,7 @@ def value_label(explanation: Explanation) -> str:
 
     Every measure but the two named here goes by its own name.
     """
-    if explanation.measure == "shapley effects":
+    if explanation.values_are == "variance":
         return "Shapley effect (variance of the output)"
     if explanation.measure == "sage":
         return f"SAGE value ({loss_words(explanation.loss)} saved)"

@@ -62,7 +62,7 @@ def readings(explanation: Explanation, level: float) -> list[Reading]:
 
 def is_gain(explanation: Explanation) -> bool:
     """Whether values are of a loss, so that features help or hurt; others have a size and a sign alone."""
-    return explanation.base is not None and explanation.measure != "shapley effects"
+    return explanation.base is not None and explanation.values_are == "gain"
 
 
 def _reading(explanation: Explanation, about: str, level: float) -> Reading:

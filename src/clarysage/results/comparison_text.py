@@ -150,7 +150,7 @@ def _losses(comparison: Comparison) -> list[str]:
         for name, one in zip(comparison.names, comparison.explanations, strict=True)
         if one.base is not None and one.total is not None
     ]
-    if len(known) < len(comparison.names) or comparison.reference.measure == "shapley effects":
+    if len(known) < len(comparison.names) or comparison.reference.values_are == "variance":
         return []
     show = shared_format(*comparison.explanations)
     said = ", ".join(f"{show(loss)} in {name}" for name, loss in known)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,28 +19,30 @@ from clarysage.inference.significance import adjusted, p_values
 if TYPE_CHECKING:
     from clarysage.results.agreement import Agreement
 
+ValuesAre = Literal["gain", "variance", "heuristic"]
+HeldFixed = Literal["background", "removal", "learners", "nothing"]
+
 ABOUT: dict[str, str] = {
     "data": "this data and this background (sampling error of the run alone)",
     "rows": "the population of rows, with the background as chosen",
     "population": "the population of rows and of background",
 }
-ABOUT_REFITS: dict[str, str] = {
-    "data": "this data, so divided (sampling error of the run alone)",
-    "rows": "the population of rows, with learners as they were fitted",
+MEANINGS: dict[HeldFixed, dict[str, str]] = {  # of intervals, by what is held fixed
+    "background": ABOUT,
+    "removal": {
+        "data": "this data and this background, with the removal as fitted (sampling error of the run alone)",
+        "rows": "the population of rows, with the removal as fitted",
+        "population": "the population of rows and endless draws, with the removal as fitted",
+    },
+    "learners": {
+        "data": "this data, so divided (sampling error of the run alone)",
+        "rows": "the population of rows, with learners as they were fitted",
+    },
+    "nothing": {
+        "data": "this data",
+        "rows": "the population of rows",
+    },
 }
-ABOUT_READ: dict[str, str] = {
-    "data": "this data",
-    "rows": "the population of rows",
-}
-ABOUT_FITTED: dict[str, str] = {
-    "data": "this data and this background, with the removal as fitted (sampling error of the run alone)",
-    "rows": "the population of rows, with the removal as fitted",
-    "population": "the population of rows and endless draws, with the removal as fitted",
-}
-ABOUT_OTHERS = {
-    "refit": ABOUT_REFITS,
-    "none": ABOUT_READ,
-}  # by the removal, where no features are withheld from a model
 ARRAYS = (
     "values", "std_error", "covariance", "dof", "per_example", "per_example_error", "parts", "parts_weight",
     "parts_error", "trace",
@@ -87,6 +89,10 @@ class Explanation:
     parts_weight, parts_error : (N,) weights of these examples, adding up to one, and (p,) standard errors of what the
         run added to the values beside what it found at examples; as the parts
     trace : (m, 4) the run on its way: draws, model rows, largest standard error, range of the values; None if exact
+    values_are : "gain", of predicting y better; "variance", of the model's output, for which y has no part; or
+        "heuristic", sizes that are outside the framework
+    held_fixed : what is taken as it is when intervals are about other rows than these: the "background", a "removal"
+        that was fitted, "learners" that were, or "nothing"
     """
 
     values: np.ndarray
@@ -117,6 +123,8 @@ class Explanation:
     parts_weight: np.ndarray | None = field(default=None, repr=False)
     parts_error: np.ndarray | None = field(default=None, repr=False)
     trace: np.ndarray | None = None
+    values_are: ValuesAre = "gain"
+    held_fixed: HeldFixed = "background"
 
     def __post_init__(self) -> None:
         if self.dof is None:
@@ -148,11 +156,7 @@ class Explanation:
 
     def meaning(self, about: str) -> str:
         """What intervals are about, in words."""
-        if self.removal in ABOUT_OTHERS:
-            return ABOUT_OTHERS[self.removal].get(about, ABOUT[about])
-        from clarysage.removal import CONDITIONAL  # late, since much comes with it
-
-        return (ABOUT_FITTED if self.removal in CONDITIONAL else ABOUT)[about]
+        return MEANINGS[self.held_fixed].get(about, ABOUT[about])
 
     def target(self, about: str | None = None) -> Target:
         """Values, standard errors and degrees of freedom about the data, the rows or the population."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from clarysage.errors import FormatError
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.results.explanation import Explanation
+from clarysage.results.explanation import Explanation, HeldFixed, ValuesAre
 from clarysage.whole_file import write_whole
 
 FORMAT = "clarysage explanation"
@@ -22,6 +22,7 @@ LOWEST = {"values": -math.inf, "std_error": 0.0, "dof": 1.0, "skew": -math.inf}
 TARGET = tuple(LOWEST)
 PER_EXAMPLE = ("per_example", "per_example_error")
 PARTS = ("parts", "parts_weight", "parts_error")
+ROLES = {"values_are": get_args(ValuesAre), "held_fixed": get_args(HeldFixed)}
 HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates, such as names of files that are no UTF-8 leave
 
 
@@ -33,6 +34,8 @@ def encode(explanation: Explanation, *, rows: bool = False) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "measure": explanation.measure,
+        "values_are": explanation.values_are,
+        "held_fixed": explanation.held_fixed,
         "loss": explanation.loss,
         "removal": explanation.removal,
         "method": explanation.method,
@@ -101,6 +104,7 @@ def decode(data: Any, name: str = "data") -> Explanation:
     total, base = (number_or_none(data, key, name) for key in ("total", "base"))
     demand((base is None) == (total is None), name, "base", data, "a number beside a total, and none beside none")
     words: dict[str, Any] = {key: _string(data, key, name) for key in ("measure", "loss", "removal", "method")}
+    words |= {key: _one_of(data, key, name, known) for key, known in ROLES.items() if key in data}
     explanation = Explanation(
         values=numbers(data, "values", name, p),
         std_error=numbers(data, "std_error", name, p, low=0.0),
@@ -156,6 +160,10 @@ def strings(data: dict[str, Any], key: str, name: str) -> list[str]:
         return isinstance(value, list) and all(isinstance(part, str) for part in value)
 
     return list(_checked(data, key, name, is_right, "a list of texts"))
+
+
+def _one_of(data: dict[str, Any], key: str, name: str, known: Sequence[str]) -> str:
+    return str(_checked(data, key, name, lambda value: value in known, f"one of {', '.join(map(repr, known))}"))
 
 
 def _number(data: dict[str, Any], key: str, name: str) -> float:

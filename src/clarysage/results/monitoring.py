@@ -134,7 +134,7 @@ class Monitoring:
         found = [
             one.base - one.total
             for one in self.comparison.explanations
-            if one.base is not None and one.total is not None and one.measure != "shapley effects"
+            if one.base is not None and one.total is not None and one.values_are == "gain"
         ]
         return np.array(found) if len(found) == len(self.comparison.names) else None
 

@@ -11,13 +11,11 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason
 from clarysage.results.explanation import Explanation
-from clarysage.results.two import WITHOUT_RESPONSE
 
 ROUNDING = 1e-6  # of the loss: models in single precision differ by so much from one machine to another
 WORDS = ("measure", "loss", "removal", "headline")
 DATA = {"X": "X", "y": "y", "weights": "sample_weight", "background": "background"}
 SETTINGS = ("model", "learner", "design", "examples", "columns", "background_rows")
-NO_MEANS = ("mean absolute shap",)  # whose values are sizes, which do not average out
 BACKGROUND = "background= with the same rows in every run, since without it rows are drawn with the seed"
 DRAWN = "rows drawn once, and kept in a file that every run reads whole, since max_rows draws them with the seed"
 REMOVAL = "removal= as an object, such as cs.TreeConditional(X_train), which learns the same in every run"
@@ -117,7 +115,7 @@ def _check_ends(first: Explanation, other: Explanation, place: int) -> None:
         mine, its = getattr(first, name), getattr(other, name)
         if (mine is None) != (its is None) or (mine is not None and abs(mine - its) > ROUNDING * size):
             refits = "the same folds, and learners with a random_state of their own"
-            hint = refits if first.removal == "refit" else f"the same model; {BACKGROUND}"
+            hint = refits if first.held_fixed == "learners" else f"the same model; {BACKGROUND}"
             raise InputError("explanations", got=f"the {words} {mine!r} in number 1 and {its!r} in number {place + 1}",
                              wanted="the same in all, up to rounding", hint=hint)  # fmt: skip
 
@@ -135,7 +133,7 @@ def _check_effect(explanations: Sequence[Explanation]) -> None:
 def _check_draws(explanations: Sequence[Explanation]) -> None:
     """Of sampled runs alone: draws must be of one kind, or counting them would mean nothing, and values be means."""
     first = explanations[0]
-    if first.measure in NO_MEANS:
+    if first.values_are == "heuristic":  # whose sampled values are sizes, which do not average out
         raise InputError(
             "explanations", got=f"sampled values of {first.measure!r}, which are sizes: noise makes them larger in "
             "every run alike", wanted="values that are means of draws", hint="one run with a smaller tolerance=",
@@ -147,7 +145,7 @@ def _check_draws(explanations: Sequence[Explanation]) -> None:
 def _parts_to_see(explanations: Sequence[Explanation]) -> list[str]:
     """Fingerprints that have to be the same: those that some explanation has, or all where none has any."""
     known = [part for part in DATA if any(_print(one, part) is not None for one in explanations)] or list(DATA)
-    return [part for part in known if part != "y" or explanations[0].measure not in WITHOUT_RESPONSE]
+    return [part for part in known if part != "y" or explanations[0].values_are != "variance"]
 
 
 def _print(explanation: Explanation, part: str) -> Any:

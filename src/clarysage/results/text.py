@@ -98,7 +98,7 @@ def whole_words(explanation: Explanation) -> list[str]:
     show, total, alone = number_format(explanation), explanation.total, explanation.base
     if total is None or alone is None:
         return []
-    if explanation.measure == "shapley effects":
+    if explanation.values_are == "variance":
         return [
             f"All features together: {show(total)}, the mean squared distance of outputs from their background mean."
         ]

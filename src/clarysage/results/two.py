@@ -19,7 +19,6 @@ FREED = (
     "They are of values freed of the bias that a finite background brings, and so are not one shown column less the "
     "other."
 )
-WITHOUT_RESPONSE = ("shapley effects",)  # measures that rows alone make, whatever the responses
 
 
 @dataclass(frozen=True)
@@ -62,10 +61,10 @@ class Two:
         if asked is False or all(each.stopped is StopReason.NO_EFFECT for each in self._both):
             return False
         same = {part: _fingerprint(self.one, part) == _fingerprint(self.other, part) for part in ("X", "y", "weights")}
-        same["y"] = same["y"] or self.one.measure in WITHOUT_RESPONSE
+        same["y"] = same["y"] or self.one.values_are == "variance"  # which rows alone make
         known = _fingerprint(self.one, "X") is not None
         if asked is None and not (known and all(same.values())):
-            has_responses = _fingerprint(self.one, "y") is not None and self.one.measure not in WITHOUT_RESPONSE
+            has_responses = _fingerprint(self.one, "y") is not None and self.one.values_are != "variance"
             if known and has_responses and same["y"] and same["weights"]:
                 notes.append(
                     "Responses are the same in both, but X is not: if the rows are the same too, in the same order, "

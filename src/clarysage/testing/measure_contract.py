@@ -38,6 +38,8 @@ def values_are_sound(trial: Trial) -> None:
         named = found.measure
         _demand(named == trial.row.name, f"calls itself {named!r}, and the table {trial.row.name!r}")
         _demand(bool(found.headline), "says nothing above its table of values")
+        role = found.values_are
+        _demand(role == trial.row.values_are, f"has values_are={role!r}, and the table {trial.row.values_are!r}")
 
 
 def intervals_hold_the_values(trial: Trial) -> None:
