@@ -14,7 +14,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
-from clarysage._measures.setting import Setting
+from clarysage._measures.problem import Setting
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
 from clarysage.inference import reach as reaching

@@ -847,7 +847,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-of-another-model",
         CHECKPOINT,
-        "_measures/kept.py",
+        "_measures/checkpoint_identity.py",
         '"predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),\n'
         '        "losses without features": v.weights @ v.ends[0],',
         "",
@@ -855,7 +855,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-of-another-budget",
         CHECKPOINT,
-        "_measures/kept.py",
+        "_measures/checkpoint_identity.py",
         '"budget": f"{float(min(budgets)):.17g}" if budgets else "none",',
         '"budget": "none",',
     ),

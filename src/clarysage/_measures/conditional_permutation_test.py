@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clarysage._measures.kept import Kept
+from clarysage._measures.checkpoint_identity import Kept
+from clarysage._measures.problem import Setting
 from clarysage._measures.repeated import repeated
-from clarysage._measures.setting import Setting
 from clarysage.errors import InputError
 from clarysage.removal import (
     AUTO_CONDITIONAL,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clarysage._measures.refits import with_the_rest
 from clarysage._measures.refits_one_by_one import refits_one_by_one
-from clarysage._measures.refitting import with_the_rest
 from clarysage.estimators import LEAVE_ONE_OUT
 
 

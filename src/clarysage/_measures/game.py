@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clarysage._measures.setting import Setting
+from clarysage._measures.problem import Setting
 from clarysage.games import PredictivePower
 
 

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clarysage._measures.by_example import fewest_rows
 from clarysage._measures.examples import narrowed, taken_apart
 from clarysage._measures.game import game
 from clarysage._measures.importance import options_of
+from clarysage._measures.per_example import fewest_rows
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.errors import InputError, MissingLibraryError, RunFailedError, in_python
 from clarysage.execution.seeds import entropy_of

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.chosen_pairs import PairsWanted
+from clarysage._measures.problem import Setting, provenance_of
 from clarysage._measures.rules import observer_of
-from clarysage._measures.setting import Setting, provenance_of
 from clarysage.errors import InputError
 from clarysage.estimators import as_estimator, choose, estimate
 from clarysage.estimators.additive_fit import Blocks, Share, ShareKnown, enumerated_share, sampled_share

@@ -9,8 +9,8 @@ from typing import Any
 from clarysage._measures.chosen_pairs import PairsWanted
 from clarysage._measures.interaction_runs import Found, Run, known_values
 from clarysage._measures.off_manifold import about_manifold
+from clarysage._measures.problem import Setting, explained, provenance_of
 from clarysage._measures.rules import rules_of
-from clarysage._measures.setting import Setting, explained, provenance_of
 from clarysage.errors import InputError
 from clarysage.execution.parallel import as_executor
 from clarysage.players import Players

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.by_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
+from clarysage._measures.checkpoint_identity import Kept
 from clarysage._measures.examples import without
-from clarysage._measures.kept import Kept
 from clarysage._measures.off_manifold import about_manifold
+from clarysage._measures.per_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
+from clarysage._measures.problem import Setting
 from clarysage._measures.rules import observer_of
 from clarysage._measures.run import explained_run
-from clarysage._measures.setting import Setting
 from clarysage._measures.shap_values import NotForShapError, tree_solution
 from clarysage.errors import InputError
 from clarysage.estimators import SolvedGame, estimate

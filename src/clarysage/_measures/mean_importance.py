@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clarysage._measures.best_constant import over_best_constant, with_constant
-from clarysage._measures.kept import Kept
+from clarysage._measures.checkpoint_identity import Kept
+from clarysage._measures.problem import Setting
 from clarysage._measures.repeated import check_given
 from clarysage._measures.rules import observer_of
-from clarysage._measures.setting import Setting
 from clarysage.estimators import LEAVE_ONE_OUT, estimate
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower

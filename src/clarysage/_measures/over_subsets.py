@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.fits import all_subsets, subsets_of_walks
-from clarysage._measures.refitting import Refitting
+from clarysage._measures.refits import Refitting
 from clarysage._measures.rules import rules_of
 from clarysage.errors import InputError
 from clarysage.estimators import Exact, ExhaustedError, PairedWalks, as_estimator

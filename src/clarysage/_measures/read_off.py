@@ -10,7 +10,7 @@ import numpy as np
 
 from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.setting import versions
+from clarysage._measures.problem import versions
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason

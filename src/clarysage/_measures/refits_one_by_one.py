@@ -8,7 +8,7 @@ from typing import Any
 from clarysage._measures.examples import taken_apart
 from clarysage._measures.judged import Judged
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.refitting import Refitting
+from clarysage._measures.refits import Refitting
 from clarysage._measures.table import MEASURES
 from clarysage.errors import ClarysageError
 from clarysage.estimators.leave_one_out import OneByOne

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.setting import Setting
+from clarysage._measures.problem import Setting
 from clarysage.errors import InputError
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
 from clarysage.protocols import Removal

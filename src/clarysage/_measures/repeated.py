@@ -6,10 +6,10 @@ from numbers import Integral
 from typing import Any
 
 from clarysage._measures.best_constant import over_best_constant, with_constant
-from clarysage._measures.kept import Kept
+from clarysage._measures.checkpoint_identity import Kept
+from clarysage._measures.problem import Setting
 from clarysage._measures.rules import observer_of, rules_of
 from clarysage._measures.run import explained_run
-from clarysage._measures.setting import Setting
 from clarysage.errors import InputError
 from clarysage.estimators import estimate
 from clarysage.estimators.permutation_importance import AfterRepeats, Repeats

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from clarysage._measures.checkpoint_identity import Kept
 from clarysage._measures.examples import with_rows_wanted
-from clarysage._measures.kept import Kept
 from clarysage._measures.off_manifold import about_manifold
+from clarysage._measures.problem import Setting
 from clarysage._measures.rules import observer_of, rules_of
 from clarysage._measures.run import explained_run
-from clarysage._measures.setting import Setting
 from clarysage.estimators import SurrogateWalks, as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.parallel import as_executor
 from clarysage.inference.estimate import Estimate

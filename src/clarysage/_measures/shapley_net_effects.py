@@ -13,7 +13,7 @@ from clarysage._measures.judged import Judged, select
 from clarysage._measures.linear_design import linear_design, numbers_of
 from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.over_subsets import Ends, over_subsets
-from clarysage._measures.refitting import Refitting
+from clarysage._measures.refits import Refitting
 from clarysage._measures.response import is_of_classes
 from clarysage._measures.table import MEASURES
 from clarysage.execution.parallel import as_executor

@@ -12,8 +12,8 @@ from clarysage._measures.examples import taken_apart
 from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.linear_design import linear_design, numbers_of, scaled
 from clarysage._measures.lineup import Lineup, column_names
+from clarysage._measures.problem import versions
 from clarysage._measures.response import as_columns
-from clarysage._measures.setting import versions
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason, Target

@@ -8,7 +8,7 @@ from typing import Any
 from clarysage._measures.examples import taken_apart
 from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.over_subsets import Ends, over_subsets
-from clarysage._measures.refitting import Refitting
+from clarysage._measures.refits import Refitting
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower

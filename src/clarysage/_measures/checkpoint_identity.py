@@ -12,7 +12,7 @@ import numpy as np
 
 from clarysage import __version__
 from clarysage._measures.fingerprints import fingerprint
-from clarysage._measures.setting import Setting, provenance_of
+from clarysage._measures.problem import Setting, provenance_of
 from clarysage.errors import InputError
 from clarysage.estimators.checkpoint import Checkpoint
 from clarysage.execution.checkpoint_file import ANEW, Saved, file_for, read_checkpoint

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.ahead import Ahead
 from clarysage._measures.best_constant import with_constant
 from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.lineup import Lineup
+from clarysage._measures.prefetch import Ahead
+from clarysage._measures.problem import explained, versions
 from clarysage._measures.rules import observer_of
 from clarysage._measures.run import explained_run
-from clarysage._measures.setting import explained, versions
 from clarysage.estimators import Exact, estimate
 from clarysage.estimators.leave_one_out import OneByOne
 from clarysage.games import UniversalPower
