@@ -55,7 +55,7 @@ from clarysage.games.cross_fitting import crossed, split
 from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
-from clarysage.models.narrowed import narrowed
+from clarysage.models.column_subset import narrowed
 from clarysage.removal.memo import Memo
 from oracle import shapley
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.read_off import Reading
+from clarysage._measures.intrinsic import Reading
 from clarysage.errors import InputError
 from clarysage.games.pointwise import outputs_of
 from clarysage.inference.estimate import Target

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.read_off import Reading
-from clarysage.models.opened import Inside
+from clarysage._measures.intrinsic import Reading
+from clarysage.models.unwrap import Inside
 from clarysage.structure.linear import Linear
 
 NOTE = (

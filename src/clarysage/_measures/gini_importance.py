@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.read_off import Reader, Reading, read
+from clarysage._measures.intrinsic import Reader, Reading, read
 from clarysage.models import lightgbm, xgboost
-from clarysage.structure.scikit_learn_trees import splits_of_histograms
+from clarysage.structure.readers.scikit_learn import splits_of_histograms
 
 NOTE = (
     "A heuristic, outside the framework of additive importance measures: it tells how much splits on a feature helped "

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.read_off import Reading
+from clarysage._measures.intrinsic import Reading
 from clarysage.errors import InputError
-from clarysage.models.opened import Inside
 from clarysage.models.torch_first_layer import ROWS, first_weights
 from clarysage.models.torch_training import is_module
+from clarysage.models.unwrap import Inside
 from clarysage.structure.form import Structure
 from clarysage.structure.layers import Affine, Layers
 from clarysage.tables import as_table

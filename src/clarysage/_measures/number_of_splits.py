@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.read_off import Reader, Reading, read
+from clarysage._measures.intrinsic import Reader, Reading, read
 from clarysage.models import lightgbm, xgboost
-from clarysage.models.opened import Inside
-from clarysage.structure.catboost_splits import split_columns
+from clarysage.models.unwrap import Inside
 from clarysage.structure.form import UnknownStructureError
 from clarysage.structure.oblivious import ObliviousTrees
-from clarysage.structure.scikit_learn_trees import splits_of_histograms
+from clarysage.structure.readers.catboost_splits import split_columns
+from clarysage.structure.readers.scikit_learn import splits_of_histograms
 from clarysage.structure.trees import Trees
 
 NOTE = (

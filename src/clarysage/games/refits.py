@@ -11,8 +11,8 @@ from clarysage.errors import InputError, ModelError, in_python
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
 from clarysage.games.cross_fitting import Design, crossed, divided, split
 from clarysage.models import Predictor, as_predictor
+from clarysage.models.column_subset import narrowed
 from clarysage.models.learners import check_learner, fresh, is_classifier, seeded, takes_pandas_alone, weights_argument
-from clarysage.models.narrowed import narrowed
 from clarysage.tables import Schema, as_table, container_of, labels_of, read_target, read_weights, schema_of
 
 SHOWN = 8  # columns or classes that an error names

@@ -16,7 +16,7 @@ from typing import Any
 
 from clarysage.errors import InputError
 from clarysage.models.function import from_anything
-from clarysage.models.methods import LINKS, linked, unknown_output
+from clarysage.models.outputs import LINKS, linked, unknown_output
 from clarysage.models.predictor import BoundPredictor, Predictor
 
 Adapter = Callable[[Any, str | None], Predictor]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from clarysage.models.methods import CLASSIFIER, REGRESSOR, Shares, classes_of, from_methods, unfitted
+from clarysage.models.outputs import CLASSIFIER, REGRESSOR, Shares, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.structure.catboost_trees import EXPONENTS, structure_of_catboost
+from clarysage.structure.readers.catboost import EXPONENTS, structure_of_catboost
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from clarysage.errors import InputError
-from clarysage.models.methods import CLASSIFIER, LINKS, REGRESSOR, classes_of, from_methods, linked, unknown_output
+from clarysage.models.outputs import CLASSIFIER, LINKS, REGRESSOR, classes_of, from_methods, linked, unknown_output
 from clarysage.models.predictor import Predictor
 
 

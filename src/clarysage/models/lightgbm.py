@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.models.methods import Shares, from_methods
+from clarysage.models.outputs import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
 from clarysage.structure.form import Structure
-from clarysage.structure.lightgbm_trees import structure_of_booster
+from clarysage.structure.readers.lightgbm import structure_of_booster
 
 CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
 

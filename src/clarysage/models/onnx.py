@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ModelError
-from clarysage.models.methods import LINKS, linked, unknown_output
 from clarysage.models.onnx_labels import class_labels
+from clarysage.models.outputs import LINKS, linked, unknown_output
 from clarysage.models.predictor import Predictor
 
 DTYPES: dict[str, Any] = {

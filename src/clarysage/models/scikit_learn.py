@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ClarysageError
-from clarysage.models.methods import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
+from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.structure.activations import Activation
 from clarysage.structure.columnwise import Transformed, owners, working
@@ -18,7 +18,7 @@ from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureE
 from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link
-from clarysage.structure.scikit_learn_trees import READERS as TREES
+from clarysage.structure.readers.scikit_learn import READERS as TREES
 
 # estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
 LINKS: dict[str, Link] = {

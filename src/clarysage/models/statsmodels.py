@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.models.methods import Values, from_methods
+from clarysage.models.outputs import Values, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.structure.form import Structure
 from clarysage.structure.linear import Linear

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ModelError
-from clarysage.models.methods import LINKS, linked, unknown_output
+from clarysage.models.outputs import LINKS, linked, unknown_output
 from clarysage.models.predictor import Predictor, Task
-from clarysage.models.torch_layers import is_sequence, read_layers
+from clarysage.structure.readers.torch import is_sequence, read_layers
 
 BATCH = 8192
 

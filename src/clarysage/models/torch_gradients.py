@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ModelError
-from clarysage.models.methods import linked_by
+from clarysage.models.outputs import linked_by
 from clarysage.models.predictor import Predictor
 from clarysage.models.torch import Forward, check_tensor, evaluating, inputs_of
 

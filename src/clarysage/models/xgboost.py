@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ModelError
-from clarysage.models.methods import Values, from_methods, unfitted
+from clarysage.models.outputs import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import from_estimator
 from clarysage.structure.form import Structure, UnknownStructureError
-from clarysage.structure.xgboost_trees import structure_of_booster
+from clarysage.structure.readers.xgboost import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities
 BOOSTER = {"binary:logitraw": "sigmoid", "multi:softmax": "softmax"}

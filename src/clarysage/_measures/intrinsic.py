@@ -16,7 +16,7 @@ from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.models import Predictor, as_predictor
-from clarysage.models.opened import Inside, Opened, opened
+from clarysage.models.unwrap import Inside, Opened, opened
 from clarysage.results import Explanation
 from clarysage.structure.form import Structure, UnknownStructureError
 from clarysage.tables import as_table, read_weights, schema_of

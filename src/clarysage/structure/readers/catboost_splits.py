@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clarysage.structure.catboost_trees import exported
 from clarysage.structure.form import UnknownStructureError
+from clarysage.structure.readers.catboost import exported
 
 
 def split_columns(model: Any) -> list[tuple[int, ...]]:

@@ -1,0 +1,1 @@
+"""Readers: the insides of fitted models, one file per library; adapters in ``models`` call them."""
