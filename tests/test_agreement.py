@@ -419,7 +419,7 @@ def test_loss_is_that_of_the_explanation(seed: int) -> None:
         found = explain(np.ones(5), loss=loss).agreement(game)
         assert found.loss == loss
         np.testing.assert_allclose(found.v, powers(game, found.subsets, number), atol=1e-12)
-    assert explain(np.ones(5), loss="none", base=None).agreement(game).loss == "squared error"
+    assert explain(np.ones(5), loss="none", base=None, total=None).agreement(game).loss == "squared error"
     with pytest.raises(InputError, match="'cross entropy', as explained"):
         explain(np.ones(5), loss="cross entropy").agreement(game)
 
@@ -528,7 +528,9 @@ def test_frame_text_and_file_hold_the_numbers(seed: int, tmp_path: Any) -> None:
     found.save(tmp_path / "agreement.json")
     read = json.loads((tmp_path / "agreement.json").read_text())
     assert read["r2"] == found.r2
-    assert read["subsets"][5] == [0, 2]
+    assert read["subsets"][5] == [True, False, True]
+    again = cs.load(tmp_path / "agreement.json")
+    assert (again.to_dict(), str(again)) == (found.to_dict(), str(found))
     with pytest.raises(ValueError, match="read-only"):
         found.v[0] = 1.0
 

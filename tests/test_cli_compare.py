@@ -73,7 +73,7 @@ def test_rows_are_paired_or_not_as_asked(folder: Path) -> None:
         compare("before.json", "after.json", flag)["differences"][0] for flag in ("--paired", "--unpaired")
     )
     assert (paired["is_paired"], apart["is_paired"]) == (True, False)
-    assert paired["std_error"][0] < apart["std_error"][0]
+    assert paired["target"]["std_error"][0] < apart["target"]["std_error"][0]
     said = error_of("compare", "before.json", "after-lean.json", "--paired")
     assert "--paired: got --paired, where after-lean did not keep what single rows contribute" in said
     assert "Try explain --json FILE --rows" in said

@@ -148,7 +148,7 @@ def test_absolute_paths_stay(folder: Path) -> None:
 def test_measures_take_lists_where_commas_are_typed(folder: Path) -> None:
     text = WHOLE.replace('method = "permutation"', 'only = ["sage", "shapley effects"]')
     found = explained(folder, text, command="measures")
-    assert [one["measure"] for one in found["measures"]] == ["sage", "shapley effects"]
+    assert list(found["explanations"]) == ["sage", "shapley effects"]
 
 
 def test_compare_takes_files_names_and_pairing(folder: Path) -> None:
@@ -161,7 +161,7 @@ def test_compare_takes_files_names_and_pairing(folder: Path) -> None:
     assert (found["names"], found["adjust"], found["differences"][0]["is_paired"]) == (["then", "now"], None, False)
     found = explained(folder, text, "../runs/b.json", "../runs/a.json", "--paired", command="compare")
     assert found["differences"][0]["is_paired"]
-    assert found["differences"][0]["values"][0] > 0  # b first
+    assert found["differences"][0]["target"]["values"][0] > 0  # b first
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def measures(*arguments: str, code: int = 0) -> dict[str, Any]:
     """The importances of a run, from the JSON on its stdout: explanations by measure."""
     data = printed_json("measures", *arguments, code=code)
-    return {entry["measure"]: entry["explanation"] for entry in data["measures"]}
+    explanations: dict[str, Any] = data["explanations"]
+    return explanations
 
 
 def few(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -119,7 +120,7 @@ def test_without_target_measures_that_need_none_are_left(folder: Path, monkeypat
     few(monkeypatch, "sage", "shapley effects", "squared correlation")
     result = run("measures", "plain:heat", "test.csv", "--drop", "load", "--json", "-")
     data = json.loads(result.stdout)
-    assert [entry["measure"] for entry in data["measures"]] == ["shapley effects"]
+    assert list(data["explanations"]) == ["shapley effects"]
     assert list(data["left_out"]) == ["sage", "squared correlation"]
     assert "fit learners anew" not in result.stderr
 
@@ -166,7 +167,7 @@ def test_refits_asked_for_by_name_need_no_flag(folder: Path) -> None:
 def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(monkeypatch, "sage", "feature ablation")
     data = printed_json("measures", "plain:heat", "test.csv", "--target", "load", "--refits")
-    assert [entry["measure"] for entry in data["measures"]] == ["sage"]
+    assert list(data["explanations"]) == ["sage"]
     assert "cannot be fitted anew" in data["left_out"]["feature ablation"]
     assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]
     said = error_of("measures", "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
@@ -225,9 +226,7 @@ def test_files_are_written_and_load_again(folder: Path) -> None:
     result = run("measures", "plain:heat", "test.csv", *QUICK, *files)
     assert result.exit_code == 0, result.stderr
     assert isinstance(cs.load("all.json"), cs.Importances)
-    assert {name: one.to_dict() for name, one in cs.load("all.json").items()} == measures(
-        "plain:heat", "test.csv", *QUICK
-    )
+    assert cs.load("all.json").to_dict()["explanations"] == measures("plain:heat", "test.csv", *QUICK)
     assert (folder / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (folder / "ranks.SVG").read_text()
     assert [f"note: wrote {name}" in result.stderr for name in files[1::2]] == [True] * 4

@@ -646,7 +646,8 @@ def test_a_damaged_file_is_refused(two, tmp_path, field, value):
 )
 def test_a_damaged_difference_is_refused(two, tmp_path, field, value):
     data = cs.compare(*two).to_dict()
-    data["differences"][0][field] = value
+    difference = data["differences"][0]
+    (difference if field in difference else difference["target"])[field] = value
     (tmp_path / "it.json").write_text(json.dumps(data))
     with pytest.raises(FormatError, match=field):
         cs.load(tmp_path / "it.json")

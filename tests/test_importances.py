@@ -358,24 +358,27 @@ def test_saving_and_loading_gives_everything_back(tmp_path: Any, tables: Any) ->
     pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
 
 
-def _first(data: dict[str, Any]) -> dict[str, Any]:
-    entry: dict[str, Any] = data["measures"][0]
-    return entry
+def _sage(data: dict[str, Any]) -> dict[str, Any]:
+    explanation: dict[str, Any] = data["explanations"]["sage"]
+    return explanation
 
 
 DAMAGES = {
-    "version": lambda data: data.update(version=2),
-    "measures": lambda data: data.update(measures=[]),
-    "measures ": lambda data: data.update(measures=data["measures"] * 2),
-    "measures  ": lambda data: _first(data).pop("traits"),
-    "measures   ": lambda data: _first(data)["explanation"].update(feature_names=["a", "b", "z"]),
-    "left_out": lambda data: data.update(left_out={"gini": 5}),
-    "left_out ": lambda data: data.pop("left_out"),
-    "sage: traits": lambda data: _first(data)["traits"].pop("constant"),
-    "sage: approximates": lambda data: _first(data)["traits"].update(approximates=3),
-    "sage: properties": lambda data: _first(data)["traits"].update(properties={"agnostic": "perhaps"}),
-    "sage: values": lambda data: _first(data)["explanation"]["values"].pop(),
-    "sage: format": lambda data: _first(data).update(explanation=[]),
+    "version": lambda data: data.update(version=1),
+    "explanations": lambda data: data.update(explanations={}),
+    "explanations ": lambda data: data.update(explanations=[data["explanations"]["sage"]]),
+    "explanations  ": lambda data: _sage(data).update(feature_names=["a", "b", "z"]),
+    "traits": lambda data: data["traits"].pop("sage"),
+    "traits ": lambda data: data.pop("traits"),
+    "left_out: gini": lambda data: data.update(left_out={"gini": 5}),
+    "left_out": lambda data: data.pop("left_out"),
+    "traits: sage: constant": lambda data: data["traits"]["sage"].pop("constant"),
+    "traits: sage: approximates": lambda data: data["traits"]["sage"].update(approximates=3),
+    "traits: sage: properties": lambda data: data["traits"]["sage"].update(properties={"agnostic": "perhaps"}),
+    "traits: sage: colour": lambda data: data["traits"]["sage"].update(colour="blue"),
+    "explanations: sage: values": lambda data: _sage(data)["values"].__setitem__(0, None),
+    "explanations: sage: values ": lambda data: _sage(data)["values"].pop(),
+    "explanations: sage": lambda data: data["explanations"].update(sage=[]),
 }
 
 

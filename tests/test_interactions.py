@@ -556,7 +556,7 @@ def test_result_reads_back_from_its_file(result, tmp_path):
     ("field", "value"),
     [
         ("pairs", [["age", "age"]]), ("pairs", [[["age"], "x y"]] * 6), ("pairs", [["age", "x y"]] * 6),
-        ("version", 2), ("sage", None), ("unexplained", "much"),
+        ("version", 1), ("version", 3), ("sage", None), ("unexplained", "much"),
     ],
 )  # fmt: skip
 def test_a_damaged_file_is_refused(result, tmp_path, field, value):

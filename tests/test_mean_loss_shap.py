@@ -22,7 +22,7 @@ import clarysage as cs
 from clarysage._measures.mean_loss_shap import mean_loss_shap
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason
-from clarysage.results.json_file import decode
+from clarysage.results.files import from_plain
 from oracle import predictive_power, shapley, squared_error
 
 N, D = 24, 4
@@ -283,7 +283,7 @@ def test_a_budget_within_a_pass_leaves_examples_apart(data, seed):
     shorter = mean_loss_shap(product, X, y, budget=spent + cost * 10, rng=seed, **options)
     assert int(np.isnan(shorter.per_example).all(axis=1).sum()) == N - 10
     assert f"{N - 10} were not looked at" in " ".join(shorter.notes)
-    again = decode(json.loads(json.dumps(shorter.to_dict(), allow_nan=False)))
+    again = from_plain(json.loads(json.dumps(shorter.to_dict(), allow_nan=False)))
     assert np.array_equal(again.per_example, shorter.per_example, equal_nan=True)
 
 

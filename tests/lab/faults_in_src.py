@@ -889,14 +889,21 @@ FAULTS: tuple[Fault, ...] = (
         "memory_limit=memory_limit, batch_size=None,",
     ),
     # explanation
-    Fault("looks-not-saved", FIELD, "results/json_file.py", '        "looks": explanation.looks,\n', ""),
-    Fault("groups-not-saved", FIELD, "results/json_file.py", '"groups": explanation.groups,', '"groups": None,'),
+    Fault("rows-not-saved", FIELD, "codec.py", "if is_optional and not on_request:", "if is_optional and on_request:"),
+    Fault(
+        "groups-not-saved",
+        FIELD,
+        "codec.py",
+        "plain[name] = codec.encode(getattr(value, name), on_request)",
+        'plain[name] = None if name == "groups" else codec.encode(getattr(value, name), on_request)',
+    ),
+    Fault("missing-field-accepted", FIELD, "codec.py", "elif not is_optional:", "elif not is_optional and False:"),
     Fault(
         "half-a-covariance",
         FIELD,
-        "results/json_file.py",
-        "covariance[i, : i + 1] = covariance[: i + 1, i] = row",
-        "covariance[i, i] = row[i]",
+        "codec.py",
+        "[rows[max(i, j)][min(i, j)] for j in range(len(rows))]",
+        "[rows[i][j] if j <= i else 0.0 for j in range(len(rows))]",
     ),
     Fault(
         "p-values-unadjusted",

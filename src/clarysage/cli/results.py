@@ -40,11 +40,11 @@ def of_explanation(
 
     ``rows`` asks for what single rows contribute, which goes into the data.
     """
-    from clarysage.results.json_file import encode
+    from clarysage.results.files import as_plain
 
     if rows and explanation.parts is None:
         say("--rows: what single rows contribute is not known for this method or measure, and is not written.")
-    data = partial(encode, explanation, rows=rows and explanation.parts is not None)
+    data = partial(as_plain, explanation, rows=rows and explanation.parts is not None)
     shown = about_known(explanation, about, say)
     unfinished = () if explanation.stopped.is_wanted else (f"not converged. {explanation.stopped.value}",)
     table = partial(explanation.table, about=shown, tests=tests)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+
+from clarysage.codec import Array
 
 
 class StopReason(Enum):
@@ -44,10 +46,10 @@ class StopReason(Enum):
 class Target:
     """Values (L, p) of a population that the data stand for, their standard errors, degrees of freedom and skewness."""
 
-    values: np.ndarray
-    std_error: np.ndarray
-    dof: np.ndarray
-    skew: np.ndarray
+    values: Annotated[np.ndarray, Array()]
+    std_error: Annotated[np.ndarray, Array(low=0)]
+    dof: Annotated[np.ndarray, Array(low=1)]
+    skew: Annotated[np.ndarray, Array()]
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from clarysage.results.agreement import Agreement
 from clarysage.results.comparing import compare
 from clarysage.results.comparison import Comparison
 from clarysage.results.explanation import ABOUT, Explanation
+from clarysage.results.files import load
 from clarysage.results.importances import Importances, Traits
 from clarysage.results.interactions import Interactions
 from clarysage.results.merging import merge
 from clarysage.results.monitoring import Finding, Monitoring
 from clarysage.results.removal_quality import RemovalQuality
-from clarysage.results.saved import load
 from clarysage.results.shift import Shift
 
 __all__ = [

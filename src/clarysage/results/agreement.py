@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from clarysage.coalitions import draw_evenly, even_chances, masks
+from clarysage.codec import Array, require, settle_arrays
 from clarysage.errors import InputError
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
@@ -17,11 +18,21 @@ from clarysage.execution.seeds import RESAMPLES, SUBSETS, entropy_of, stream
 from clarysage.inference.association import Association
 from clarysage.protocols import Observer
 from clarysage.results.explanation import Explanation
+from clarysage.results.files import as_plain, file_format, save
 from clarysage.results.worths import worths
 
 FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
 
 
+@file_format(
+    "agreement",
+    "how good a proxy the sum of the values is for what subsets of features are worth",
+    shown={
+        "correlation": lambda agreement: agreement.correlation,
+        "r2": lambda agreement: agreement.r2,
+        "intervals": lambda agreement: agreement.interval(),
+    },
+)
 @dataclass(frozen=True, eq=False)
 class Agreement:
     r"""Additive proxies u(S) beside powers v(S) of subsets S of features, and how well they agree.
@@ -42,11 +53,11 @@ class Agreement:
     seed : of the subsets, and of the resamples behind intervals
     """
 
-    subsets: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
-    std_error: np.ndarray
-    weights: np.ndarray
+    subsets: Annotated[np.ndarray, Array("n p", is_boolean=True)]
+    u: Annotated[np.ndarray, Array("n")]
+    v: Annotated[np.ndarray, Array("n")]
+    std_error: Annotated[np.ndarray, Array("n", low=0)]
+    weights: Annotated[np.ndarray, Array("n", low=0)]
     names: tuple[str, ...]
     is_complete: bool
     is_in_units: bool
@@ -57,10 +68,9 @@ class Agreement:
     seed: int
 
     def __post_init__(self) -> None:
-        for name in ("subsets", "u", "v", "std_error", "weights"):
-            fixed = np.array(getattr(self, name))
-            fixed.setflags(write=False)
-            object.__setattr__(self, name, fixed)
+        settle_arrays(self, p=len(self.names))
+        total = float(self.weights.sum())
+        require(abs(total - 1) < 1e-6, "weights", total, "weights that add up to one")
 
     @property
     def correlation(self) -> float | None:
@@ -111,34 +121,12 @@ class Agreement:
         })  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file; subsets as the places of their members."""
-        ends = {name: None if found is None else list(found) for name, found in self.interval().items()}
-        return {
-            "format": "clarysage agreement",
-            "version": 1,
-            "measure": self.measure,
-            "loss": self.loss,
-            "feature_names": list(self.names),
-            "correlation": self.correlation,
-            "r2": self.r2,
-            "intervals": ends,
-            "is_complete": self.is_complete,
-            "is_in_units": self.is_in_units,
-            "subsets": [np.flatnonzero(row).tolist() for row in self.subsets],
-            "u": self.u.tolist(),
-            "v": self.v.tolist(),
-            "std_error": self.std_error.tolist(),
-            "weights": self.weights.tolist(),
-            "model_rows": self.model_rows,
-            "fits": self.fits,
-            "seed": self.seed,
-        }
+        """Everything as plain Python objects, as in the JSON file."""
+        return as_plain(self)
 
     def save(self, path: str | Path) -> None:
-        """Write everything as JSON."""
-        from clarysage.results.json_file import write
-
-        write(self.to_dict(), path)
+        """Write everything as JSON; :func:`clarysage.load` reads it back."""
+        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""

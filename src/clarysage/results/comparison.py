@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.codec import require
 from clarysage.errors import InputError
 from clarysage.inference.estimate import Target
 from clarysage.inference.intervals import interval
-from clarysage.inference.significance import adjusted, two_sided
+from clarysage.inference.significance import ADJUSTMENTS, adjusted, two_sided
 from clarysage.results.explanation import Explanation
+from clarysage.results.files import as_plain, file_format, save
 
+ABOUT = ("rows", "population")
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 
 
@@ -35,7 +38,16 @@ class Difference:
     is_paired: bool
     about: str
 
+    def __post_init__(self) -> None:
+        require(self.about in ABOUT, "about", self.about, " or ".join(map(repr, ABOUT)))
 
+
+@file_format(
+    "comparison",
+    "differences of explanations from the first of them",
+    checked=("changed",),
+    shown={"p_adjusted": lambda comparison: np.atleast_2d(comparison.p_values()).tolist()},
+)
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Differences of explanations from the first of them, the reference; with intervals and tests.
@@ -63,6 +75,31 @@ class Comparison:
     adjust: str | None = "holm"
     level: float = 0.95
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names, p = self.names, len(self.feature_names)
+        require(len(names) >= 2 and len(set(names)) == len(names), "names", names, "two or more distinct names")
+        require(len(self.explanations) == len(names), "explanations", len(self.explanations), "as many as names")
+        is_alike = len({one.feature_names for one in self.explanations}) == 1
+        require(is_alike, "explanations", names, "explanations of the same features, in the same order")
+        require(len(self.differences) == len(names) - 1, "differences", len(self.differences), "one less than names")
+        require(0 < self.level < 1, "level", self.level, "a number between 0 and 1")
+        is_known = self.adjust is None or self.adjust in ADJUSTMENTS
+        require(is_known, "adjust", self.adjust, f"None or one of {ADJUSTMENTS}")
+        for other, name, difference in zip(self.explanations[1:], names[1:], self.differences, strict=True):
+            shapes = {getattr(difference.target, part).shape for part in PARTS_OF_TARGET}
+            require(shapes == {(p,)}, f"differences: {name}", shapes, f"{p} values, std_error, dof and skew")
+            require(self._is_of(difference, other), f"differences: {name}: values", difference.target.values,
+                    "what the explanations differ by")  # fmt: skip
+
+    def _is_of(self, difference: Difference, other: Explanation) -> bool:
+        """Whether a difference is that of the other explanation and the reference, up to rounding."""
+        after, before = (
+            one.targets[difference.about].values if difference.about in one.targets else one.values
+            for one in (other, self.reference)
+        )
+        near = 1e-6 * max(float(np.abs(numbers).max()) for numbers in (after, before))
+        return bool((np.abs(difference.target.values - (after - before)) <= near).all())
 
     @property
     def reference(self) -> Explanation:
@@ -158,15 +195,11 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file; explanations without their parts."""
-        from clarysage.results.comparison_file import encode
-
-        return encode(self)
+        return as_plain(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.results.json_file import write
-
-        write(self.to_dict(), path)
+        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """Bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""

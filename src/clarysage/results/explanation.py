@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
 from clarysage.errors import InputError, UnavailableError
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.sequential import least_lead, level_of, signs
 from clarysage.inference.significance import adjusted, p_values
+from clarysage.results.files import as_plain, file_format, save
 
 if TYPE_CHECKING:
     from clarysage.results.agreement import Agreement
@@ -43,10 +45,7 @@ MEANINGS: dict[HeldFixed, dict[str, str]] = {  # of intervals, by what is held f
         "rows": "the population of rows",
     },
 }
-ARRAYS = (
-    "values", "std_error", "covariance", "dof", "per_example", "per_example_error", "parts", "parts_weight",
-    "parts_error", "trace",
-)  # fmt: skip
+Vector = Annotated[np.ndarray, Array("p")]
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -58,6 +57,7 @@ class Top(list[str]):
         self.is_certain = is_certain
 
 
+@file_format("explanation", "importance values of features by one measure", checked=("converged",))
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Importance values of players (features or groups), with uncertainty and provenance.
@@ -95,9 +95,9 @@ class Explanation:
         that was fitted, "learners" that were, or "nothing"
     """
 
-    values: np.ndarray
-    std_error: np.ndarray
-    covariance: np.ndarray | None
+    values: Vector
+    std_error: Annotated[np.ndarray, Array("p", low=0)]
+    covariance: Annotated[np.ndarray, Array("p p", is_symmetric=True)] | None
     feature_names: tuple[str, ...]
     total: float | None
     base: float | None
@@ -112,33 +112,44 @@ class Explanation:
     groups: dict[str, list[str]] | None = None
     notes: tuple[str, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
-    dof: np.ndarray | None = None
+    dof: Annotated[np.ndarray, Array("p", low=0)] | None = None
     targets: dict[str, Target] = field(default_factory=dict)
     looks: int = 1
     confidence: float = 0.95
     headline: str = ""
-    per_example: np.ndarray | None = None
-    per_example_error: np.ndarray | None = None
-    parts: np.ndarray | None = field(default=None, repr=False)
-    parts_weight: np.ndarray | None = field(default=None, repr=False)
-    parts_error: np.ndarray | None = field(default=None, repr=False)
-    trace: np.ndarray | None = None
+    per_example: Annotated[np.ndarray, Array("n p", has_gaps=True)] | None = None
+    per_example_error: Annotated[np.ndarray, Array("n p", has_gaps=True)] | None = None
+    parts: Annotated[np.ndarray, Array("m p")] | None = field(default=None, repr=False, metadata=ON_REQUEST)
+    parts_weight: Annotated[np.ndarray, Array("m", low=0)] | None = field(default=None, repr=False, metadata=ON_REQUEST)
+    parts_error: Annotated[np.ndarray, Array("p", low=0)] | None = field(default=None, repr=False, metadata=ON_REQUEST)
+    trace: Annotated[np.ndarray, Array("steps 4", low=0)] | None = None
     values_are: ValuesAre = "gain"
     held_fixed: HeldFixed = "background"
 
     def __post_init__(self) -> None:
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
-        for name in ARRAYS:
-            array = getattr(self, name)
-            object.__setattr__(self, name, None if array is None else _fixed(array))
-        if self.covariance is not None:  # its two halves may differ by rounding, and a file has one of them
-            object.__setattr__(self, "covariance", _fixed(np.tril(self.covariance) + np.tril(self.covariance, -1).T))
-        fixed = {
-            name: Target(_fixed(one.values), _fixed(one.std_error), _fixed(one.dof), _fixed(one.skew))
-            for name, one in self.targets.items()
-        }
-        object.__setattr__(self, "targets", fixed)
+        p = len(self.feature_names)
+        require(p > 0 and len(set(self.feature_names)) == p, "feature_names", self.feature_names, "distinct names")
+        settle_arrays(self, p=p)
+        require(set(self.targets) <= {"rows", "population"}, "targets", self.targets, '"rows" and "population" alone')
+        object.__setattr__(self, "targets", {about: _settled(about, one, p) for about, one in self.targets.items()})
+        require((self.base is None) == (self.total is None), "base", self.base, "a number beside a total, else none")
+        for name in ("model_rows", "draws"):
+            require(getattr(self, name) >= 0, name, getattr(self, name), "a whole number of zero or more")
+        require(self.looks >= 1, "looks", self.looks, "a whole number from one on")
+        require(0 < self.confidence < 1, "confidence", self.confidence, "a number between 0 and 1")
+        self._check_parts()
+
+    def _check_parts(self) -> None:
+        """Parts add up to the values, their weights to one."""
+        if self.parts is not None:
+            scale = 1e-6 * np.abs(self.parts).sum()
+            is_sum = bool(np.allclose(self.parts.sum(axis=0), self.values, rtol=1e-6, atol=scale))
+            require(is_sum, "parts", self.parts.sum(axis=0), "parts that add up to the values")
+        if self.parts_weight is not None:
+            total = float(self.parts_weight.sum())
+            require(abs(total - 1) < 1e-6, "parts_weight", total, "weights that add up to one")
 
     @property
     def converged(self) -> bool:
@@ -308,9 +319,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the parts as plain Python objects, as in the JSON file."""
-        from clarysage.results.json_file import encode
-
-        return encode(self)
+        return as_plain(self)
 
     def save(self, path: str | Path, *, rows: bool = False) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back.
@@ -318,15 +327,13 @@ class Explanation:
         ``rows=True`` writes the ``parts`` too, N x p numbers that say something of single examples, so that
         :func:`clarysage.compare` can pair explanations of the same rows read from their files.
         """
-        from clarysage.results.json_file import encode, write
-
         if rows and self.parts is None:
             raise UnavailableError(
                 "rows", got="rows=True for an explanation that does not know what single examples contribute",
                 wanted="one that has parts", hint='method="paired walks", with a tolerance so small, or a budget so '
                 "large, that every example is visited; or rows=False",
             )  # fmt: skip
-        write(encode(self, rows=rows), path)
+        save(self, path, rows=rows)
 
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
@@ -382,6 +389,14 @@ def rounded(found: Target, least: float) -> Target:
     is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
     values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
     return Target(values, error, found.dof, found.skew)
+
+
+def _settled(about: str, target: Target, p: int) -> Target:
+    """A target of p players, whose arrays cannot be written to."""
+    parts = {name: _fixed(getattr(target, name)) for name in ("values", "std_error", "dof", "skew")}
+    for name, array in parts.items():
+        require(array.shape == (p,), f"targets: {about}: {name}", array.tolist(), f"{p} numbers")
+    return Target(**parts)
 
 
 def _fixed(array: Any) -> np.ndarray:

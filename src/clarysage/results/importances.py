@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.codec import require
 from clarysage.errors import InputError, resembling
 from clarysage.results.explanation import Explanation
+from clarysage.results.files import as_plain, file_format, save
 
+ANSWERS = {"yes", "partly", "no"}
 YARDSTICK = "sage"  # by which features are put in order
 
 
@@ -34,11 +37,15 @@ class Traits:
     constant: str | None
     properties: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        require(set(self.properties.values()) <= ANSWERS, "properties", self.properties, '"yes", "partly" or "no"')
+
     @property
     def is_heuristic(self) -> bool:
         return self.approximates is None
 
 
+@file_format("importances", "importance values by several measures, side by side")
 @dataclass(frozen=True, eq=False)
 class Importances(Mapping[str, Explanation]):
     """Explanations of one model by several measures, by name: ``importances["permutation test"]``.
@@ -139,15 +146,11 @@ class Importances(Mapping[str, Explanation]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
-        from clarysage.results.importances_file import encode
-
-        return encode(self)
+        return as_plain(self)
 
     def save(self, path: str | Path) -> None:
         """Write all explanations as one JSON file; :func:`clarysage.load` reads it back."""
-        from clarysage.results.json_file import write
-
-        write(self.to_dict(), path)
+        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """Ranked bars, one panel a measure; see :func:`clarysage.plots.side_by_side` for the options."""

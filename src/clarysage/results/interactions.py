@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.codec import require
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason
 from clarysage.results.explanation import Explanation
+from clarysage.results.files import as_plain, file_format, save
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
 
 
+@file_format("interactions", "what pairs of features are worth beyond what each is worth alone")
 @dataclass(frozen=True, eq=False)
 class Interactions:
     """Shapley interaction values of pairs of players (features or groups), with uncertainty.
@@ -39,6 +42,13 @@ class Interactions:
     sage: Explanation
     unexplained: float | None = None
     unexplained_error: float | None = None
+
+    def __post_init__(self) -> None:
+        require(len(self.pairs) == len(self.found.values), "pairs", self.pairs, "a pair for each interaction")
+        known = set(self.sage.feature_names)
+        is_right = all(one != other and {one, other} <= known for one, other in self.pairs)
+        is_distinct = len(set(map(frozenset, self.pairs))) == len(self.pairs)
+        require(is_right and is_distinct, "pairs", self.pairs, "different pairs, each of two different features")
 
     @property
     def values(self) -> np.ndarray:
@@ -139,15 +149,11 @@ class Interactions:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
-        from clarysage.results.interactions_file import encode
-
-        return encode(self)
+        return as_plain(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.results.json_file import write
-
-        write(self.to_dict(), path)
+        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """A heat map, or bars for pairs that were chosen; see :func:`clarysage.plots.interactions` for the options."""

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.codec import require
 from clarysage.errors import InputError
 from clarysage.inference.significance import adjusted
 from clarysage.results.comparison import Comparison
+from clarysage.results.files import as_plain, file_format, save
 from clarysage.results.shift import Shift
 
 BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
@@ -73,6 +75,12 @@ def hardly_moved(before: float, after: float) -> bool:
     return abs(after - before) < STILL * max(abs(before), abs(after)) or before == after
 
 
+@file_format(
+    "monitoring",
+    "a model on current rows against the same model on reference rows",
+    checked=("flagged",),
+    shown={"sentences": lambda monitoring: monitoring.sentences(), "verdicts": lambda monitoring: monitoring.verdicts},
+)
 @dataclass(frozen=True, eq=False)
 class Monitoring:
     """A model on current rows against the same model on reference rows: contributions, and inputs beside them.
@@ -96,6 +104,14 @@ class Monitoring:
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     is_in_order: bool = True
+
+    def __post_init__(self) -> None:
+        count = len(self.comparison.differences)
+        require(len(self.shifts) == count, "shifts", len(self.shifts), f"{count}, one for each difference")
+        wanted = sorted(column for feature in self.feature_names for column in self.columns_of(feature))
+        for name, columns in zip(self.names, self.shifts, strict=True):
+            shifted = sorted(shift.column for shift in columns)
+            require(shifted == wanted, "shifts", shifted, f"those of all columns in {name}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -173,6 +189,15 @@ class Monitoring:
 
         return judged(self)
 
+    @property
+    def verdicts(self) -> list[dict[str, Any]]:
+        """Features of which something is known to have changed, slice by slice, with its share of the loss."""
+        return [
+            {"where": one.where, "feature": one.feature, "verdict": one.verdict, "share": one.share}
+            for one in self._all
+            if one.is_changed or one.is_shifted
+        ]
+
     def sentences(self) -> list[str]:
         """What was found, a sentence each: flagged features first, then what else is known to have changed."""
         from clarysage.results.monitoring_text import sentences
@@ -193,15 +218,11 @@ class Monitoring:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
-        from clarysage.results.monitoring_file import encode
-
-        return encode(self)
+        return as_plain(self)
 
     def save(self, path: str | Path) -> None:
         """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        from clarysage.results.json_file import write
-
-        write(self.to_dict(), path)
+        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """Losses and contributions, or a series over the slices; see :func:`clarysage.plots.monitoring`."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
+
+from clarysage.codec import require
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,12 @@ class Shift:
     """
 
     column: str
-    kind: str
+    kind: Literal["numbers", "categories"]
     distance: float
     p_value: float
     hints: tuple[str, ...]
     facts: Mapping[str, tuple[float, float]]
+
+    def __post_init__(self) -> None:
+        for name in ("distance", "p_value"):
+            require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")

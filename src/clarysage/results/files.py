@@ -1,0 +1,149 @@
+"""Results in files: JSON that says which kind of result it holds, written whole, and checked field by field when read.
+
+A kind of result is a row of :data:`KINDS`, which :func:`file_format` adds where the class is defined. Which fields a
+file has follows from the types of the fields of that class (:mod:`clarysage.codec`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clarysage.codec import AS_WRITTEN, decode, encode
+from clarysage.errors import FormatError
+from clarysage.registry import Registry
+from clarysage.whole_file import write_whole
+
+VERSION = 2
+PREFIX = "clarysage "  # of what files say they hold
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # such as names of files that are no UTF-8 leave
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of result.
+
+    Attributes
+    ----------
+    name : by which files call it, after "clarysage"
+    result : its class, a dataclass
+    summary : what it is, in a line
+    checked : properties that files have beside the fields, and that have to be those of the fields
+    shown : what files have beside the fields for people and other programs to read, and is made anew when read
+    """
+
+    name: str
+    result: type
+    summary: str
+    checked: tuple[str, ...]
+    shown: Mapping[str, Callable[[Any], Any]]
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def format(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+
+KINDS: Registry[Kind] = Registry("format")
+
+
+def file_format(
+    name: str, summary: str, *, checked: tuple[str, ...] = (), shown: Mapping[str, Callable[[Any], Any]] | None = None
+) -> Callable[[type[Result]], type[Result]]:
+    """Registers a dataclass as a kind of result that files can hold; see :class:`Kind`."""
+
+    def registered(result: type[Result]) -> type[Result]:
+        KINDS.register(Kind(name, result, summary, checked, shown or {}))
+        return result
+
+    return registered
+
+
+def as_plain(result: Any, *, rows: bool = False) -> dict[str, Any]:
+    """A result as plain objects that JSON can hold; what single rows contribute only where it is asked for."""
+    kind = next(kind for kind in KINDS.values() if kind.result is type(result))
+    return {
+        "format": kind.format,
+        "version": VERSION,
+        **encode(result, on_request=rows),
+        **{name: getattr(result, name) for name in kind.checked},
+        **{name: show(result) for name, show in kind.shown.items()},
+    }
+
+
+def from_plain(data: Any, path: str = "data") -> Any:
+    """The result of plain objects; an error names the field that is not right, after the path."""
+    kind = _kind_of(data, path)
+    beside = {"format", "version", *kind.checked, *kind.shown}
+    result: Any = decode(kind.result, {name: data[name] for name in data if name not in beside}, path)
+    for name in kind.checked:
+        computed = getattr(result, name)
+        if name not in data or data[name] != computed or type(data[name]) is not type(computed):
+            raise _damaged(path, name, data, f"{computed!r}, as the other fields say")
+    return result
+
+
+def save(result: Any, path: str | Path, *, rows: bool = False) -> None:
+    """Writes a result as JSON, whole or not at all; what single rows contribute only where it is asked for."""
+    write_whole(as_json(as_plain(result, rows=rows)) + "\n", path)
+
+
+def load(path: str | Path) -> Any:
+    """Read what ``save`` wrote of any result; every field is checked.
+
+    Returns
+    -------
+    the result, of the class it was saved from, such as an Explanation or a Comparison
+    """
+    return from_plain(_read(Path(path)), Path(path).name)
+
+
+def as_json(data: Any) -> str:
+    """Plain objects as JSON that UTF-8 can hold: halves of characters, which it has no bytes for, are spelled out."""
+    text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
+    return LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except OSError as error:
+        raise FormatError("path", got=f"{path}: {error.strerror}", wanted="a file that can be read") from error
+    except (ValueError, RecursionError) as error:
+        got = f"{path.name}, which is not JSON ({error})"
+        raise FormatError("path", got=got, wanted="a saved result") from error
+
+
+def _kind_of(data: Any, path: str) -> Kind:
+    """The kind of result that plain objects say they are, if it is one of this version."""
+    name = data.get("format") if isinstance(data, dict) else None
+    kind = KINDS.get(name.removeprefix(PREFIX)) if isinstance(name, str) else None
+    if kind is None or kind.format != name:
+        wanted = " or ".join(repr(kind.format) for kind in KINDS.values())
+        raise _damaged(path, "format", data, wanted)
+    version = data.get("version")
+    if type(version) is int and 0 < version != VERSION:
+        raise FormatError(
+            f"{path}: version",
+            got=f"{version}",
+            wanted=f"{VERSION}, which this release reads",
+            hint=f"the {'older' if version < VERSION else 'newer'} release that wrote the file, or computing it again",
+        )
+    if type(version) is not int or version != VERSION:
+        raise _damaged(path, "version", data, f"{VERSION}, which this release reads")
+    return kind
+
+
+def _damaged(path: str, name: str, data: Any, wanted: str) -> FormatError:
+    got = repr(data.get(name, "no such field")) if isinstance(data, dict) else type(data).__name__
+    return FormatError(f"{path}: {name}", got=got[:120], wanted=wanted, hint=AS_WRITTEN)
+
+
+def _refuse_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number that JSON has")
