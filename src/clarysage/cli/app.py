@@ -9,16 +9,16 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from clarysage.cli.compare import compare
-from clarysage.cli.demo import demo
-from clarysage.cli.doctor import doctor
+from clarysage.cli.commands.compare import compare
+from clarysage.cli.commands.demo import demo
+from clarysage.cli.commands.doctor import doctor
+from clarysage.cli.commands.explain import explain
+from clarysage.cli.commands.measures import measures
+from clarysage.cli.commands.merge import merge
+from clarysage.cli.commands.monitor import monitor
+from clarysage.cli.commands.report import report
+from clarysage.cli.console import FAILED, USAGE, complain
 from clarysage.cli.examples import examples
-from clarysage.cli.explain import explain
-from clarysage.cli.measures import measures
-from clarysage.cli.merge import merge
-from clarysage.cli.monitor import monitor
-from clarysage.cli.report import report
-from clarysage.cli.speech import FAILED, USAGE, complain
 from clarysage.errors import InputError
 
 

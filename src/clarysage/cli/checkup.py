@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from clarysage import __version__
+from clarysage.cli.console import reason
 from clarysage.cli.installed import PARTS, Library, Part, bounds, needed
 from clarysage.cli.machine import Machine
 from clarysage.cli.self_check import SelfCheck, self_check
-from clarysage.cli.speech import reason
 
 FORMAT = "clarysage doctor"
 VERSION = 1

@@ -13,9 +13,9 @@ from typing import Any, get_type_hints
 
 import typer
 
-from clarysage.cli.presence import check_readable
+from clarysage.cli.console import OptionError
+from clarysage.cli.files import check_readable
 from clarysage.cli.settings import Setting
-from clarysage.cli.speech import OptionError
 from clarysage.errors import resembling
 
 NO_KEYS = ("config", "help")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clarysage.cli.presence import check_readable, imported
-from clarysage.cli.speech import Say, reason
+from clarysage.cli.console import Say, reason
+from clarysage.cli.files import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 SEPARATORS = ",;\t"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clarysage.cli.presence import check_readable
+from clarysage.cli.files import check_readable
 from clarysage.errors import FormatError, InputError, resembling
 
 EXAMPLE = 'a JSON file such as {"weather": ["temp", "wind"]}'

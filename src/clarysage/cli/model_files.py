@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from clarysage.cli.presence import check_readable, imported
-from clarysage.cli.speech import reason
+from clarysage.cli.console import reason
+from clarysage.cli.files import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 

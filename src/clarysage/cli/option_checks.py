@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clarysage.cli.speech import OptionError
+from clarysage.cli.console import OptionError
 from clarysage.errors import InputError, resembling
 
 

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clarysage.cli.console import Say
 from clarysage.cli.data_files import Table, features, read_table
+from clarysage.cli.files import check_readable
 from clarysage.cli.groups_file import check_groups, read_groups
 from clarysage.cli.model_files import Trust, load_model
-from clarysage.cli.presence import check_readable
-from clarysage.cli.speech import Say
 from clarysage.errors import InputError
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from clarysage.cli.speech import Say, reworded
+from clarysage.cli.console import Say, reworded
 
 
 @dataclass(frozen=True)

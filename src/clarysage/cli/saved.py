@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from clarysage.cli.presence import check_readable
+from clarysage.cli.files import check_readable
 from clarysage.errors import InputError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from clarysage.cli.speech import reason
+from clarysage.cli.console import reason
 
 CLOSE = 1e-9  # of the largest value: rounding alone
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from clarysage.cli.console import OptionError
 from clarysage.cli.model_files import names_object
-from clarysage.cli.speech import OptionError
 
 STDOUT = "-"
 SOURCES = ("model",)  # texts that are files as a rule

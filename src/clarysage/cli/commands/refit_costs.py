@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from clarysage.cli.console import Say
 from clarysage.cli.request import Loaded
-from clarysage.cli.speech import Say
 from clarysage.errors import InputError
 
 LINEAR = "shapley net effects"  # fits linear models, whatever the model is

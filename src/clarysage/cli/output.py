@@ -10,9 +10,9 @@ from pathlib import Path
 
 import typer
 
+from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.cli.output_files import check_picture, check_writable, picture
 from clarysage.cli.results import Result
-from clarysage.cli.speech import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
 

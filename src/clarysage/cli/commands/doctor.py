@@ -7,8 +7,8 @@ import json
 import typer
 
 from clarysage.cli import options
-from clarysage.cli.delivery import STDOUT, Delivery
-from clarysage.cli.speech import FAILED, clean_stdout, complain, guarded, print_data, speaker
+from clarysage.cli.console import FAILED, clean_stdout, complain, guarded, print_data, speaker
+from clarysage.cli.output import STDOUT, Delivery
 from clarysage.whole_file import write_whole
 
 

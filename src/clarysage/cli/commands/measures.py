@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.cli import completion, options
-from clarysage.cli.delivery import Delivery
+from clarysage.cli.commands.refit_costs import say_costs
+from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, reworded, speaker
 from clarysage.cli.option_checks import check_options, named_measures, spelled, whole, workers
-from clarysage.cli.refit_costs import say_costs
+from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_importances
-from clarysage.cli.speech import OptionError, Say, clean_stdout, guarded, has_viewer, reworded, speaker
 
 
 def measures(

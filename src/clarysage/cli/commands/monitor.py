@@ -9,7 +9,7 @@ import typer
 
 from clarysage.cli import options
 from clarysage.cli.completion import columns, names
-from clarysage.cli.delivery import Delivery
+from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.option_checks import (
     as_adjustment,
     as_every,
@@ -19,9 +19,9 @@ from clarysage.cli.option_checks import (
     whole,
     workers,
 )
+from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_monitoring
-from clarysage.cli.speech import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.words import CALLED
 
 # arguments of the library -> what they are called here

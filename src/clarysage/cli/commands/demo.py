@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from clarysage.cli.delivery import Delivery
+from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_explanation
-from clarysage.cli.speech import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.errors import InputError
 
 BACKGROUND_ROWS = 64
