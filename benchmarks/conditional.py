@@ -88,8 +88,8 @@ def per_row(problem: Problem, rounds: int) -> None:
     many = np.tile(examples, 8), np.tile(orders, (8, 1))
     ways = {
         "all draws": (rows, lambda v: v.walk(examples, orders, np.random.default_rng(2))),
-        "short walks": (8 * WALKS * (COLUMNS - 1) * games["marginal"].short.rows,
-                        lambda v: v.short.walk(*many, active, np.random.default_rng(2), skip=True)),
+        "short walks": (8 * WALKS * (COLUMNS - 1) * games["marginal"].subsampled.rows,
+                        lambda v: v.subsampled.walk(*many, active, np.random.default_rng(2), skip=True)),
     }  # fmt: skip
     for way, (count, walk) in ways.items():
         seconds = quickest({name: lambda v=v, walk=walk: walk(v) for name, v in games.items()}, rounds)

@@ -129,7 +129,7 @@ def exact_run() -> None:
         begun = time.process_time()
         f_S = cs.Marginal(X[:512]).restrict(cs.as_predictor(model), X[4000:])
         v = cs.PredictivePower.of(f_S, "squared error", X[4000:], y[4000:])
-        values = v.solution.solve(np.arange(2000)).values[0]
+        values = v.closed_form.solve(np.arange(2000)).values[0]
         times.append(time.process_time() - begun)
     total = float((v.weights @ (v.ends[1] - v.ends[0]))[0])
     begun = time.process_time()

@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeRegressor
 import clarysage as cs
 from clarysage.coalitions import codes, draw_evenly, even_chances, masks, shapley_values
 from clarysage.errors import InputError
-from clarysage.games.coalition_value import _regressed, _with_few_rows
+from clarysage.games.coalition_value import _by_subsamples, _regression_estimate
 from clarysage.inference.association import Association, _accelerated
 from clarysage.plots import proxy
 from clarysage.results import Agreement
@@ -256,9 +256,12 @@ def test_the_variance_of_a_power_by_few_rows_is_that_over_all_draws() -> None:
     shown = []
     for picks in product(range(2), repeat=4):
         drawn = np.array([gains[place % 2, pick] for place, pick in enumerate(picks)])[:, None]
-        short = SimpleNamespace(rows=1, at=lambda examples, coalitions, rng, drawn=drawn: (drawn[:, None], 4))
-        game = SimpleNamespace(weights=weights, ends=(np.zeros((2, 1)), None), short=short)
-        shown.append(_with_few_rows(game, np.arange(2), np.ones(3, dtype=bool), 100, np.random.default_rng(0)))
+        subsampled = SimpleNamespace(
+            rows=1, at=lambda examples, coalitions, rng, skip, drawn=drawn: (drawn[:, None], 4)
+        )
+        game = SimpleNamespace(weights=weights, ends=(np.zeros((2, 1)), None))
+        everyone = np.ones(3, dtype=bool)
+        shown.append(_by_subsamples(game, subsampled, np.arange(2), everyone, 100, np.random.default_rng(0)))
     values, variances = np.array([(power.value[0], power.variance[0]) for power in shown]).T
     assert values.mean() == pytest.approx(weights @ gains.mean(axis=1), rel=1e-12)
     assert variances.mean() == pytest.approx(values.var(), rel=1e-12)
@@ -269,7 +272,7 @@ def test_gains_that_follow_known_ones_are_known_for_all_examples(seed: int) -> N
     known, weights = rng.normal(size=(200, 2)), rng.dirichlet(np.ones(200))
     game = SimpleNamespace(weights=weights, ends=(np.zeros((200, 2)), known))
     drawn = rng.choice(200, size=40, p=weights)
-    value, variance = _regressed(game, drawn, 2 + 3 * known[drawn])
+    value, variance = _regression_estimate(game, drawn, 2 + 3 * known[drawn])
     assert np.allclose(value, 2 + 3 * (weights @ known), rtol=0, atol=1e-9)
     assert np.all(variance < 1e-18)
 
@@ -289,7 +292,7 @@ def test_powers_by_few_rows_are_right_within_their_errors(
     monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 1500 if few_examples else 8000)
     subsets = draw_evenly(200, 5, np.random.default_rng(seed))
     subsets = subsets[subsets.any(axis=1) & ~subsets.all(axis=1)][:60]
-    shown = [game.worth(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
+    shown = [game.value(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
     value, error = (np.array([one[0] for one in ones]) for ones in (
         [one.value for one in shown], [np.sqrt(one.variance) for one in shown]))  # fmt: skip
     off = value - powers(game, subsets)
@@ -312,7 +315,7 @@ def test_powers_under_any_removal_are_right_within_their_errors(
     game = cs.PredictivePower.of(restricted, "squared error", X, y)
     monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 3000 if removal is cs.Gaussian else 150)
     subsets = masks(np.arange(1, 31), 5)
-    shown = [game.worth(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
+    shown = [game.value(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
     off = np.array([one.value[0] for one in shown]) - powers(game, subsets)
     variance = np.array([one.variance[0] for one in shown])
     is_known = np.isin(subsets[:, :4].sum(axis=1), (0, 4))  # as an end: the model does not look at the fifth column
@@ -329,11 +332,11 @@ def test_powers_of_trees_on_drawn_examples_are_right_within_their_errors(
     game = game_of(model, "squared error", X, y, background)
     assert game.restricted.native is not None
     subsets = masks(np.arange(1, 31), 5)
-    exact = [game.worth(S, np.random.default_rng(seed)) for S in subsets]
+    exact = [game.value(S, np.random.default_rng(seed)) for S in subsets]
     np.testing.assert_allclose([one.value[0] for one in exact], powers(game, subsets), atol=1e-12)
     assert not any(one.variance.any() for one in exact)
     monkeypatch.setattr("clarysage.games.coalition_value.ROWS_OF_NATIVE", 5000)
-    shown = [game.worth(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
+    shown = [game.value(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
     off = np.array([one.value[0] for one in shown]) - powers(game, subsets)
     variance = np.array([one.variance[0] for one in shown])
     assert (off**2).sum() == pytest.approx(variance.sum(), rel=5 * np.sqrt(3 / len(off)))
@@ -464,7 +467,7 @@ def test_answer_does_not_depend_on_number_of_jobs(seed: int) -> None:
         game = refits(seed)[0] if p == 4 else game
         two = explain(np.arange(1.0, p + 1)).agreement(game, 15, rng=seed, n_jobs=2)
         assert one.to_dict() == two.to_dict()
-    assert few.short.rows * 2 * 250 < 2**14 < 250 * 100  # so that rows were drawn
+    assert few.subsampled.rows * 2 * 250 < 2**14 < 250 * 100  # so that rows were drawn
 
 
 # heuristics, and powers that never change

@@ -402,8 +402,8 @@ def test_values_of_a_pipeline_are_those_of_the_same_as_a_plain_function(name, se
     f_S = cs.Marginal(b).restrict(predictor, X)
     assert f_S.native is not None
     v = cs.PredictivePower.of(f_S, loss, X, y[places])
-    assert (v.solution is None) == (name in ("network", "logistic", "logistic of three"))
-    if v.solution is not None:
+    assert (v.closed_form is None) == (name in ("network", "logistic", "logistic of three"))
+    if v.closed_form is not None:
         assert np.abs(estimate(v, SolvedGame()).values[0] - plain.values).max() <= allowed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from math import comb
 from types import SimpleNamespace
@@ -58,6 +59,18 @@ def game(seed: int, m: int = 40) -> cs.PredictivePower:
     return cs.PredictivePower.of(cs.Marginal(background).restrict(f, X), "cross entropy", X, y, sample_weight=weights)
 
 
+@dataclass
+class Subsampled:
+    """A game of which nothing is asked but comparisons."""
+
+    n_players: int
+    weights: np.ndarray
+    subsampled: SimpleNamespace
+
+    def __conform__(self, kind):
+        return self.subsampled
+
+
 def test_expected_contributions_are_the_values_of_what_few_rows_are_off_by(seed, monkeypatch):
     """Every example and every coalition, each with its chance: nothing is left to chance."""
     rng = np.random.default_rng(seed)
@@ -68,9 +81,9 @@ def test_expected_contributions_are_the_values_of_what_few_rows_are_off_by(seed,
 
     def compared(examples, coalitions, active, rng, skip):
         cells = examples, codes(coalitions)
-        return SimpleNamespace(exact=exact_table[cells][:, None], few=few_table[cells][:, None], rows=0)
+        return SimpleNamespace(exact=exact_table[cells][:, None], subsampled=few_table[cells][:, None], rows=0)
 
-    game = SimpleNamespace(n_players=p, weights=weights, short=SimpleNamespace(compared=compared))
+    game = Subsampled(p, weights, SimpleNamespace(compare=compared))
     comparisons = Comparisons(chances, np.ones(p, dtype=bool), skip=True)
     expected = np.zeros(p)
     for example, coalition in product(range(n), subsets(p)):
@@ -104,7 +117,7 @@ def few_values(v: cs.PredictivePower, active: np.ndarray, rng: np.random.Generat
     """Values (n, p) by few rows, each a mean over all examples along random orders."""
     rounds, n = 400, len(v.weights)
     drawn = rng.permuted(np.tile(np.arange(4), (rounds * n, 1)), axis=1)
-    walks = v.short.walk(np.tile(np.arange(n), rounds), drawn, active, rng, skip=True)
+    walks = v.subsampled.walk(np.tile(np.arange(n), rounds), drawn, active, rng, skip=True)
     gains = np.diff(walks.payoffs[..., 0], axis=1)
     found = np.empty_like(gains)
     np.put_along_axis(found, drawn, gains, axis=1)

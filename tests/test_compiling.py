@@ -244,8 +244,8 @@ def ways(seed: int) -> dict[str, Callable[[], np.ndarray]]:
     boosted = GradientBoostingClassifier(n_estimators=10).fit(ROWS, LABELS > 0)
     f_S = cs.Marginal(ROWS[:60]).restrict(as_predictor(boosted), ROWS)
     power = cs.PredictivePower.of(f_S, "cross entropy", ROWS, LABELS > 0)
-    assert power.solution is not None
-    solve = power.solution.solve
+    assert power.closed_form is not None
+    solve = power.closed_form.solve
     by_rows, by_tables = TreeCrowd(trees, b, mass, "identity"), LeafTables.of(trees, b, mass)
     return {
         "alone": lambda: trees.alone(x),

@@ -234,9 +234,9 @@ def assert_close(told: np.ndarray, asked: np.ndarray, allowed: float) -> None:
 @pytest.mark.parametrize("name", marked(CASES))
 def test_values_from_structure_are_those_of_enumeration_and_add_up(name, seed):
     both = twins(name, np.random.default_rng(seed))
-    assert both.known.solution is not None
-    assert CASES[name][5] in both.known.solution.how
-    assert both.box.solution is None
+    assert both.known.closed_form is not None
+    assert CASES[name][5] in both.known.closed_form.how
+    assert both.box.closed_form is None
     values = both.assert_alike()
     if isinstance(CASES[name][2], np.ndarray) and CASES[name][2].shape[1] == D:
         assert (values[:, 4] == 0).all(), "the model never looks at this column"
@@ -290,7 +290,7 @@ def test_values_of_examples_that_are_background_rows_are_those_of_enumeration(na
     X = taken(table, places)
     f_S = cs.Marginal(X[:12], examples=np.arange(12)).restrict(as_predictor(fitted(name)), X)
     known, box = (PredictivePower.of(one, loss, X, y[places]) for one in (f_S, replace(f_S, native=None)))
-    assert known.own is not None
+    assert known.self_match is not None
     Twins(known, box, DOUBLE).assert_alike()
 
 
@@ -446,8 +446,8 @@ def test_exact_values_depend_on_how_many_examples_are_held_at_once_by_rounding_a
     whole = estimate(both.known, SolvedGame()).values
     monkeypatch.setattr(solution, "NUMBERS_AT_ONCE", 1)
     few = replace(both.known)
-    assert few.solution is not None
-    assert few.solution.at_once == 1
+    assert few.closed_form is not None
+    assert few.closed_form.at_once == 1
     assert_close(estimate(few, SolvedGame()).values, whole, 1e-12)
 
 
@@ -455,11 +455,11 @@ def test_exact_values_depend_on_how_many_examples_are_held_at_once_by_rounding_a
 def test_budget_or_deadline_that_exact_values_may_not_fit_leads_to_walks(is_deep):
     f_S = cs.Marginal(ROWS[300:400]).restrict(as_predictor(eight_columns(is_deep)), ROWS[400:700])
     v = PredictivePower.of(f_S, "squared error", ROWS[400:700], LABELS[400:700])
-    assert v.solution is not None
+    assert v.closed_form is not None
     rows = v.rows_spent + SolvedGame().rows(v, 300)
     for rule, kind in (
         (Budget(rows), SolvedGame), (Budget(rows - 1), PairedWalks), (Deadline(1e4), SolvedGame),
-        (Deadline(9 * v.solution.seconds), PairedWalks),
+        (Deadline(9 * v.closed_form.seconds), PairedWalks),
     ):  # fmt: skip
         assert isinstance(choose(v, [rule])[0], kind), rule
 

@@ -191,7 +191,7 @@ def test_few_background_rows_are_right_on_average(seed, is_wide):
     X, background = rng.normal(size=(3, 4)), rng.normal(size=(150, 4))
     f_S = cs.Marginal(background).restrict(cs.as_predictor(mixture), X)
     game = cs.PredictivePower.of(f_S, "squared error", X, X[:, 0])
-    few = game.short.wide if is_wide else game.short
+    few = game.subsampled.enlarged if is_wide else game.subsampled
     n, examples = 3000, np.arange(3)
     S = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1]], dtype=bool)
     exact = game.payoff(examples, S, rng)[:, 0]

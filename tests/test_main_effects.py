@@ -69,7 +69,7 @@ def test_what_is_taken_off_predictions_has_mean_zero_over_the_rows_that_may_be_d
         cs.Marginal(B).restrict(lambda Z: additive(Z) * (1 + Z[:, 3]), X), "squared error", X, additive(X),
         players=Players.of([f"x{i}" for i in range(5)], groups),
     )  # fmt: skip
-    short, examples = v.short, np.arange(30)
+    short, examples = v.subsampled, np.arange(30)
     p = v.n_players
     assert short._effects is not None
     everyone, active = np.broadcast_to(np.arange(80), (30, 80)), np.arange(p) != p - 1
@@ -92,7 +92,7 @@ def test_walks_with_main_effects_scatter_less_and_agree_with_exact_values(seed):
         cs.Marginal(B).restrict(lambda Z: additive(Z) + Z[:, 3] * Z[:, 4], X), "squared error", X, y
     )
     plain = replace(v)
-    plain.short.__dict__["_effects"] = None
+    plain.subsampled.__dict__["_effects"] = None
     exact = estimate(v, Exact()).values[0]
     rules = [cs.Budget(200_000)]
     found, without = (estimate(one, PairedWalks(), stop=rules, seed=seed) for one in (v, plain))

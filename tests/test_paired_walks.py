@@ -199,7 +199,7 @@ def test_a_restricted_model_that_scatters_is_walked_as_it_is(seed):
     """Scatter adds its variance to the loss of every coalition but the ends, and so, by symmetry, to no value."""
     plain = Data.of(seed).game(number, "squared error")
     v = replace(plain, restricted=Noisy(plain.restricted, 0.5))
-    assert v.short is None
+    assert v.subsampled is None
     truth = estimate(plain, Exact()).values
     found = [walked(v, 80, 1000 * seed + run) for run in range(RUNS)]
     assert is_near([run.values for run in found], truth)
@@ -290,7 +290,7 @@ def test_values_sum_to_the_total_after_whole_passes(name, seed):
     found = walked(v, 2 * passes, seed)
     assert found.draws == 2 * passes
     assert np.allclose(found.values.sum(axis=1), total, rtol=0, atol=1e-9)
-    if not v.short or v.short.is_unbiased:  # comparisons have an error of their own
+    if not v.subsampled or v.subsampled.is_unbiased:  # comparisons have an error of their own
         assert np.allclose(found.covariance.sum(axis=(1, 2)), 0, rtol=0, atol=1e-9 * np.trace(found.covariance[0]))
 
 
@@ -315,8 +315,8 @@ def test_the_ends_cost_one_row_an_example_and_one_a_background_row_once(seed):
     data, model = Data.of(seed), Counting(number)
     v = data.game(model, "squared error")
     assert model.seen == v.rows_spent == N + M
-    assert v.short is not None
-    assert v.short.restricted.alone.shape == (M, 1)
+    assert v.subsampled is not None
+    assert v.subsampled.restricted.alone.shape == (M, 1)
     assert model.seen == N + M
 
 

@@ -17,7 +17,7 @@ import clarysage as cs
 from clarysage._measures.problem import Setting
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
-from clarysage.inference import reach as reaching
+from clarysage.inference import population as reaching
 from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.influence import Leaning
 from clarysage.inference.intervals import interval
@@ -58,7 +58,7 @@ def small(loss="squared error", n=7, m=5, overlap=0, weights=None, mass=None, se
 def every_loss_without_bias(game, y):
     """E[(y - f_S)^2] over pairs of distinct background rows, an example's own left out; one value a coalition."""
     X, B, p = game.X, game.restricted.background, game.n_players
-    own = np.full(len(X), -1) if game.own is None else game.own
+    own = np.full(len(X), -1) if game.self_match is None else game.self_match
     found = {}
     for size in range(p + 1):
         for subset in combinations(range(p), size):
@@ -381,8 +381,8 @@ def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they
     )
     f_S = setting.removal.restrict(setting.f, setting.X)
     game = PredictivePower.of(f_S, "squared error", X, X[:, 0])
-    assert (game.own >= 0).sum() == 512
-    assert np.array_equal(X[game.own >= 0], f_S.background[game.own[game.own >= 0]])
+    assert (game.self_match >= 0).sum() == 512
+    assert np.array_equal(X[game.self_match >= 0], f_S.background[game.self_match[game.self_match >= 0]])
     for wrong in ([1, 2, 3, 9000], [1, 2, 2, 3], [0, 1], [0.5, 1, 2, 3]):
         with pytest.raises(cs.InputError, match="background examples"):
             Marginal(X[:4], examples=wrong).restrict(lambda Z: Z[:, 0], X)

@@ -470,14 +470,18 @@ FAULTS: tuple[Fault, ...] = (
         "Part(np.arange(rows), np.flatnonzero(fold == k))",
     ),
     Fault(
-        "regression-estimator-sign", SIGN, "games/coalition_value.py", "* (mean - known[own])", "* (known[own] - mean)"
+        "regression-estimator-sign",
+        SIGN,
+        "games/coalition_value.py",
+        "* (mean - sampled[this])",
+        "* (sampled[this] - mean)",
     ),
     Fault(
         "worth-variance-weight",
         VARIANCE,
         "games/coalition_value.py",
-        "weights**2 @ (one - two) ** 2 / 4",
-        "weights**2 @ (one - two) ** 2 / 2",
+        "weights**2 @ (first - second) ** 2 / 4",
+        "weights**2 @ (first - second) ** 2 / 2",
     ),
     Fault(
         "refits-in-order-of-folds",

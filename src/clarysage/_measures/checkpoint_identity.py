@@ -82,7 +82,7 @@ def identity_of(
         "columns of features": fingerprint(np.asarray(setting.players.owner)),
         "groups": repr(setting.members),
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
-        "batch size": getattr(v, "batch_size", None),
+        "batch size": v.batch_size,
         "budget": f"{float(min(budgets)):.17g}" if budgets else "none",
         "stop": ", ".join(told(rule) for rule in deciding) or "none",
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),

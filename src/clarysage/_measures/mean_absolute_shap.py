@@ -124,9 +124,9 @@ def _ready(
     if backend == "shap" or (backend == "auto" and is_free):
         try:
             most = np.inf if backend == "shap" else AFFORDABLE_VISITS
-            known = replace(v, answers=tree_solution(model, v, most_visits=most))
-            assert known.solution is not None
-            return known, Absolute(SolvedGame(reaches=False)), [f"Exact: {known.solution.how}."]
+            known = replace(v, given_closed_form=tree_solution(model, v, most_visits=most))
+            assert known.closed_form is not None
+            return known, Absolute(SolvedGame(reaches=False)), [f"Exact: {known.closed_form.how}."]
         except NotForShapError as error:
             if backend == "shap":
                 raise InputError("backend", got=f"'shap' where {error}", wanted="a model that shap explains exactly",

@@ -91,7 +91,7 @@ def _of_run(
     v: PredictivePower, f_S: HybridModel, removal: Marginal | ProductOfMarginals, rng: np.random.Generator
 ) -> OffManifold | None:
     if isinstance(removal, Marginal):
-        background, mass, own = f_S.background, f_S.mass, v.own
+        background, mass, own = f_S.background, f_S.mass, v.self_match
     else:  # whose background rows are mixtures already
         background = f_S.schema.encode(removal.background, "background")
         mass, own = np.ones(len(background)), own_rows(v.X, background)

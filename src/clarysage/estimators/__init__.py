@@ -17,7 +17,7 @@ from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.permutation_importance import Repeats
 from clarysage.estimators.surrogate_walks import SurrogateWalks
-from clarysage.protocols import Estimator, Game
+from clarysage.protocols import ClosedForm, Estimator, Game, ability
 
 METHODS: dict[str, Callable[[], Estimator[Any]]] = {
     "exact": Exact,
@@ -49,7 +49,7 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
             known = ", ".join(map(repr, ("auto", *METHODS)))
             raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()",
                              hint=resembling(name, ("auto", *METHODS)))  # fmt: skip
-        if name == "exact" and game.solution is not None:
+        if name == "exact" and ability(game, ClosedForm) is not None:
             return SolvedGame()
         return METHODS[name]()
     if isinstance(method, type) and method in METHODS.values():

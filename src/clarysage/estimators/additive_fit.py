@@ -11,7 +11,7 @@ from clarysage.estimators.draws import Draws, by_quarters, collect, draw_example
 from clarysage.estimators.interactions import payoffs_at, rows_at
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import FEWEST_DRAWS
-from clarysage.protocols import Game
+from clarysage.protocols import Game, SubsampledGame, ability
 
 EXAMPLES = 64  # of a block
 BLOCKS_AT_ONCE = 8
@@ -87,7 +87,7 @@ class Blocks:
         return 2 * EXAMPLES * draws
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        return self.payoffs(draws) * rows_at(game, game.short)
+        return self.payoffs(draws) * rows_at(game, ability(game, SubsampledGame))
 
     def limit(self, game: Game) -> int | None:
         return None
@@ -96,7 +96,8 @@ class Blocks:
         examples = draw_examples(game, draws * EXAMPLES, rng)
         one_way = draw_evenly(draws, game.n_players, rng)
         S = np.stack([one_way, ~one_way], axis=1)  # (n, 2, p)
-        payoffs, _ = payoffs_at(game, game.short, examples, np.repeat(S, EXAMPLES, axis=0), rng, skip=True)
+        subsampled = ability(game, SubsampledGame)
+        payoffs, _ = payoffs_at(game, subsampled, examples, np.repeat(S, EXAMPLES, axis=0), rng, skip=True)
         empty, full = (end[examples] for end in game.ends)  # (n B, L)
         share = np.repeat(S.mean(axis=2), EXAMPLES, axis=0)[:, :, None]
         v = payoffs - empty[:, None] - share * ((full - empty) - total(game))[:, None]

@@ -13,7 +13,7 @@ import numpy as np
 from clarysage.coalitions import draw_by_size, steady_sizes, value_weights
 from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.moments import Moments
-from clarysage.protocols import Game
+from clarysage.protocols import Game, SubsampledWalks, ability
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,10 @@ class Comparisons:
         examples = rng.choice(len(self.chances), size=count, p=self.chances)
         coalitions = draw_by_size(count, sizes, rng)
         both = np.stack([coalitions, ~coalitions], axis=1).reshape(2 * count, p)
-        assert game.short is not None
-        shown = game.short.compared(np.repeat(examples, 2), both, self.active, rng, skip=self.skip)
-        off = (shown.exact - shown.few)[:, :, None] * value_weights(both, sizes)[:, None, :]  # (2 n, L, p)
+        subsampled = ability(game, SubsampledWalks)
+        assert subsampled is not None
+        shown = subsampled.compare(np.repeat(examples, 2), both, self.active, rng, skip=self.skip)
+        off = (shown.exact - shown.subsampled)[:, :, None] * value_weights(both, sizes)[:, None, :]  # (2 n, L, p)
         chosen = (game.weights[examples] / self.chances[examples])[:, None, None]
         return off.reshape(count, 2, -1, p).mean(axis=1) * chosen, shown.rows
 

@@ -10,7 +10,7 @@ from clarysage.estimators.closed_form import SolvedGame
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import Estimator, Game, Solution
+from clarysage.protocols import ClosedForm, Estimator, Game, ability
 
 TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
 MOMENT = 2.0  # seconds that nobody minds
@@ -32,8 +32,9 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     """
     if game.n_players == 1:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
-    if game.solution is not None and _is_worth_it(game.solution, game, stop):
-        return SolvedGame(), f"Method 'exact' was chosen: {game.solution.how}."
+    closed_form = ability(game, ClosedForm)
+    if closed_form is not None and _is_worth_it(closed_form, game, stop):
+        return SolvedGame(), f"Method 'exact' was chosen: {closed_form.how}."
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
     exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
@@ -50,16 +51,16 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     )
 
 
-def _is_worth_it(solution: Solution, game: Game, stop: Sequence[Any]) -> bool:
-    """Whether a solution takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
+def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Any]) -> bool:
+    """Whether a closed form takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
     examples = int((game.weights > 0).sum())
     rows = game.rows_spent + SolvedGame().rows(game, examples)
-    seconds = solution.seconds + SolvedGame().pairs(game, examples) * solution.seconds_of_pair
+    seconds = closed_form.seconds + SolvedGame().pairs(game, examples) * closed_form.seconds_of_pair
     budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
     deadline = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
     if rows > budget or deadline < LONG_ENOUGH or seconds > SHARE_OF_DEADLINE * deadline:
         return False
-    return solution.seconds <= max(MOMENT, _pairs(game, stop) * solution.seconds_of_pair)
+    return closed_form.seconds <= max(MOMENT, _pairs(game, stop) * closed_form.seconds_of_pair)
 
 
 def _pairs(game: Game, stop: Sequence[Any]) -> float:

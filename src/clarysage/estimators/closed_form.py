@@ -13,7 +13,7 @@ from clarysage.estimators.draws import by_quarters, scale
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.population import Reach
-from clarysage.protocols import Game, Solution
+from clarysage.protocols import ClosedForm, Game, SubsampledGame, ability
 
 FEWEST_PAIRS = 1024
 MANY_PLAYERS = 2000  # of whose covariances the diagonal alone is kept
@@ -43,7 +43,7 @@ class SolvedGame:
     reaches: bool = True  # whether to walk beside them, to tell of other backgrounds
 
     def check(self, game: Game) -> None:
-        if game.solution is None:
+        if ability(game, ClosedForm) is None:
             raise InputError("method", got="a game without a solution of its own", wanted="another", hint='"exact"')
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> SolvedGame:
@@ -53,7 +53,7 @@ class SolvedGame:
 
     def chunk(self, game: Game) -> int:
         pairs = max(FEWEST_AT_ONCE, ROWS_AT_ONCE // max(1, rows_of_pair(game)))
-        return min(_solution(game).at_once, max(1, pairs // _passes(game)))
+        return min(_closed_form(game).at_once, max(1, pairs // _passes(game)))
 
     def pause(self, game: Game, made: int) -> int:
         return by_quarters(self.chunk(game), made)
@@ -73,7 +73,7 @@ class SolvedGame:
         return int((game.weights > 0).sum())
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Answers:
-        found = _solution(game).solve(np.flatnonzero(game.weights > 0)[first : first + draws])
+        found = _closed_form(game).solve(np.flatnonzero(game.weights > 0)[first : first + draws])
         passes = _passes(game)
         walked = self.walks.draw(game, passes * first, passes * draws, rng) if self._walks(game) else None
         return Answers(found.values, found.parts, found.clipped, walked)
@@ -102,7 +102,8 @@ class SolvedGame:
 
     def _walks(self, game: Game) -> bool:
         """Whether there is a background to tell of."""
-        return self.reaches and game.short is not None and game.short.is_sampled
+        subsampled = ability(game, SubsampledGame)
+        return self.reaches and subsampled is not None and subsampled.is_sampled
 
 
 def _passes(game: Game) -> int:
@@ -110,6 +111,7 @@ def _passes(game: Game) -> int:
     return 2 * max(1, -(-FEWEST_PAIRS // (2 * int((game.weights > 0).sum()))))
 
 
-def _solution(game: Game) -> Solution:
-    assert game.solution is not None, "the game was checked"
-    return game.solution
+def _closed_form(game: Game) -> ClosedForm:
+    closed_form = ability(game, ClosedForm)
+    assert closed_form is not None, "the game was checked"
+    return closed_form

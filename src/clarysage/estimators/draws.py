@@ -10,7 +10,7 @@ import numpy as np
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.moments import Moments
 from clarysage.inference.stopping import FEWEST_DRAWS
-from clarysage.protocols import Game
+from clarysage.protocols import Batched, Game, ability
 
 ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048
 
@@ -29,7 +29,8 @@ class Draws:
 
 def rows_per_chunk(game: Game) -> int:
     """Model rows that a chunk is to have at most: as many as the model is to get at once, where the user said so."""
-    return min(ROWS_PER_CHUNK, getattr(game, "batch_size", None) or ROWS_PER_CHUNK)
+    batched = ability(game, Batched)
+    return min(ROWS_PER_CHUNK, (batched and batched.batch_size) or ROWS_PER_CHUNK)
 
 
 def draw_examples(game: Game, draws: int, rng: np.random.Generator) -> np.ndarray:

@@ -13,7 +13,7 @@ from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.influence import Leaning
 from clarysage.inference.population import Reach
-from clarysage.protocols import EveryRow, Game
+from clarysage.protocols import CoalitionInfluence, Game, SubsampledGame, ability
 
 EXAMPLES_AT_ONCE = 8192
 
@@ -115,22 +115,24 @@ def enumerated(
             table.parts[part] += (weights[:, None] * gained)[:, :, None] * counts
             table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
             if table.leaning is not None:
-                table.leaning.rows[...] += shown.rows[:, :, None] * counts
-                table.leaning.gain[...] += shown.gain[:, None] * counts
+                table.leaning.rows[...] += shown.influence[:, :, None] * counts
+                table.leaning.gain[...] += shown.bias_correction[:, None] * counts
     return table
 
 
 def _shown(
     game: Game, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray, rng: np.random.Generator
-) -> EveryRow:
+) -> CoalitionInfluence:
     """Payoffs of a coalition, and what they would be beyond the background; nothing where that is not known."""
-    if game.short is not None and game.short.is_sampled:
-        return game.short.every_row(examples, weights, coalition)
+    subsampled = ability(game, SubsampledGame)
+    if subsampled is not None and subsampled.is_sampled:
+        return subsampled.with_all_rows(examples, weights, coalition)
     payoffs = game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng)
-    return EveryRow(payoffs, np.zeros(1), np.zeros((1, 1)))
+    return CoalitionInfluence(payoffs, np.zeros(1), np.zeros((1, 1)))
 
 
 def _nothing(game: Game, shape: tuple[int, int]) -> Leaning | None:
-    if game.short is None or not game.short.is_sampled:
+    subsampled = ability(game, SubsampledGame)
+    if subsampled is None or not subsampled.is_sampled:
         return None
-    return Leaning(np.zeros((len(game.short.mass), *shape)), *(np.zeros(shape) for _ in range(3)))
+    return Leaning(np.zeros((len(subsampled.background_weights), *shape)), *(np.zeros(shape) for _ in range(3)))

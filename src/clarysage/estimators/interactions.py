@@ -17,7 +17,7 @@ from clarysage.estimators.sampling_design import Tour, care_needed
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.population import Reach
 from clarysage.inference.stratified import Visits
-from clarysage.protocols import Game, ShortWalks
+from clarysage.protocols import Game, SubsampledGame, ability
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ class Toggles:
         if self.visits.plan is not None:
             return self
         tour = Tour.of(game, care_needed(game), rng, len(self.pairs))
-        skip, spent = (True, 0) if game.short is None else game.short.repeats()
+        subsampled = ability(game, SubsampledGame)
+        skip, spent = (True, 0) if subsampled is None else subsampled.repeats()
         everyone = Comparisons(game.weights, np.ones(game.n_players, dtype=bool), skip)
         return replace(self, visits=PairedWalks(Plan(tour, everyone, rows=spent)))
 
@@ -174,7 +175,7 @@ class Toggles:
 
 
 def payoffs_at(
-    game: Game, few: ShortWalks | None, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *,
+    game: Game, few: SubsampledGame | None, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *,
     skip: bool,
 ) -> tuple[np.ndarray, int]:  # fmt: skip
     """Payoffs of s coalitions an example, right on average, and model rows: (n,), (n, s, p) -> (n, s, L).
@@ -189,14 +190,15 @@ def payoffs_at(
     return payoffs.reshape(n, s, -1), int(((sizes > 0) & (sizes < p)).sum()) * game.rows_per_payoff
 
 
-def rows_at(game: Game, few: ShortWalks | None) -> int:
+def rows_at(game: Game, few: SubsampledGame | None) -> int:
     """Model rows of such a payoff, at most."""
     return few.rows if few is not None and few.is_unbiased else game.rows_per_payoff
 
 
-def wide(game: Game) -> ShortWalks | None:
+def wide(game: Game) -> SubsampledGame | None:
     """Payoffs with so many background rows that differences of differences are no mere noise."""
-    return None if game.short is None else game.short.wide
+    subsampled = ability(game, SubsampledGame)
+    return None if subsampled is None else subsampled.enlarged
 
 
 def check_pairs(pairs: np.ndarray, game: Game) -> None:

@@ -22,7 +22,17 @@ from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.estimate import Estimate, StopReason, Target
 from clarysage.inference.population import Sampled, skewness, tails, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
-from clarysage.protocols import Estimator, Executor, Game, LateError, Observer, StoppingRule
+from clarysage.protocols import (
+    Estimator,
+    Executor,
+    Game,
+    LateError,
+    Observer,
+    SelfMatched,
+    StoppingRule,
+    SubsampledWalks,
+    ability,
+)
 
 if TYPE_CHECKING:
     from clarysage.estimators.checkpoint import Checkpoint
@@ -320,8 +330,11 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
     if reach is None:
         return found
     there = game.weights > 0
-    mass = reach.mass if reach.mass is not None else np.ones(1) if game.short is None else game.short.mass
-    sampled = Sampled(game.weights[there], mass, None if game.own is None else game.own[there])
+    mass, subsampled, matched = reach.mass, ability(game, SubsampledWalks), ability(game, SelfMatched)
+    if mass is None:
+        mass = np.ones(1) if subsampled is None else subsampled.background_weights
+    self_match = None if matched is None else matched.self_match
+    sampled = Sampled(game.weights[there], mass, None if self_match is None else self_match[there])
     about = targets(Estimated(found.values, found.covariance, found.dof), reach, sampled)
     known = {
         name: Target(one.values, np.sqrt(one.variance), one.dof, skewness(reach, sampled, one.variance))

@@ -19,7 +19,7 @@ from clarysage.inference.moments import Moments
 from clarysage.inference.population import Reach
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.inference.stratified import Visits, estimated_sum, parts_of
-from clarysage.protocols import Beyond, Game
+from clarysage.protocols import Game, Influence, SubsampledGame, SubsampledWalks, ability
 
 NUMBERS_REMEMBERED = 20_000_000  # cells of rows that went to the model
 VARYING = (
@@ -84,7 +84,8 @@ class PairedWalks:
 
     def finest(self, game: Game) -> int:
         """Calls of a model cost as much as thousands of quick rows; what is known of its structure is quicker still."""
-        if game.short is not None and not game.short.asks_model:
+        subsampled = ability(game, SubsampledGame)
+        if subsampled is not None and not subsampled.asks_model:
             return self.chunk(game)
         return max(1, FEWEST_ROWS_PER_CHUNK // max(1, rows_of_pair(game)))
 
@@ -110,7 +111,7 @@ class PairedWalks:
         is_even = plan.tour.is_even(first, draws)
         pairs = walk_pairs(
             game, examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep,
-            beyond=plan.reaches and bool(is_even.any()), whole=plan.whole,
+            influence=plan.reaches and bool(is_even.any()), whole=plan.whole,
         )  # fmt: skip
         values = game.weights[examples][:, None, None] * pairs.found
         visits = Visits.of(plan.tour.cell[examples], values, plan.tour.worth(first))
@@ -123,20 +124,21 @@ class PairedWalks:
             pairs.clipped,
             pairs.rows + rows,
             () if pairs.asked is None else (pairs.asked,),
-            None if pairs.beyond is None else self._influences(game, examples, is_even, pairs.beyond),
+            None if pairs.influence is None else self._influences(game, examples, is_even, pairs.influence),
         )
 
-    def _influences(self, game: Game, examples: np.ndarray, is_even: np.ndarray, beyond: Beyond) -> Influences:
-        assert game.short is not None
+    def _influences(self, game: Game, examples: np.ndarray, is_even: np.ndarray, influence: Influence) -> Influences:
+        subsampled = ability(game, SubsampledWalks)
+        assert subsampled is not None
         counted = np.tile(is_even, 2)
         examples = np.tile(examples, 2)[counted]
         weights = game.weights[examples][:, None, None]
         return Influences.of(
             self.tour.group(examples),
-            beyond.rows[counted],
-            weights[:, None] * beyond.influence[counted],
-            weights * beyond.gain[counted],
-            (len(self.tour.groups), len(game.short.mass)),
+            influence.background_index[counted],
+            weights[:, None] * influence.influence[counted],
+            weights * influence.bias_correction[counted],
+            (len(self.tour.groups), len(subsampled.background_weights)),
         )
 
     def merge(self, one: Walked, other: Walked) -> Walked:

@@ -15,7 +15,7 @@ from clarysage.estimators.sampling_design import NUMBERS_KEPT, Tour
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.local import Apart
 from clarysage.inference.population import Reach
-from clarysage.protocols import Game
+from clarysage.protocols import Game, SubsampledGame, ability
 
 FEWEST_PASSES = 2  # without which examples have no errors
 SETTLED_PASSES = 4  # before which two pairs of an example that carries much may agree by chance, and errors look small
@@ -94,18 +94,19 @@ class PerExample:
 
 def is_whole(game: Game) -> bool:
     """Whether payoffs must have all background rows behind them, to be right on average for each example."""
-    return game.short is not None and not game.short.is_unbiased
+    subsampled = ability(game, SubsampledGame)
+    return subsampled is not None and not subsampled.is_unbiased
 
 
 def _planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
-    p, short, whole = game.n_players, game.short, is_whole(game)
+    p, subsampled, whole = game.n_players, ability(game, SubsampledGame), is_whole(game)
     skip, spent, active = True, 0, np.ones(p, dtype=bool)
-    if short is not None and not whole and p > 1:
-        skip, spent = short.repeats()
+    if subsampled is not None and not whole and p > 1:
+        skip, spent = subsampled.repeats()
         spare = SHARE_OF_BUDGET * max(0.0, rows - spent - 2 * rows_of_pair(game))
-        active, more = find_active(game, short, skip, spare, rng)
+        active, more = find_active(game, subsampled, skip, spare, rng)
         spent += more
-    reaches = short is not None and short.is_sampled and not whole
-    if short is not None and len(short.mass) * p * game.ends[0].shape[1] > NUMBERS_KEPT:
+    reaches = subsampled is not None and subsampled.is_sampled and not whole
+    if subsampled is not None and len(subsampled.background_weights) * p * game.ends[0].shape[1] > NUMBERS_KEPT:
         reaches = False
     return Plan(Tour.even(game, rng), Comparisons(game.weights, active, skip), rows=spent, reaches=reaches, whole=whole)

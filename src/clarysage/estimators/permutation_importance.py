@@ -13,6 +13,7 @@ from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.influence import Leaning
 from clarysage.inference.moments import Moments
 from clarysage.inference.population import Reach
+from clarysage.protocols import DrawsSingly, ability
 
 FEWEST = 5  # repeats, before their scatter says anything ...
 FEWEST_DRAWS = 4096  # ... or more where they are cheap: a run that stops by an error of few degrees stops too early
@@ -55,7 +56,7 @@ class Repeats:
     name: str = "repeats"
 
     def check(self, game: Any) -> None:
-        if not hasattr(game, "without"):
+        if ability(game, DrawsSingly) is None:
             raise InputError("method", got=f"{self.name!r} for a game of mean predictions", wanted="single draws",
                              hint="SingleDraws.of(...) in place of PredictivePower.of(...)")  # fmt: skip
 
@@ -78,7 +79,7 @@ class Repeats:
 
     def draw(self, game: Any, first: int, draws: int, rng: np.random.Generator) -> Repeated:
         examples = np.flatnonzero(game.weights > 0)
-        w, full, mass = game.weights[examples], game.ends[1][examples], game.mass
+        w, full, mass = game.weights[examples], game.ends[1][examples], game.background_weights
         n, losses, p = len(examples), full.shape[1], game.n_players
         values, parts, squares = np.empty((draws, losses, p)), np.empty((n, losses, p)), np.empty((losses, p))
         rows, row_squares = (None if mass is None else np.empty((len(mass), losses, p)) for _ in range(2))
@@ -88,7 +89,7 @@ class Repeats:
             gains = w[:, None, None] * (full[:, None] - found.payoffs)  # (n, draws, L)
             values[:, :, i], parts[:, :, i], squares[:, i] = gains.sum(0), gains.sum(1), (gains**2).sum((0, 1))
             if rows is not None and row_squares is not None:
-                rows[:, :, i], row_squares[:, :, i] = leant(gains, found.picks, w, len(rows))
+                rows[:, :, i], row_squares[:, :, i] = leant(gains, found.background_index, w, len(rows))
             clipped, asked = clipped + int((found.payoffs <= game.floor).sum()), asked + found.rows
         return Repeated(Moments.of(values), parts, squares, rows, row_squares, clipped, asked)
 
@@ -119,7 +120,7 @@ class Repeats:
             rest=variance - within,
             dof=len(parts) - 1.0,
             leaning=self._leaning(game, state, parts),
-            mass=game.mass,
+            mass=game.background_weights,
         )
 
     def _leaning(self, game: Any, state: Repeated, parts: np.ndarray) -> Leaning | None:
@@ -129,9 +130,9 @@ class Repeats:
         R, none = state.moments.count, np.zeros(parts.shape[1:])
         noise = (state.row_squares - state.rows**2 / R).sum(axis=0) / (R * (R - 1))
         gain = none
-        if game.own is not None:
-            own = game.own[game.weights > 0]
-            share = np.where(own >= 0, game.mass[own], 0.0)
+        if game.self_match is not None:
+            own = game.self_match[game.weights > 0]
+            share = np.where(own >= 0, game.background_weights[own], 0.0)
             gain = np.einsum("n,nlp->lp", share / (1 - share), parts)
         return Leaning(state.rows / R, noise, gain, none)
 

@@ -11,7 +11,7 @@ from clarysage.estimators.antithetic import rows_of_pair, walk_pairs
 from clarysage.estimators.bias_correction import Comparisons
 from clarysage.estimators.draws import draw_examples
 from clarysage.estimators.sampling_design import NUMBERS_KEPT, Tour, care_needed
-from clarysage.protocols import Game, ShortWalks
+from clarysage.protocols import Game, SubsampledGame, ability
 
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
 WALKS = 128  # with one background row, to see which players matter
@@ -60,36 +60,36 @@ class Plan:
 
 def planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
     """A plan for a run of so many model rows."""
-    p, short, care = game.n_players, game.short, care_needed(game)
-    if short is None or p == 1:
+    p, subsampled, care = game.n_players, ability(game, SubsampledGame), care_needed(game)
+    if subsampled is None or p == 1:
         return Plan(Tour.of(game, care, rng), Comparisons(game.weights, np.ones(p, dtype=bool), skip=True))
-    skip, spent = short.repeats()
-    spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, short))
-    active, more = find_active(game, short, skip, spare, rng)
-    comparisons = Comparisons(care if short.errs_with_loss else game.weights, active, skip)
+    skip, spent = subsampled.repeats()
+    spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, subsampled))
+    active, more = find_active(game, subsampled, skip, spare, rng)
+    comparisons = Comparisons(care if subsampled.errs_with_loss else game.weights, active, skip)
     tour = Tour.of(game, care, rng)
-    numbers = len(tour.groups) * len(short.mass) * p * game.ends[0].shape[1]
-    plan = Plan(tour, comparisons, rows=spent + more, reaches=short.is_sampled and numbers <= NUMBERS_KEPT)
-    if short.is_unbiased:
+    numbers = len(tour.groups) * len(subsampled.background_weights) * p * game.ends[0].shape[1]
+    plan = Plan(tour, comparisons, rows=spent + more, reaches=subsampled.is_sampled and numbers <= NUMBERS_KEPT)
+    if subsampled.is_unbiased:
         return plan
     share, more = _compared(game, comparisons, spare, rng)
     return replace(plan, per_draw=share * rows_of_pair(game) / comparisons.cost(game), rows=plan.rows + more)
 
 
-def _least(game: Game, short: ShortWalks) -> int:
+def _least(game: Game, subsampled: SubsampledGame) -> int:
     """Model rows of the shortest run: two pairs, with their comparisons."""
-    return 2 * rows_of_pair(game) if short.is_unbiased else 4 * rows_of_pair(game) + 2 * Comparisons.cost(game)
+    return 2 * rows_of_pair(game) if subsampled.is_unbiased else 4 * rows_of_pair(game) + 2 * Comparisons.cost(game)
 
 
 def find_active(
-    game: Game, short: ShortWalks, skip: bool, rows: float, rng: np.random.Generator
+    game: Game, subsampled: SubsampledGame, skip: bool, rows: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
     """Players that changed a prediction on some walk; all of them where that is not known or makes no difference."""
     p = game.n_players
     walks = int(min(WALKS, rows // (p - 1)))
-    if not skip or walks == 0 or short.takes_all:
+    if not skip or walks == 0 or subsampled.takes_all:
         return np.ones(p, dtype=bool), 0
-    return short.moves(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
+    return subsampled.moves(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
 
 
 def _compared(game: Game, comparisons: Comparisons, rows: float, rng: np.random.Generator) -> tuple[float, int]:

@@ -15,7 +15,7 @@ from clarysage.estimators.sampling_design import Tour, care_needed
 from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.population import Reach, summed
-from clarysage.protocols import Game
+from clarysage.protocols import Game, Imitable, SubsampledWalks, ability
 
 FIRST_STAGE = 100  # pairs; or an eighth of the examples
 FEWEST_PAIRS = 16
@@ -70,7 +70,7 @@ class SurrogateWalks:
     name: str = "surrogate walks"
 
     def check(self, game: Game) -> None:
-        if game.short is None or game.n_players < 2:
+        if ability(game, SubsampledWalks) is None or ability(game, Imitable) is None or game.n_players < 2:
             raise InputError("method", got="surrogate walks", wanted="two or more players, and a model that is asked "
                              "row by row", hint='method="paired walks"')  # fmt: skip
 
@@ -174,7 +174,9 @@ class SurrogateWalks:
         plan = last.walks.known()
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
-        theirs, left = game.imitated(regressor, asked, plan.active)
+        imitable = ability(game, Imitable)
+        assert imitable is not None, "the game was checked"
+        theirs, left = imitable.imitated(regressor, asked, plan.active)
         tour = Tour.of(left, care_needed(game), rng)  # a surrogate may be right at the ends alone
         pairs = _next_size(last.pairs, tour, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs

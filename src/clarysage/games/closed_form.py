@@ -31,7 +31,7 @@ OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
 
 
 @dataclass(frozen=True)
-class Solution:
+class ClosedForm:
     """Exact values of a game, from examples to sums of their values.
 
     Attributes
@@ -50,7 +50,7 @@ class Solution:
     seconds_of_pair: float
 
 
-def solution_of(game: Any) -> Solution | None:
+def closed_form_of(game: Any) -> ClosedForm | None:
     """The quickest way to exact values, None where the model's structure offers none."""
     f_S = game.restricted
     if not isinstance(f_S, HybridModel) or f_S.native is None:
@@ -233,7 +233,7 @@ class FromPairs:
         return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 
 
-def _by_sums(game: Any, native: Native, parts: Expansion) -> Solution | None:
+def _by_sums(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
     if not isinstance(parts.form, Linear) and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
         return None
     terms, k = parts.terms(by_number=False), native.structure.form.margins
@@ -244,10 +244,10 @@ def _by_sums(game: Any, native: Native, parts: Expansion) -> Solution | None:
     seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
     how = "a linear model has a closed form" if isinstance(terms, LinearTerms) else _of_terms(count)
     solve = Sums(terms, native, game.X, outputs, game.weights)
-    return Solution(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
+    return ClosedForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
 
 
-def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None:
+def _by_products(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
     is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
     if is_deep and not isinstance(parts.form, Linear):
         return None
@@ -256,7 +256,7 @@ def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None
     if isinstance(terms, LinearTerms):
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
         seconds = game.X.size * k * OF_ENTRY
-        return Solution(
+        return ClosedForm(
             "a linear model has a closed form", Additive(terms, *data), at_once, seconds, _pair(game, parts)
         )
     if terms is None or len(terms.sets) > MOST_TERMS:
@@ -265,7 +265,7 @@ def _by_products(game: Any, native: Native, parts: Expansion) -> Solution | None
     seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
     how = _of_terms(count)
     at_once = max(1, NUMBERS_AT_ONCE // (count * k))
-    return Solution(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
+    return ClosedForm(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
 
 
 def _of_terms(count: int) -> str:
@@ -273,7 +273,7 @@ def _of_terms(count: int) -> str:
     return f"its trees add up to {count:,} term{'s' * (count != 1)} of few features each, which a formula solves"
 
 
-def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:
+def _by_terms(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
     terms = parts.terms(by_number=True)
     if terms is None:
         return None
@@ -283,10 +283,10 @@ def _by_terms(game: Any, native: Native, parts: Expansion) -> Solution | None:
     source = "its weighted sum" if isinstance(parts.form, Linear) else "the leaves of its trees"
     how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
-    return Solution(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+    return ClosedForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
 
 
-def _by_pairs(game: Any, native: Native, parts: Expansion) -> Solution | None:
+def _by_pairs(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
     if parts.trees is None:
         return None
     p, k, m = game.n_players, native.structure.form.margins, len(native.mass)
@@ -294,10 +294,10 @@ def _by_pairs(game: Any, native: Native, parts: Expansion) -> Solution | None:
     solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
     how = "its trees are gone through once for all coalitions"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k * 8))
-    return Solution(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+    return ClosedForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
 
 
 def _pair(game: Any, parts: Expansion) -> float:
     """Seconds that a pair of walks takes, about."""
     trees = 1 if parts.trees is None else len(parts.trees.roots)
-    return float(OF_PAIR + 2 * game.short.rows * trees * OF_TREE_WALK)
+    return float(OF_PAIR + 2 * game.subsampled.rows * trees * OF_TREE_WALK)

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.losses.few_forms import few_form
 from clarysage.losses.subsample import Few
-from clarysage.protocols import Beyond, Loss
+from clarysage.protocols import Influence, Loss
 from clarysage.removal.background_draws import BackgroundDraws
 
 
@@ -38,7 +38,7 @@ def seen_beyond(
     draws: BackgroundDraws,
     own: np.ndarray | None,
     variance: np.ndarray,
-) -> Beyond:
+) -> Influence:
     r"""Gains and influences at the steps seen; targets are one a walk and step.
 
     With f_{-x} the mean prediction without the example's own row, of M rows,
@@ -67,7 +67,7 @@ def seen_beyond(
         is_own = np.zeros((n, q), dtype=bool) if own is None else picks == own[:, None]
         of_others = 1 - np.where(is_own, draws.mass, 0.0).sum(axis=1, keepdims=True)
         influence *= (np.where(is_own, 0.0, draws.mass * q) / of_others)[:, :, None, None]  # as if drawn by mass
-    return Beyond(np.stack(gains, axis=2), picks, influence)
+    return Influence(np.stack(gains, axis=2), picks, influence)
 
 
 def _directions(seen: Seen, *, is_simple: bool) -> tuple[np.ndarray, Few]:
@@ -89,10 +89,10 @@ def _directions(seen: Seen, *, is_simple: bool) -> tuple[np.ndarray, Few]:
     return flat[0], Few(flat[1], flat[2], np.zeros_like(flat[2]))
 
 
-def joined(parts: Sequence[Beyond]) -> Beyond:
+def joined(parts: Sequence[Influence]) -> Influence:
     """Steps of the same walks, one after another."""
-    return Beyond(
-        np.concatenate([one.gain for one in parts], axis=1),
-        parts[0].rows,
+    return Influence(
+        np.concatenate([one.bias_correction for one in parts], axis=1),
+        parts[0].background_index,
         np.concatenate([one.influence for one in parts], axis=2),
     )

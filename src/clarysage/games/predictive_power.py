@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.games.closed_form import solution_of
-from clarysage.games.coalition_value import worth
+from clarysage.games.closed_form import closed_form_of
+from clarysage.games.coalition_value import coalition_value
 from clarysage.games.proxy_model import imitated
 from clarysage.games.subsampled import ShortWalks
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
 from clarysage.players import Players
-from clarysage.protocols import Game, Loss, RestrictedModel, Solution, Worth
+from clarysage.protocols import (
+    ClosedForm,
+    CoalitionValue,
+    Game,
+    Kind,
+    Loss,
+    RestrictedModel,
+    SubsampledGame,
+    SubsampledWalks,
+)
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.row_identity import own_of, own_rows
 from clarysage.tables import read_target, read_weights
@@ -59,7 +68,7 @@ class PredictivePower:
     remarks: tuple[str, ...] = ()
     rows_in_vain: int = 0  # model rows of looks at the game beforehand, of which its payoffs know nothing
     like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
-    answers: Solution | None = None  # a way to exact values that was found elsewhere
+    given_closed_form: ClosedForm | None = None  # one that was found elsewhere
 
     @classmethod
     def of(
@@ -111,18 +120,24 @@ class PredictivePower:
         ends = len(self.X) + self.restricted.rows_per_prediction
         return ends + self.restricted.rows_of_checks + self.rows_in_vain
 
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Abilities that depend on the restricted model: see :func:`clarysage.protocols.ability`."""
+        if kind is SubsampledGame or kind is SubsampledWalks:
+            return self.subsampled
+        return self.closed_form if kind is ClosedForm else None
+
     @cached_property
-    def short(self) -> ShortWalks | None:
+    def subsampled(self) -> ShortWalks | None:
         """Walks with few background rows; None where the restricted model is no mean over rows."""
         return ShortWalks.of(self) if isinstance(self.restricted, HybridModel) else None
 
     @cached_property
-    def solution(self) -> Solution | None:
-        """A way to exact values that needs no sampling, where the model's structure offers one."""
-        return solution_of(self) if self.answers is None else self.answers
+    def closed_form(self) -> ClosedForm | None:
+        """Exact values without sampling, where the model's structure offers such."""
+        return closed_form_of(self) if self.given_closed_form is None else self.given_closed_form
 
     @cached_property
-    def own(self) -> np.ndarray | None:
+    def self_match(self) -> np.ndarray | None:
         """The background row that each example is, (N,), -1 for none; None where no example is one."""
         f_S = self.restricted
         if not isinstance(f_S, HybridModel) or len(f_S.mass) < 2:
@@ -132,7 +147,7 @@ class PredictivePower:
 
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
-    ) -> tuple[Game, Any]:
+    ) -> tuple[Game, Game]:
         """See :func:`clarysage.games.proxy_model.imitated`."""
         return imitated(self, regressor, asked, active)
 
@@ -161,9 +176,9 @@ class PredictivePower:
                 np.copyto(payoffs[:, 1:p], end[examples][:, None], where=(known == size)[:, :, None])
         return payoffs
 
-    def worth(self, coalition: np.ndarray, rng: np.random.Generator) -> Worth:
-        """See :func:`clarysage.games.coalition_value.worth`."""
-        return worth(self, coalition, rng)
+    def value(self, coalition: np.ndarray, rng: np.random.Generator) -> CoalitionValue:
+        """See :func:`clarysage.games.coalition_value.coalition_value`."""
+        return coalition_value(self, coalition, rng)
 
     @cached_property
     def _matters(self) -> np.ndarray:

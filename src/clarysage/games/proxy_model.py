@@ -14,7 +14,7 @@ from clarysage.errors import InputError
 from clarysage.games.subsampled import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.one_thread import one_thread
-from clarysage.protocols import Beyond, Compared, Game, Walks
+from clarysage.protocols import Comparison, Game, Influence, Kind, SelfMatched, SubsampledWalks, Walks, ability
 from clarysage.removal.hybrid import HybridModel
 from clarysage.tables import Schema
 
@@ -66,9 +66,9 @@ class Surrogate:
 
 def imitated(
     game: Any, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
-) -> tuple[Game, Remainder]:
+) -> tuple[Game, Game]:
     """The game of a surrogate that was fitted to a model's answers, and the game of what it leaves."""
-    short: ShortWalks = game.short
+    short: ShortWalks = game.subsampled
     f_S = short.restricted
     used = active[game.players.owner]
     known = [(game.X, game.outputs), (f_S.background, f_S.alone), *asked]
@@ -93,16 +93,16 @@ class Remainder:
     the remainder, added.
     """
 
-    one: Any
-    other: Any
+    one: Game
+    other: Game
 
     @property
     def n_players(self) -> int:
-        return int(self.one.n_players)
+        return self.one.n_players
 
     @property
     def weights(self) -> np.ndarray:
-        return np.asarray(self.one.weights)
+        return self.one.weights
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -110,33 +110,42 @@ class Remainder:
         return empty - their_empty, full - their_full
 
     @property
-    def own(self) -> np.ndarray | None:
-        found: np.ndarray | None = self.one.own
-        return found
-
-    @property
     def floor(self) -> np.ndarray:
         return np.full_like(self.one.floor, -np.inf)
 
     @property
     def rows_per_payoff(self) -> int:
-        return int(self.one.rows_per_payoff)
+        return self.one.rows_per_payoff
 
     @property
     def rows_spent(self) -> int:
-        return int(self.one.rows_spent)
+        return self.one.rows_spent
 
-    @cached_property
-    def short(self) -> RemainderWalks:
-        return RemainderWalks(self.one.short, self.other.short)
+    def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        first, second = _twice(rng)
+        one, other = self.one.payoff(examples, coalitions, first), self.other.payoff(examples, coalitions, second)
+        return np.asarray(one - other)
+
+    def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        first, second = _twice(rng)
+        return np.asarray(self.one.walk(examples, orders, first) - self.other.walk(examples, orders, second))
+
+    def __conform__(self, kind: type[Kind]) -> object:
+        """Abilities that both games have, and the self-match of the first."""
+        if kind is SelfMatched:
+            return ability(self.one, SelfMatched)
+        if kind is not SubsampledWalks:
+            return None
+        one, other = ability(self.one, SubsampledWalks), ability(self.other, SubsampledWalks)
+        return None if one is None or other is None else RemainderWalks(one, other)
 
 
 @dataclass(frozen=True)
 class RemainderWalks:
     """Short walks of two games side by side, with the same draws of background rows; the second costs nothing."""
 
-    one: ShortWalks
-    other: ShortWalks
+    one: SubsampledWalks
+    other: SubsampledWalks
 
     @property
     def rows(self) -> int:
@@ -147,8 +156,8 @@ class RemainderWalks:
         return self.one.takes_all
 
     @property
-    def mass(self) -> np.ndarray:
-        return self.one.mass
+    def background_weights(self) -> np.ndarray:
+        return self.one.background_weights
 
     @property
     def is_sampled(self) -> bool:
@@ -164,25 +173,26 @@ class RemainderWalks:
 
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-        skip: bool = True, keep: bool = False, beyond: bool = False,
+        skip: bool = True, keep: bool = False, influence: bool = False,
     ) -> Walks:  # fmt: skip
         first, second = _twice(rng)
-        found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep, beyond=beyond)
-        theirs = self.other.walk(examples, orders, active, second, beyond=beyond)
+        found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep, influence=influence)
+        theirs = self.other.walk(examples, orders, active, second, skip=True, influence=influence)
         both = None
-        if found.beyond is not None and theirs.beyond is not None:
-            influence = found.beyond.influence - theirs.beyond.influence
-            both = Beyond(found.beyond.gain - theirs.beyond.gain, found.beyond.rows, influence)
-        return replace(found, payoffs=found.payoffs - theirs.payoffs, beyond=both)
+        mine, its = found.influence, theirs.influence
+        if mine is not None and its is not None:
+            correction = mine.bias_correction - its.bias_correction
+            both = Influence(correction, mine.background_index, mine.influence - its.influence)
+        return replace(found, payoffs=found.payoffs - theirs.payoffs, influence=both)
 
-    def compared(
+    def compare(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True,
-    ) -> Compared:  # fmt: skip
+    ) -> Comparison:  # fmt: skip
         first, second = _twice(rng)
-        mine = self.one.compared(examples, coalitions, active, first, skip=skip)
-        theirs = self.other.compared(examples, coalitions, active, second)
-        return replace(mine, exact=mine.exact - theirs.exact, few=mine.few - theirs.few)
+        mine = self.one.compare(examples, coalitions, active, first, skip=skip)
+        theirs = self.other.compare(examples, coalitions, active, second, skip=True)
+        return replace(mine, exact=mine.exact - theirs.exact, subsampled=mine.subsampled - theirs.subsampled)
 
 
 def _unfit(regressor: Any, what: str) -> InputError:

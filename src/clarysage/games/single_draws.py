@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import Drawn, Game
+from clarysage.protocols import Drawn
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.single_imputation import singly
 
@@ -76,21 +74,13 @@ class SingleDraws:
         return self.power.rows_spent
 
     @property
-    def short(self) -> None:
-        return None
-
-    @property
-    def solution(self) -> None:
-        return None
-
-    @property
-    def own(self) -> np.ndarray | None:
+    def self_match(self) -> np.ndarray | None:
         """The background row that each example is, (N,), -1 for none; None where no example is one."""
-        return self.power.own
+        return self.power.self_match
 
     @property
-    def mass(self) -> np.ndarray | None:
-        """Masses of the background rows, (m,), of which values are a mean; None where they are no sample."""
+    def background_weights(self) -> np.ndarray | None:
+        """Weights of the background rows, (m,), over which values are a mean; None where they are no sample."""
         f_S = self.power.restricted
         return f_S.mass if isinstance(f_S, HybridModel) and f_S.is_sampled and len(f_S.mass) > 1 else None
 
@@ -99,9 +89,9 @@ class SingleDraws:
         f_S = self.power.restricted
         return 1 if isinstance(f_S, HybridModel) and f_S.filling is None else DRAWS_OF_CHOSEN
 
-    def without(self, player: int, examples: np.ndarray, places: np.ndarray) -> Drawn:
-        """All players but one: payoffs (n, q, L) with the rows at places (n, q) along their weights."""
-        return self._drawn(np.arange(self.n_players) != player, examples, places)
+    def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> Drawn:
+        """All players but one: payoffs (n, q, L) with the rows at quantile levels (n, q) of their weights."""
+        return self._drawn(np.arange(self.n_players) != player, examples, levels)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Payoffs (n, L) of one draw each; those of the empty and of the full coalition are the ends."""
@@ -120,11 +110,6 @@ class SingleDraws:
         arrived = np.argsort(orders, axis=1)[:, None, :] < np.arange(p + 1)[:, None]  # (n, p + 1, p)
         found = self.payoff(np.repeat(examples, p + 1), arrived.reshape(-1, p), rng)
         return found.reshape(n, p + 1, -1)
-
-    def imitated(
-        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
-    ) -> tuple[Game, Any]:
-        raise InputError("game", got="a game of single draws", wanted="one of mean predictions, to be imitated")
 
     def _drawn(self, coalition: np.ndarray, examples: np.ndarray, places: np.ndarray) -> Drawn:
         v, (n, q) = self.power, places.shape

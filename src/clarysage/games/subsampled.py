@@ -15,7 +15,7 @@ from clarysage.losses.few_forms import few_form
 from clarysage.losses.regression import SquaredError
 from clarysage.losses.subsample import Few
 from clarysage.players import Players
-from clarysage.protocols import Beyond, Compared, EveryRow, Loss, Walks
+from clarysage.protocols import CoalitionInfluence, Comparison, Influence, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
 from clarysage.removal.hybrid import HybridModel, mean_over
 from clarysage.removal.prefixes import Steps
@@ -80,7 +80,17 @@ class ShortWalks:
         ranked = None if strata is None or everything else strata.ranked
         draws = BackgroundDraws(m if everything else rows, f_S.mass, ranked)
         return cls(
-            f_S, whole, game.losses, game.targets, game.players, game.X, game.outputs, game.ends, draws, kinds, game.own
+            f_S,
+            whole,
+            game.losses,
+            game.targets,
+            game.players,
+            game.X,
+            game.outputs,
+            game.ends,
+            draws,
+            kinds,
+            game.self_match,
         )
 
     @property
@@ -92,6 +102,11 @@ class ShortWalks:
     def takes_all(self) -> bool:
         """Whether these are all rows there are."""
         return self.draws.takes_all
+
+    @property
+    def rows_in_all(self) -> int:
+        """Background rows that a payoff with all of them takes: one, where their mean row tells the same."""
+        return len(self.draws.mass)
 
     @property
     def asks_model(self) -> bool:
@@ -110,7 +125,7 @@ class ShortWalks:
         return all(few_form(loss).errs_with_loss for loss in self.losses)
 
     @property
-    def mass(self) -> np.ndarray:
+    def background_weights(self) -> np.ndarray:
         """Masses of the background rows, (m,), adding up to one."""
         return self.whole.mass
 
@@ -121,7 +136,7 @@ class ShortWalks:
 
     def walk(
         self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-        skip: bool = True, keep: bool = False, beyond: bool = False,
+        skip: bool = True, keep: bool = False, influence: bool = False,
     ) -> Walks:  # fmt: skip
         """Payoffs (n, p + 1, L) and the model rows they cost."""
         own, active = self._own(examples), active & self._is_used
@@ -133,26 +148,28 @@ class ShortWalks:
         seen = self._seen(examples, control, found.outputs)
         payoffs = self._payoffs(examples, seen.few, seen.z, picks, arrived)
         more = None
-        if beyond and self.is_sampled:
+        if influence and self.is_sampled:
             more = self._beyond(examples, arrivals, arrived, max(1, active.sum()), picks, seen, rng)
         return Walks(self._with_ends(examples, payoffs), found.rows, found.asked, more)
 
-    def compared(
+    def compare(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
         skip: bool = True,
-    ) -> Compared:  # fmt: skip
+    ) -> Comparison:  # fmt: skip
         """Payoffs of coalitions (n, p), one an example, with all rows and by draws of few that share them out."""
         at_once, active = max(1, CELLS_COMPARED // self.restricted.background.size), active & self._is_used
         parts = [
             self._compared(examples[start : start + at_once], coalitions[start : start + at_once], active, rng, skip)
             for start in range(0, len(examples), at_once)
         ]
-        exact, few = (np.concatenate(found) for found in zip(*((one.exact, one.few) for one in parts), strict=True))
-        return Compared(exact, few, sum(one.rows for one in parts))
+        exact, few = (
+            np.concatenate(found) for found in zip(*((one.exact, one.subsampled) for one in parts), strict=True)
+        )
+        return Comparison(exact, few, sum(one.rows for one in parts))
 
     def _compared(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, skip: bool
-    ) -> Compared:
+    ) -> Comparison:
         n, m = len(examples), len(self.draws.mass)
         arrivals = np.where(coalitions[:, self.players.owner], 1, 2)  # S comes at once, and then the rest
         found = self._steps(examples, arrivals, np.broadcast_to(np.arange(m), (n, m)), skip)
@@ -164,7 +181,7 @@ class ShortWalks:
         control = self._control_at(each, np.repeat(coalitions, groups, axis=0), drawn, active)
         few = self._payoffs(each, self._seen(each, control, z).few, z, drawn, arrived)
         exact = self._payoffs(examples, self._known(examples, found.outputs).few)
-        return Compared(exact[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows)
+        return Comparison(exact[:, 0], few.reshape(n, groups, -1).mean(axis=1), found.rows)
 
     def at(
         self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool = True
@@ -183,24 +200,26 @@ class ShortWalks:
         return payoffs, found.rows
 
     @cached_property
-    def wide(self) -> ShortWalks:
+    def enlarged(self) -> ShortWalks:
         """The same with more rows, drawn simply: for differences of differences, which few rows drown in noise."""
         m = len(self.restricted.mass)
         return replace(self, draws=BackgroundDraws(m if m <= ALL_OF_WIDE else ROWS_OF_WIDE, self.draws.mass))
 
-    def every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
+    def with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
         """Payoffs of a coalition (p,) with all background rows, and what they would be beyond these."""
         at_once = max(1, CELLS_COMPARED // self.whole.background.size)
         parts = [slice(start, start + at_once) for start in range(0, len(examples), at_once)]
         found = [self._every_row(examples[part], weights[part], coalition) for part in parts]
-        gain, rows = (np.sum([getattr(one, name) for one in found], axis=0) for name in ("gain", "rows"))
-        return EveryRow(np.concatenate([one.payoffs for one in found]), gain, rows)
+        gain, rows = (
+            np.sum([getattr(one, name) for one in found], axis=0) for name in ("bias_correction", "influence")
+        )
+        return CoalitionInfluence(np.concatenate([one.payoffs for one in found]), gain, rows)
 
-    def _every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> EveryRow:
+    def _every_row(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
         n, m, own, draws = len(examples), len(self.whole.mass), self._own(examples), self._all_draws
         if coalition[self._is_used].all():
             losses = len(self.losses)
-            return EveryRow(self.ends[1][examples], np.zeros(losses), np.zeros((m, losses)))
+            return CoalitionInfluence(self.ends[1][examples], np.zeros(losses), np.zeros((m, losses)))
         picks = np.broadcast_to(np.arange(m), (n, m))
         if not coalition[self._is_used].any():
             return _added(self.ends[0][examples], weights, self._beyond_at_start(examples, picks, draws, own))
@@ -374,7 +393,7 @@ class ShortWalks:
     def _beyond(
         self, examples: np.ndarray, arrivals: np.ndarray, arrived: np.ndarray, most: int, picks: np.ndarray, seen: Seen,
         rng: np.random.Generator,
-    ) -> Beyond:  # fmt: skip
+    ) -> Influence:  # fmt: skip
         """Gains and influences at every prefix; variances of predictions are adjusted by their known start too."""
         own, draws, shown = self._own(examples), self.draws, seen
         if self.whole is not self.restricted:  # whose rows have a say in the mean row that was walked with
@@ -391,15 +410,15 @@ class ShortWalks:
         start = self._beyond_at_start(examples, picks, draws, own)
         if not draws.takes_all:
             is_start = _is_start(shown.z, alone, arrived)
-            np.copyto(along.gain, start.gain, where=is_start[:, :, None])
+            np.copyto(along.bias_correction, start.bias_correction, where=is_start[:, :, None])
             np.copyto(along.influence, start.influence, where=is_start[:, None, :, None])
         n, q, _, losses = along.influence.shape
-        end = Beyond(np.zeros((n, 1, losses)), picks, np.zeros((n, q, 1, losses)))
+        end = Influence(np.zeros((n, 1, losses)), picks, np.zeros((n, q, 1, losses)))
         return joined([start, along, end])
 
     def _beyond_at_start(
         self, examples: np.ndarray, picks: np.ndarray, draws: BackgroundDraws, own: np.ndarray | None
-    ) -> Beyond:
+    ) -> Influence:
         mean = np.broadcast_to(
             mean_over(self.whole.alone[None], self.whole.mass), (len(examples), self.outputs.shape[1])
         )
@@ -444,10 +463,10 @@ class ShortWalks:
         return np.concatenate([empty, payoffs, full], axis=1)
 
 
-def _added(payoffs: np.ndarray, weights: np.ndarray, beyond: Beyond) -> EveryRow:
+def _added(payoffs: np.ndarray, weights: np.ndarray, beyond: Influence) -> CoalitionInfluence:
     """Payoffs (n, L), and of what is beyond them the weighted sum over examples."""
-    rows = np.einsum("n,nml->ml", weights, beyond.influence[:, :, 0]) / beyond.rows.shape[1]
-    return EveryRow(payoffs, weights @ beyond.gain[:, 0], rows)
+    rows = np.einsum("n,nml->ml", weights, beyond.influence[:, :, 0]) / beyond.background_index.shape[1]
+    return CoalitionInfluence(payoffs, weights @ beyond.bias_correction[:, 0], rows)
 
 
 def _is_start(z: np.ndarray, alone: np.ndarray, arrived: np.ndarray) -> np.ndarray:

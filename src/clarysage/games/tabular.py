@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from clarysage.coalitions import codes
 from clarysage.errors import InputError
-from clarysage.protocols import Game
 
 
 @dataclass(frozen=True)
@@ -28,9 +25,6 @@ class TabularGame:
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     rows_per_payoff: int = 1
     rows_spent: int = 0
-    short: None = None
-    solution: None = None
-    own: None = None
 
     def __post_init__(self) -> None:
         table = np.atleast_2d(np.asarray(self.payoffs, dtype=np.float64))
@@ -52,11 +46,6 @@ class TabularGame:
     @property
     def floor(self) -> np.ndarray:
         return np.array([-np.inf])
-
-    def imitated(
-        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
-    ) -> tuple[Game, Any]:
-        raise InputError("game", got="a table of payoffs", wanted="the game of a model, which alone can be imitated")
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.asarray(self.payoffs[examples, codes(coalitions)][:, None])

@@ -15,7 +15,7 @@ from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.models import Predictor
 from clarysage.players import Players
-from clarysage.protocols import Executor, Game, Loss
+from clarysage.protocols import Executor, Loss
 from clarysage.removal.memo import Memo
 
 
@@ -48,9 +48,6 @@ class UniversalPower:
     width: int
     is_together: bool = False
     memo: Memo[np.ndarray] = field(default_factory=Memo)
-    short: None = None
-    solution: None = None
-    own: None = None
 
     @classmethod
     def of(
@@ -160,11 +157,6 @@ class UniversalPower:
         """Rows that learners saw for these, to be fitted on or to predict."""
         return self.coalitions_learned * self.refits.rows
 
-    def imitated(
-        self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
-    ) -> tuple[Game, Any]:
-        raise InputError("game", got="a game of refits", wanted="that of a model, which alone can be imitated")
-
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))
         distinct, which = _distinct(coalitions)
@@ -184,7 +176,7 @@ class UniversalPower:
                 payoffs[place, step + 1] = self._known(coalition)[example]
         return payoffs
 
-    def learning(self, coalitions: Sequence[np.ndarray], executor: Executor) -> Iterator[np.ndarray]:
+    def learn(self, coalitions: Sequence[np.ndarray], executor: Executor) -> Iterator[np.ndarray]:
         """Payoffs (N, L) of one coalition (p,) after the other; new ones are learned by workers, and kept."""
         keys = [key_of(coalition) for coalition in coalitions]
         new = [key for key in dict.fromkeys(keys) if key not in self.memo]

@@ -16,7 +16,7 @@ from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import RESAMPLES, SUBSETS, entropy_of, stream
 from clarysage.inference.association import Association
-from clarysage.protocols import Observer
+from clarysage.protocols import NamedPlayers, Observer, ability
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import as_plain, file_format, save
 from clarysage.results.worths import worths
@@ -192,8 +192,9 @@ def _players(game: Any, explanation: Explanation) -> np.ndarray:
     """The place in the explanation of each of the game's players."""
     if not all(hasattr(game, name) for name in ("n_players", "weights", "ends", "payoff")):
         raise InputError("game", got=type(game).__name__, wanted="a game", hint="cs.game(model, X, y)")
-    if hasattr(game, "players"):
-        return _places(explanation, game.players.names)
+    named = ability(game, NamedPlayers)
+    if named is not None:
+        return _places(explanation, named.players.names)
     if game.n_players != len(explanation.values):
         raise InputError("game", got=f"{game.n_players:,} players", wanted=f"{len(explanation.values):,}, as explained")
     return np.arange(game.n_players)

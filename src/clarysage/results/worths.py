@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.execution.seeds import WORTHS, stream
-from clarysage.protocols import Executor, Game, Observer, Worth
+from clarysage.protocols import CoalitionValue, CoalitionValues, Executor, Game, LearnsCoalitions, Observer, ability
 
 ROUNDING = 1e-12  # share of the loss below which a power is zero up to rounding
 
@@ -36,7 +36,7 @@ def worths(
     sizes, before, begun = coalitions.sum(axis=1), _learned(game), time.monotonic()
     inner = np.flatnonzero((sizes > 0) & (sizes < game.n_players))
     firsts = _firsts(coalitions[inner], inner)
-    evaluation, found = Evaluation(game, coalitions, entropy), dict[int, Worth]()
+    evaluation, found = Evaluation(game, coalitions, entropy), dict[int, CoalitionValue]()
 
     def look(places: list[int]) -> None:
         for place, worth in zip(places, _each(evaluation, places, executor), strict=True):
@@ -65,14 +65,15 @@ def _firsts(coalitions: np.ndarray, places: np.ndarray) -> dict[int, int]:
     return dict(zip(places.tolist(), places[first][which.ravel()].tolist(), strict=True))
 
 
-def _each(evaluation: Evaluation, places: list[int], executor: Executor) -> Iterator[Worth]:
+def _each(evaluation: Evaluation, places: list[int], executor: Executor) -> Iterator[CoalitionValue]:
     game = evaluation.game
-    if not hasattr(game, "learning"):
+    learns = ability(game, LearnsCoalitions)
+    if learns is None:
         yield from executor.map(evaluation, places)
         return
-    for payoffs in game.learning(list(evaluation.coalitions[places]), executor):
+    for payoffs in learns.learn(list(evaluation.coalitions[places]), executor):
         gained = game.weights @ (payoffs - game.ends[0])
-        yield Worth(gained, np.zeros_like(gained), 0)
+        yield CoalitionValue(gained, np.zeros_like(gained), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +84,18 @@ class Evaluation:
     coalitions: np.ndarray
     entropy: int
 
-    def __call__(self, place: int) -> Worth:
+    def __call__(self, place: int) -> CoalitionValue:
         rng, coalition, game = stream(self.entropy, WORTHS, place), self.coalitions[place], self.game
-        if hasattr(game, "worth"):
-            found: Worth = game.worth(coalition, rng)
-            return found
+        values = ability(game, CoalitionValues)
+        if values is not None:
+            return values.value(coalition, rng)
         examples = np.flatnonzero(game.weights > 0)
         payoffs = game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng)
         gained = game.weights[examples] @ (payoffs - game.ends[0][examples])
-        return Worth(gained, np.zeros_like(gained), len(examples) * game.rows_per_payoff)
+        return CoalitionValue(gained, np.zeros_like(gained), len(examples) * game.rows_per_payoff)
 
 
 def _learned(game: Any) -> tuple[int, int]:
     """Fits that a game has made so far, and the rows they saw."""
-    if not hasattr(game, "learning"):
-        return 0, 0
-    return game.coalitions_learned * game.fits_per_coalition, game.rows_learned
+    learns = ability(game, LearnsCoalitions)
+    return (0, 0) if learns is None else (learns.coalitions_learned * learns.fits_per_coalition, learns.rows_learned)
