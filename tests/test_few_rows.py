@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 
 import clarysage as cs
 from clarysage.losses import Brier, CrossEntropy, SquaredError
-from clarysage.losses.few_forms import few_form
+from clarysage.losses.debiasing import few_form
 from clarysage.losses.subsample import Few
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws

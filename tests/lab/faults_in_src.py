@@ -544,14 +544,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "square-not-debiased",
         CORRECTION,
-        "losses/few_forms.py",
+        "losses/debiasing.py",
         "loss(few.mean, target) - self._counted(few.variance, target).sum(axis=-1)",
         "loss(few.mean, target)",
     ),
     Fault(
         "logarithm-bias-doubled",
         SIGN,
-        "losses/few_forms.py",
+        "losses/debiasing.py",
         "loss.expected(-np.log(A) - 0.5 * r / (1 + r), target)",
         "loss.expected(-np.log(A) + 0.5 * r / (1 + r), target)",
     ),

@@ -22,7 +22,7 @@ from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.inference.estimate import Estimate, Target
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
-from clarysage.losses.few_forms import few_form
+from clarysage.losses.debiasing import few_form
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal

@@ -58,7 +58,7 @@ class PairedWalks:
       Delta_i(S) = h_i (2 (y - c) - h_i - 2 sum_{j in S} h_j), and i's predecessors in the two orders are together all
       other players: the mean of the pair does not depend on the order at all.
     - A walk looks at few background rows, and keeps to them, instead of averaging over all. How a loss is then
-      estimated without bias, or nearly so, is its own affair (:mod:`clarysage.losses.few_forms`).
+      estimated without bias, or nearly so, is its own affair (:mod:`clarysage.losses.debiasing`).
     - What bias is left is taken off by comparisons of few background rows with all of them: values are linear in the
       game, so phi(v) = phi(v_few) + phi(v - v_few). How many is decided by variances measured beforehand.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.losses.few_forms import few_form
+from clarysage.losses.debiasing import few_form
 from clarysage.losses.subsample import Few
 from clarysage.protocols import Influence, Loss
 from clarysage.removal.background_draws import BackgroundDraws

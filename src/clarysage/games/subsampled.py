@@ -11,7 +11,7 @@ import numpy as np
 
 from clarysage.games.influence import Seen, joined, seen_beyond
 from clarysage.games.main_effects import main_effects, slopes
-from clarysage.losses.few_forms import few_form
+from clarysage.losses.debiasing import few_form
 from clarysage.losses.regression import SquaredError
 from clarysage.losses.subsample import Few
 from clarysage.players import Players

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.losses.few_forms import FewForm, Logarithm, Plain, Square
+from clarysage.losses.debiasing import FewForm, Logarithm, Plain, Square
 
 ROUNDING = 1e-9  # by which equal probabilities may differ
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about

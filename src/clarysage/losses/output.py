@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.losses.few_forms import FewForm, Strata
+from clarysage.losses.debiasing import FewForm, Strata
 from clarysage.losses.subsample import Few
 
 

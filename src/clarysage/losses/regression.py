@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.losses.few_forms import FewForm, Plain, Square
+from clarysage.losses.debiasing import FewForm, Plain, Square
 from clarysage.losses.size import LARGEST, moderate
 
 HALF = 1e-12  # of the weight, by which sums of it may be off one half
