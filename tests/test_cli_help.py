@@ -90,18 +90,16 @@ def test_help_and_version_load_nothing_heavy(arguments: list[str], texts: list[s
 
 def test_names_that_are_offered_are_those_of_the_tables() -> None:
     from clarysage._measures.table import MEASURES
-    from clarysage.estimators import METHODS
+    from clarysage.catalogue import LOSSES, METHODS, REMOVALS
     from clarysage.execution.parallel import BACKENDS
     from clarysage.inference.significance import ADJUSTMENTS
-    from clarysage.losses import LOSSES
     from clarysage.monitoring.times import PERIODS
-    from clarysage.removal import AUTO_CONDITIONAL, REMOVALS
     from clarysage.results import ABOUT
 
     assert {what: list(names) for what, names in NAMES.items()} == {
-        "loss": ["auto", *LOSSES],
-        "removal": [*REMOVALS, AUTO_CONDITIONAL],
-        "method": ["auto", *METHODS],
+        "loss": [*LOSSES.names],
+        "removal": [*REMOVALS.names],
+        "method": [*METHODS.names],
         "backend": [*BACKENDS],
         "about": [*ABOUT],
         "every": [*PERIODS],

@@ -12,8 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 
 import clarysage as cs
 from clarysage.losses import Brier, CrossEntropy, SquaredError
-from clarysage.losses.debiasing import few_form
-from clarysage.losses.subsample import Few
+from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.prefixes import Itinerary, evaluate
@@ -181,12 +180,12 @@ def test_rows_of_one_value_have_no_variance_to_the_last_bit(seed):
             assert np.all(draws.variance_of_mean(np.repeat(values, q, axis=1)) == 0)
 
 
-def few_of(z: np.ndarray, start: np.ndarray, beta: float, q: int) -> Few:
+def few_of(z: np.ndarray, start: np.ndarray, beta: float, q: int) -> MeanEstimate:
     """What every subset of q of m rows tells of the mean of z (m, k), adjusted by the known start (m, k)."""
     subsets = [list(rows) for rows in combinations(range(len(z)), q)]
     a = np.array([z[rows] - beta * (start[rows] - start.mean(axis=0)) for rows in subsets])
     plain = np.array([z[rows].mean(axis=0) for rows in subsets])
-    return Few(plain, a.mean(axis=1), BackgroundDraws(q, even(len(z))).variance_of_mean(a))
+    return MeanEstimate(plain, a.mean(axis=1), BackgroundDraws(q, even(len(z))).variance_of_mean(a))
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.4, 1.0])
@@ -197,7 +196,7 @@ def test_squared_error_of_few_rows_is_unbiased_over_all_subsets(outputs, beta, s
     for q in (2, 4):
         few = few_of(z, start, beta, q)
         loss = SquaredError()
-        found = few_form(loss)(loss, few, np.repeat(y, len(few.mean), axis=0))
+        found = loss.debiasing(loss, few, np.repeat(y, len(few.mean), axis=0))
         assert found.mean() == pytest.approx(float(((z.mean(axis=0) - y) ** 2).sum()), rel=1e-12, abs=1e-12)
 
 
@@ -210,29 +209,31 @@ def test_the_brier_score_of_few_rows_is_unbiased_over_all_subsets(columns, beta,
     for y in (np.array([1]), rng.dirichlet(np.ones(max(columns, 2)), size=1)):
         target = loss.encode(y, None, z)
         few = few_of(z, start, beta, 4)
-        found = few_form(loss)(loss, few, np.repeat(target, len(few.mean), axis=0))
+        found = loss.debiasing(loss, few, np.repeat(target, len(few.mean), axis=0))
         both = np.column_stack([1 - z, z]) if columns == 1 else z
         off = both.mean(axis=0) - target[0]
         wanted = off[1] ** 2 if columns < 3 else (off**2).sum()
         assert found.mean() == pytest.approx(float(wanted), rel=1e-12, abs=1e-12)
 
 
-def awkward_few(rng: np.random.Generator, columns: int) -> Few:
+def awkward_few(rng: np.random.Generator, columns: int) -> MeanEstimate:
     """Means of probabilities with zeros among them, adjusted beyond 0 and 1, and variances from 0 to large."""
     plain = rng.dirichlet(np.full(max(columns, 2), 0.3), size=400)
     plain[:50] = np.eye(max(columns, 2))[rng.integers(max(columns, 2), size=50)]
     plain = plain[:, -columns:]
     mean = plain + rng.normal(size=plain.shape) * rng.choice([0.0, 0.01, 0.5], size=(400, 1))
-    return Few(plain, mean, rng.exponential(size=plain.shape) * rng.choice([0.0, 1e-9, 1e-3, 1.0], size=(400, 1)))
+    return MeanEstimate(
+        plain, mean, rng.exponential(size=plain.shape) * rng.choice([0.0, 1e-9, 1e-3, 1.0], size=(400, 1))
+    )
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_cross_entropy_of_few_rows_without_variance_is_the_loss(columns, seed):
     rng = np.random.default_rng(seed)
     loss, few = CrossEntropy(), awkward_few(rng, columns)
-    few = Few(few.plain, few.plain, np.zeros_like(few.plain))
+    few = MeanEstimate(few.plain, few.plain, np.zeros_like(few.plain))
     for target in (rng.integers(max(columns, 2), size=400), rng.dirichlet(np.ones(max(columns, 2)), size=400)):
-        assert np.array_equal(few_form(loss)(loss, few, target), loss(few.plain, target))
+        assert np.array_equal(loss.debiasing(loss, few, target), loss(few.plain, target))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -244,7 +245,7 @@ def test_the_correction_of_cross_entropy_is_between_zero_and_one_half_and_never_
     plain, mean = (np.column_stack([1 - p, p])[at] if columns == 1 else p[at] for p in (few.plain, few.mean))
     A = np.maximum(np.maximum(mean, plain / 2), 1e-12)
     with np.errstate(all="raise"):
-        found = few_form(loss)(loss, few, target)
+        found = loss.debiasing(loss, few, target)
     assert np.isfinite(found).all()
     taken_off = -np.log(A) - found
     assert taken_off.min() >= 0
@@ -259,11 +260,11 @@ def test_soft_targets_of_few_rows_agree_with_hard_ones_weighted(columns, seed):
     rng = np.random.default_rng(seed)
     loss, few, classes = CrossEntropy(), awkward_few(rng, columns), max(columns, 2)
     soft = rng.dirichlet(np.ones(classes), size=400)
-    hard = [few_form(loss)(loss, few, np.full(400, c)) for c in range(classes)]
-    assert np.allclose(few_form(loss)(loss, few, soft), (soft * np.array(hard).T).sum(axis=1), rtol=1e-12)
+    hard = [loss.debiasing(loss, few, np.full(400, c)) for c in range(classes)]
+    assert np.allclose(loss.debiasing(loss, few, soft), (soft * np.array(hard).T).sum(axis=1), rtol=1e-12)
     one_hot = np.eye(classes)[rng.integers(classes, size=400)]
     assert np.allclose(
-        few_form(loss)(loss, few, one_hot), few_form(loss)(loss, few, one_hot.argmax(axis=1)), rtol=1e-12
+        loss.debiasing(loss, few, one_hot), loss.debiasing(loss, few, one_hot.argmax(axis=1)), rtol=1e-12
     )
 
 

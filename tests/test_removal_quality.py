@@ -15,10 +15,12 @@ import pytest
 import clarysage as cs
 import clarysage._measures.removal_choice as removal_choice
 from clarysage import as_predictor
+from clarysage.catalogue import REMOVALS, RemovalRow
 from clarysage.players import Players
-from clarysage.removal import REMOVALS
+from clarysage.registry import Registry
 from clarysage.removal.judgement import Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
+from tests.registered import only_rows, with_rows
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times
 LINEAR = np.array([1.0, -2.0, 0.5, 1.5])
@@ -278,7 +280,7 @@ class Memory:
 
 
 def test_no_removal_is_judged_on_rows_it_was_made_of(seed, monkeypatch):
-    monkeypatch.setitem(REMOVALS, "memory", lambda background, weights, rng: Memory(background))
+    with_rows(monkeypatch, REMOVALS, RemovalRow("memory", "", lambda background, weights: Memory(background)))
     X = gaussians(200, np.random.default_rng(seed))
     apart = cs.removal_quality(["memory"], linear, X, rng=seed)
     assert apart.scores[0] > left_by_gaussians() / 2
@@ -293,10 +295,11 @@ def test_no_removal_is_judged_on_rows_it_was_made_of(seed, monkeypatch):
 
 
 def test_all_judges_what_can_be_made_and_says_what_cannot(seed, monkeypatch):
-    def refuses(background, weights, rng):
+    def refuses(background, weights):
         raise cs.InputError("background", got="text", wanted="numbers")
 
-    monkeypatch.setitem(REMOVALS, "picky", refuses)
+    picky = RemovalRow("picky", "", refuses)
+    with_rows(monkeypatch, REMOVALS, picky)
     X = gaussians(80, np.random.default_rng(seed))
     quality = cs.removal_quality("all", linear, X, rng=seed)
     assert set(quality.names) == set(REMOVALS) - {"picky"}
@@ -304,7 +307,7 @@ def test_all_judges_what_can_be_made_and_says_what_cannot(seed, monkeypatch):
     assert "Left out: 'picky'" in str(quality)
     with pytest.raises(cs.InputError, match="got text"):
         cs.removal_quality(["marginal", "picky"], linear, X, rng=seed)
-    monkeypatch.setattr("clarysage._measures.removal_quality.REMOVALS", {"picky": refuses})
+    monkeypatch.setattr("clarysage._measures.removal_quality.REMOVALS", Registry("removal", (picky,)))
     with pytest.raises(cs.InputError, match="got text"):
         cs.removal_quality("all", linear, X, rng=seed)
 
@@ -425,17 +428,16 @@ def test_what_cannot_be_judged_is_an_error(call, words):
 def stand_ins(monkeypatch):
     """Conditional removals for the choice: a good one, a bad one, and one that refuses."""
 
-    def refuses(background, weights, rng):
+    def refuses(background, weights):
         raise cs.InputError("background", got="text", wanted="numbers")
 
     table = {
-        "gaussian": lambda background, weights, rng: cs.Baseline(np.full(4, 3.0), name="gaussian"),
-        "copula": lambda background, weights, rng: cs.Baseline(background=background, name="copula"),
+        "gaussian": lambda background, weights: cs.Baseline(np.full(4, 3.0), name="gaussian"),
+        "copula": lambda background, weights: cs.Baseline(background=background, name="copula"),
         "trees": refuses,
     }
-    for name, make in table.items():
-        monkeypatch.setitem(REMOVALS, name, make)
-    monkeypatch.setattr(removal_choice, "CONDITIONAL", tuple(table))
+    rows = (RemovalRow(name, "", make, is_conditional=True) for name, make in table.items())
+    only_rows(monkeypatch, REMOVALS, *rows)
 
 
 def test_auto_conditional_takes_the_removal_with_the_smallest_error_and_says_so(seed, monkeypatch):
@@ -465,8 +467,8 @@ def test_auto_conditional_never_judges_a_removal_on_its_own_rows(seed, monkeypat
             judged.append((np.asarray(self.background), np.asarray(X)))
             return super().restrict(predictor, X)
 
-    monkeypatch.setitem(REMOVALS, "gaussian", lambda background, weights, rng: Watched(background))
-    monkeypatch.setattr(removal_choice, "CONDITIONAL", ("gaussian",))
+    watched = RemovalRow("gaussian", "", lambda background, weights: Watched(background), is_conditional=True)
+    only_rows(monkeypatch, REMOVALS, watched)
     rng = np.random.default_rng(seed)
     X = gaussians(100, rng)
     given = {None: None, "X": X, "part of X": X[:30], "other": gaussians(50, rng)}[background]

@@ -14,13 +14,16 @@ import inspect
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.players import Players
 from clarysage.tables import Schema
+
+if TYPE_CHECKING:
+    from clarysage.losses.debiasing import Debiasing
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -85,11 +88,32 @@ def _missing_members(cls: type, kind: type) -> frozenset[str] | None:
     )
 
 
+LossTask = Literal["regression", "classification", "any"]
+
+
 class Loss(Protocol):
     """l: one value per example, never reduced."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def task(self) -> LossTask:
+        """What it judges: numbers, classes, or whatever it is given."""
+        ...
+
+    @property
+    def degree(self) -> int | None:
+        """In the prediction: 1 for minus one output, 2 for the sum of (prediction - target)^2, None for others.
+
+        Games have closed forms for models of known structure under losses of degree 1 and 2.
+        """
+        ...
+
+    @property
+    def debiasing(self) -> Debiasing:
+        """How the loss of a mean prediction is estimated from a subsample of the background."""
+        ...
 
     @property
     def ceiling(self) -> float:
@@ -164,6 +188,41 @@ class Removal(Protocol):
     """q(x_rest | x_S): what stands in for withheld features."""
 
     def restrict(self, predictor: Any, X: Any) -> RestrictedModel: ...
+
+
+class NamedRemoval(Protocol):
+    """A removal with a name to show; others are called by their class."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class LimitedRemoval(Protocol):
+    """A removal that keeps within a limit of memory."""
+
+    @property
+    def memory_limit(self) -> float:
+        """Bytes that the rows given to the model at once may take."""
+        ...
+
+    def limited(self, memory_limit: float) -> Removal:
+        """The removal with another limit."""
+        ...
+
+
+class RemovalFromExamples(Protocol):
+    """A removal that treats examples that are background rows themselves apart from others."""
+
+    def knowing_examples(self, examples: np.ndarray) -> Removal:
+        """The removal, told the number in X of each background row (m,), -1 for a row from elsewhere."""
+        ...
+
+
+class SeededRemoval(Protocol):
+    """A removal that learns or draws with a seed: with another seed it makes another game."""
+
+    @property
+    def rng(self) -> Any: ...
 
 
 class Game(Protocol):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, Protocol, TypeVar
 
-from clarysage.errors import InputError, resembling
+from clarysage.errors import InputError, PythonOnly, Words, resembling
 
 
 class Named(Protocol):
@@ -23,57 +24,125 @@ class Named(Protocol):
     def summary(self) -> str: ...
 
 
-Row = TypeVar("Row", bound=Named)
+@dataclass(frozen=True)
+class Row:
+    """A row of which nothing more is to be known than where its class is.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : what it is, in a line
+    source : "module:class", or the class itself
+    """
+
+    name: str
+    summary: str
+    source: str | Callable[[], Any]
+    aliases: tuple[str, ...] = ()
+
+    def __call__(self) -> Any:
+        """An object of the class."""
+        return loaded(self.source)()
 
 
-class Registry(Mapping[str, Row], Generic[Row]):
+@dataclass(frozen=True)
+class Choice:
+    """A name that is no row: it leaves the choice among the rows to us; ``purpose`` says what for."""
+
+    name: str
+    purpose: str
+
+
+RowType = TypeVar("RowType", bound=Named)
+
+
+class Registry(Mapping[str, RowType], Generic[RowType]):
     """Rows by name; names are understood in any case, with blanks, hyphens or underscores.
 
     Parameters
     ----------
     argument : what an error calls the argument that names a row
     rows : those that come with the package
+    automatic : a name that leaves the choice among the rows to us, such as "auto"
+    besides : what else the argument can be, for the end of an error's list of names
     entry_points : a group of entry points by which other packages add rows; read on the first look
 
     A row is one line of a table, and all that names it elsewhere (choices of the command line, completion, help,
     tables of the docs, hints of errors) is made from here.
+
+    Examples
+    --------
+    >>> metals = Registry("metal", (Row("red gold", "an alloy", "fractions:Fraction"),), automatic=Choice("auto", ""))
+    >>> metals.get_row("Red_Gold").summary, metals.names, metals.is_automatic("AUTO")
+    ('an alloy', ('red gold', 'auto'), True)
     """
 
-    def __init__(self, argument: str, rows: tuple[Row, ...] = (), *, entry_points: str | None = None) -> None:
+    def __init__(
+        self,
+        argument: str,
+        rows: tuple[RowType, ...] = (),
+        *,
+        automatic: Choice | None = None,
+        besides: str = "",
+        entry_points: str | None = None,
+    ) -> None:
         self.argument = argument
-        self._rows: dict[str, Row] = {}
+        self.bundled = rows
+        self.automatic = automatic
+        self._besides = besides
+        self._rows: dict[str, RowType] = {}
         self._spellings: dict[str, str] = {}
         self._group = entry_points
         for row in rows:
             self.register(row)
 
-    def register(self, row: Row) -> Row:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that can be asked for: the names of the rows, and the one that leaves the choice to us."""
+        return (*self, *(() if self.automatic is None else (self.automatic.name,)))
+
+    def is_automatic(self, name: object) -> bool:
+        """Whether a name, in any spelling, leaves the choice among the rows to us."""
+        return self.automatic is not None and isinstance(name, str) and normalised(name) == self.automatic.name
+
+    def register(self, row: RowType) -> RowType:
         """Adds a row; a name that is taken already, even in another spelling, is an error."""
-        for spelling in map(normalised, (row.name, *row.aliases)):
-            owner = self._spellings.setdefault(spelling, row.name)
-            if owner != row.name or row.name in self._rows:
-                raise InputError(self.argument, got=f"a second row called {row.name!r}", wanted="names that differ")
+        spellings = [*map(normalised, (row.name, *row.aliases))]
+        if any(spelling in self._spellings or self.is_automatic(spelling) for spelling in spellings):
+            raise InputError(self.argument, got=f"a second row called {row.name!r}", wanted="names that differ")
+        self._spellings.update(dict.fromkeys(spellings, row.name))
         self._rows[row.name] = row
         return row
 
     def unregister(self, name: str) -> None:
         """Takes a row out again."""
         row = self._rows.pop(name)
-        for spelling in map(normalised, (row.name, *row.aliases)):
+        for spelling in {*map(normalised, (row.name, *row.aliases))}:
             del self._spellings[spelling]
 
-    def get_row(self, name: str) -> Row:
+    def get_row(self, name: str) -> RowType:
         """The row of a name in any spelling; an error that names those that resemble it."""
-        self._read_entry_points()
-        spelling = normalised(name)
-        if spelling not in self._spellings:
-            close = resembling(name, self._rows)
-            raise InputError(
-                self.argument, got=repr(name), wanted=f"one of {', '.join(map(repr, self._rows))}", hint=close
-            )
-        return self._rows[self._spellings[spelling]]
+        if name not in self:
+            raise self.unknown(name)
+        return self[name]
 
-    def __getitem__(self, name: str) -> Row:
+    def unknown(self, name: object) -> InputError:
+        """The error of a name that is none."""
+        wanted: Words = [f"one of {', '.join(map(repr, self.names))}", PythonOnly(self._besides)]
+        close = resembling(normalised(name), self.names) if isinstance(name, str) else ""
+        return InputError(self.argument, got=repr(name), wanted=wanted, hint=close)
+
+    def row_of(self, thing: object) -> RowType | None:
+        """The row whose class a thing, or a class, is of; None where there is none. Nothing is imported for it."""
+        kinds = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
+        by_source = {getattr(row, "source", None): row for row in self.values()}
+        for kind in kinds:
+            row = by_source.get(kind) or by_source.get(f"{kind.__module__}:{kind.__qualname__}")
+            if row is not None:
+                return row
+        return None
+
+    def __getitem__(self, name: str) -> RowType:
         self._read_entry_points()
         if normalised(name) not in self._spellings:
             raise KeyError(name)
@@ -109,13 +178,15 @@ def normalised(name: str) -> str:
     return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
 
 
-def loaded(path: str) -> Any:
-    """The object at "module:name", imported on demand.
+def loaded(source: Any) -> Any:
+    """The object at "module:name", imported on demand; what is no such path is the object itself.
 
     Examples
     --------
     >>> loaded("clarysage.registry:normalised") is normalised
     True
     """
-    module, _, name = path.partition(":")
+    if not isinstance(source, str):
+        return source
+    module, _, name = source.partition(":")
     return getattr(import_module(module), name)

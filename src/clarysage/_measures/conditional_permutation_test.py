@@ -8,20 +8,9 @@ from typing import Any
 from clarysage._measures.checkpoint_identity import Kept
 from clarysage._measures.problem import Setting
 from clarysage._measures.repeated import repeated
-from clarysage.errors import InputError
-from clarysage.removal import (
-    AUTO_CONDITIONAL,
-    CONDITIONAL,
-    Baseline,
-    Marginal,
-    ProductOfMarginals,
-    Surrogate,
-    is_auto_conditional,
-    removal_name,
-)
-
-DRAWS = tuple(name for name in CONDITIONAL if name != "surrogate")  # removals with values to draw
-APART = (Marginal, ProductOfMarginals, Baseline)
+from clarysage.catalogue import REMOVALS
+from clarysage.errors import InputError, Set
+from clarysage.removal import is_auto_conditional
 
 
 def conditional_permutation_test(
@@ -79,7 +68,7 @@ def conditional_permutation_test(
     kept = Kept.at(checkpoint)
     setting = Setting.of(
         model, X, y, sample_weight, background=background, removal=removal, groups=groups,
-        feature_names=feature_names, rng=kept.rng(rng), among=DRAWS,
+        feature_names=feature_names, rng=kept.rng(rng), among=_drawing(),
     )  # fmt: skip
     return repeated(
         setting, measure="conditional permutation test", loss=loss, repeats=repeats,
@@ -88,15 +77,26 @@ def conditional_permutation_test(
     )  # fmt: skip
 
 
+def _drawing() -> list[str]:
+    """Names of the removals that draw features given the others."""
+    return [row.name for row in REMOVALS.values() if row.is_conditional and row.can_draw]
+
+
 def _check(removal: Any) -> None:
     """Raise for a removal that does not draw features given the others."""
     if is_auto_conditional(removal):
         return
-    name = removal_name(removal) if isinstance(removal, str) else getattr(removal, "name", None)
-    wanted = f"one of {', '.join(map(repr, (*DRAWS, AUTO_CONDITIONAL)))}, or an object such as Gaussian(X_train)"
-    if name == "surrogate" or isinstance(removal, Surrogate):
-        raise InputError("removal", got="a surrogate, which predicts without a feature and has no values to put in",
-                         wanted=wanted, hint='removal="copula"')  # fmt: skip
-    if (isinstance(removal, str) and name not in DRAWS) or isinstance(removal, APART):
-        raise InputError("removal", got=f"{name!r}, which does not look at the other features", wanted=wanted,
-                         hint="cs.permutation_test, or cs.mean_importance for a baseline")  # fmt: skip
+    row = REMOVALS.get_row(removal) if isinstance(removal, str) else REMOVALS.row_of(removal)
+    if row is None or row.name in _drawing():
+        return
+    automatic = [] if REMOVALS.automatic is None else [REMOVALS.automatic.name]
+    wanted = f"one of {', '.join(map(repr, (*_drawing(), *automatic)))}, or an object such as Gaussian(X_train)"
+    if row.is_conditional:
+        got = f"a {row.name}, which predicts without a feature and has no values to put in"
+        raise InputError("removal", got=got, wanted=wanted, hint=Set("removal", "copula"))
+    raise InputError(
+        "removal",
+        got=f"{row.name!r}, which does not look at the other features",
+        wanted=wanted,
+        hint="cs.permutation_test, or cs.mean_importance for a baseline",
+    )

@@ -11,13 +11,14 @@ from clarysage._measures.game import game
 from clarysage._measures.importance import options_of
 from clarysage._measures.per_example import fewest_rows
 from clarysage._measures.table import MEASURES, Measure, as_measure
+from clarysage.catalogue import REMOVALS
 from clarysage.errors import InputError, MissingLibraryError, RunFailedError, in_python
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
 from clarysage.models.learners import check_learner
 from clarysage.models.refittable import refittable
-from clarysage.removal import is_auto_conditional, removal_name
+from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 
 FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
@@ -84,7 +85,7 @@ def importances(
     if learner is not None:
         check_learner(learner)
     if isinstance(removal, str) and not is_auto_conditional(removal):
-        removal_name(removal)  # raises where there is no such name
+        REMOVALS.get_row(removal)  # raises where there is no such name
     if isinstance(y, str) or isinstance(sample_weight, str):
         apart = tuple(name for name in (y, sample_weight) if isinstance(name, str))
         X, y, sample_weight = taken_apart(X, y, sample_weight)

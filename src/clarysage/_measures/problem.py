@@ -15,6 +15,7 @@ from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.table import MEASURES
+from clarysage.catalogue import REMOVALS
 from clarysage.errors import InputError
 from clarysage.estimators.draws import total
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
@@ -22,11 +23,19 @@ from clarysage.games import PredictivePower, UniversalPower, sensitivity
 from clarysage.inference.estimate import Estimate, Target
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto
-from clarysage.losses.debiasing import few_form
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import Loss, Removal
-from clarysage.removal import CONDITIONAL, as_removal, default_rows, is_auto_conditional, is_conditional
+from clarysage.removal import (
+    as_removal,
+    default_rows,
+    is_auto_conditional,
+    is_conditional,
+    knowing_examples,
+    limited,
+    name_of,
+    seed_in,
+)
 from clarysage.results.explanation import Explanation, HeldFixed
 from clarysage.results.text import loss_words
 from clarysage.tables import as_table, is_stored, labels_of, rows_of
@@ -103,9 +112,9 @@ class Setting:
             if is_auto_conditional(removal)
             else None
         )
-        q: Any = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
-        q = replace(q, examples=source) if hasattr(q, "examples") and source is not None else q
-        q = q if memory_limit is None else _limited(q, memory_limit, isinstance(removal, str))
+        q: Removal = as_removal(removal, rows, None, stream(entropy, REMOVAL, 0)) if chosen is None else chosen.removal
+        q = knowing_examples(q, source)
+        q = q if memory_limit is None else limited(q, memory_limit, is_named=isinstance(removal, str))
         chose, spent = ((), 0) if chosen is None else ((chosen.note,), chosen.model_rows)
         return cls(
             f, arranged, q, players, lineup.order, lineup.members, entropy, (*examples.notes, *notes, *chose), spent,
@@ -127,12 +136,13 @@ class Setting:
 
     @property
     def removal_name(self) -> str:
-        return str(getattr(self.removal, "name", type(self.removal).__name__))
+        return name_of(self.removal)
 
     @property
     def held_fixed(self) -> HeldFixed:
         """What is taken as it is when intervals are about other rows."""
-        return "removal" if self.removal_name in CONDITIONAL else "background"
+        name = self.removal_name
+        return "removal" if name in REMOVALS and REMOVALS[name].is_conditional else "background"
 
     def explanations(
         self, v: PredictivePower, result: Estimate, *, measure: str, method: str, notes: Sequence[str] = (), **told: Any
@@ -259,14 +269,6 @@ def _background(
     return rows_of(X, chosen), chosen, (note,)
 
 
-def _limited(removal: Any, memory_limit: float, is_named: bool) -> Any:
-    """The removal within the limit of the run; of two limits, that and an object's own, the lower one holds."""
-    own = getattr(removal, "memory_limit", None)
-    if not isinstance(own, (int, float)):
-        return removal
-    return replace(removal, memory_limit=memory_limit if is_named else min(own, memory_limit))
-
-
 def _about_size(size: int, removal: str) -> tuple[str, ...]:
     if is_conditional(removal):
         if size < 2:
@@ -284,7 +286,7 @@ def _about_size(size: int, removal: str) -> tuple[str, ...]:
 
 def _remarks(result: Estimate, loss: Loss, whole: float, is_linear: bool) -> list[str]:
     remarks = [result.remark] if result.remark else []
-    if "population" in result.targets and not (is_linear or few_form(loss).knows_excess):
+    if "population" in result.targets and not (is_linear or loss.debiasing.knows_excess):
         remarks.append(
             f"No correction for the finite background is known for the loss {loss.name!r}: what is said of the "
             "population is off by what that adds, about one part in as many as there are background rows."
@@ -304,6 +306,7 @@ def versions() -> dict[str, str]:
 
 
 def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
+    seed = seed_in(setting.removal)
     return {
         **versions(),
         "seed": setting.entropy,
@@ -312,7 +315,7 @@ def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
         **({} if setting.source_rows is None else {"rows_of_source": setting.source_rows}),
         "columns": int(v.X.shape[1]),
         "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
-        **_removal_seed(setting.removal),
+        **({} if seed is None else {"removal_seed": seed}),
         "fingerprints": {
             "X": fingerprint_of_rows(v.X, v.restricted.schema),
             "y": fingerprint(v.targets[0]),
@@ -320,12 +323,6 @@ def provenance_of(setting: Setting, v: PredictivePower) -> dict[str, Any]:
             "background": _of_background(v.restricted),
         },
     }
-
-
-def _removal_seed(removal: Removal) -> dict[str, int]:
-    """The seed that a removal learns or draws with, where it has one: with another it makes another game."""
-    seed = getattr(removal, "rng", None)
-    return {"removal_seed": int(seed)} if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else {}
 
 
 def _of_background(restricted: Any) -> str:

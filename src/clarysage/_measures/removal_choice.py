@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.catalogue import REMOVALS
 from clarysage.errors import InputError
 from clarysage.execution.seeds import REMOVAL, TRIAL, stream
 from clarysage.players import Players
 from clarysage.protocols import Removal
-from clarysage.removal import AUTO_CONDITIONAL, CONDITIONAL, as_removal
+from clarysage.removal import as_removal
 from clarysage.removal.judgement import MEMORY, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
 from clarysage.removal.row_identity import own_of, own_rows
@@ -21,7 +22,6 @@ from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row
 SHARES = 32  # draws of them, each for four rows: fitting to coalitions is what takes the time
-TOO_MANY_PLAYERS = {"trees": 12}  # beyond which a removal that is fitted once a coalition takes too long
 ANY_COLUMNS = "copula"  # a removal for columns of any kind
 ENOUGH = 32  # rows outside the background, below which the background is split instead
 
@@ -51,14 +51,15 @@ def choose_removal(
     background and judged on the other. ``source`` (m,) are the numbers of the background rows in X, where known;
     ``among`` are the names of those to choose from, where these are not all.
     """
-    rng, among = stream(entropy, TRIAL, 0), CONDITIONAL if among is None else among
+    rng = stream(entropy, TRIAL, 0)
+    among = [row.name for row in REMOVALS.values() if row.is_conditional] if among is None else among
     if len(players) < 2:
         note = f"Removal {ANY_COLUMNS!r} was taken: one player alone is known or not, whatever the removal."
         return Choice(_made(ANY_COLUMNS, background, entropy), note, 0)
     made_of, X = _apart(f, X, background, source, rng)
     trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, shares=SHARES)
     panel = Panel.of(f, X, made_of, trial, players)
-    quick = [name for name in among if len(players) <= TOO_MANY_PLAYERS.get(name, len(players))]
+    quick = [name for name in among if len(players) <= REMOVALS[name].max_players]
     makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in quick}
     found, left_out = panel.judge_those_that_can(makers, partial(stream, entropy, TRIAL, 1))
     scores, covariance = mean_and_covariance(
@@ -95,7 +96,7 @@ def _apart(f: Any, X: Any, background: Any, source: np.ndarray | None, rng: np.r
     if len(free) >= ENOUGH or len(free) == len(X) > 1:
         return background, rows_of(X, free)
     if m < 4:
-        raise InputError("removal", got=f"{AUTO_CONDITIONAL!r} with {m} background rows", wanted="4 or more of them",
+        raise InputError("removal", got=f"'auto conditional' with {m} background rows", wanted="4 or more of them",
                          hint="a removal by its name, or more rows")  # fmt: skip
     order = rng.permutation(m)
     made_of, judged = np.sort(order[: m // 2]), np.sort(order[m // 2 :])

@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.problem import Setting
+from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
 from clarysage.errors import InputError
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
 from clarysage.protocols import Removal
-from clarysage.removal import (
-    REMOVALS,
-    ROWS_TO_LEARN_FROM,
-    as_removal,
-    default_rows,
-    is_auto_conditional,
-    removal_name,
-)
+from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
 from clarysage.removal.row_identity import own_rows
@@ -161,7 +155,7 @@ def _label(removal: Any) -> str:
     if is_auto_conditional(removal):
         raise InputError("removals", got="'auto conditional', a choice among removals", wanted="removals to judge",
                          hint='removals="all"')  # fmt: skip
-    return removal_name(removal) if isinstance(removal, str) else str(getattr(removal, "name", type(removal).__name__))
+    return name_of(removal)
 
 
 def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[str, ...]]:

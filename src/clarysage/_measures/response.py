@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ClarysageError, InputError
-from clarysage.losses import Brier, CrossEntropy, ZeroOne, as_loss
+from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, looks_like_two_classes
-from clarysage.losses.regression import AbsoluteError, SquaredError
 from clarysage.models import as_predictor
 
 
@@ -29,9 +28,9 @@ def is_of_classes(y: np.ndarray, model: Any = None, loss: Any = "auto") -> bool:
     if y.ndim > 1:
         return False
     asked = [as_loss(one) for one in (loss if isinstance(loss, (list, tuple)) else [loss]) if not is_auto(one)]
-    if any(isinstance(one, (CrossEntropy, ZeroOne, Brier)) for one in asked):
+    if any(one.task == "classification" for one in asked):
         return True
-    if asked and all(isinstance(one, (SquaredError, AbsoluteError)) for one in asked):
+    if asked and all(one.task == "regression" for one in asked):
         return False
     task = None if model is None else _task(model)
     return looks_like_two_classes(y) if task is None else task == "classification"

@@ -14,12 +14,12 @@ from pathlib import Path
 import typer
 
 NAMES: dict[str, tuple[str, ...]] = {
-    "loss": ("auto", "squared error", "absolute error", "cross entropy", "zero one", "brier"),
+    "loss": ("squared error", "absolute error", "cross entropy", "zero one", "brier", "auto"),
     "removal": (
         "marginal", "product of marginals", "baseline", "gaussian", "copula", "neighbours", "trees", "surrogate",
         "auto conditional",
     ),
-    "method": ("auto", "exact", "paired walks", "surrogate walks", "permutation", "kernel"),
+    "method": ("exact", "paired walks", "surrogate walks", "permutation", "kernel", "auto"),
     "backend": ("processes", "threads", "dask", "ray"),
     "about": ("data", "rows", "population"),
     "adjust": ("holm", "benjamini hochberg", "none"),

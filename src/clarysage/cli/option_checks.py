@@ -13,14 +13,13 @@ from clarysage.errors import InputError, resembling
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     """Raise for settings of cs.sage, or of cs.importances, that are wrong whatever the files hold."""
     from clarysage._measures.examples import check_memory
-    from clarysage.estimators import METHODS
+    from clarysage.catalogue import LOSSES, METHODS, REMOVALS
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
-    from clarysage.losses import LOSSES
-    from clarysage.removal import AUTO_CONDITIONAL, REMOVALS
 
-    removals = [*REMOVALS, AUTO_CONDITIONAL]
-    _check_names(settings, {"loss": ["auto", *LOSSES], "method": ["auto", *METHODS], "removal": removals})
+    for name, registry in (("loss", LOSSES), ("method", METHODS), ("removal", REMOVALS)):
+        if name in settings and settings[name] not in registry and not registry.is_automatic(settings[name]):
+            raise OptionError(name, **registry.unknown(settings[name]).parts)
     _check_values(
         settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor,
                    "memory_limit": check_memory},

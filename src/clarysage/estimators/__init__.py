@@ -1,11 +1,12 @@
-"""Estimators: summaries of a game made of draws. ``METHODS`` is the table of names."""
+"""Estimators: summaries of a game made of draws. Their names are in :mod:`clarysage.catalogue`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from clarysage.errors import InputError, resembling
+from clarysage.catalogue import METHODS
+from clarysage.errors import InputError
 from clarysage.estimators.choice import choose
 from clarysage.estimators.closed_form import SolvedGame
 from clarysage.estimators.exact import Exact
@@ -19,16 +20,6 @@ from clarysage.estimators.permutation_importance import Repeats
 from clarysage.estimators.surrogate_walks import SurrogateWalks
 from clarysage.protocols import ClosedForm, Estimator, Game, ability
 
-METHODS: dict[str, Callable[[], Estimator[Any]]] = {
-    "exact": Exact,
-    "paired walks": PairedWalks,
-    "surrogate walks": SurrogateWalks,
-    "permutation": Permutation,
-    "kernel": Kernel,
-}
-
-PARTS = ("check", "prepared", "chunk", "pause", "rows", "limit", "draw", "merge", "read")
-
 
 def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator[Any]:
     """An estimator by name, as an object, or chosen; one player is paid everything, whatever the method.
@@ -41,21 +32,19 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
     """
     if game.n_players == 1:
         return Exact()
+    if METHODS.is_automatic(method):
+        return choose(game, stop)[0]
     if isinstance(method, str):
-        name = method.lower().replace("_", " ").replace("-", " ").strip()
-        if name == "auto":
-            return choose(game, stop)[0]
-        if name not in METHODS:
-            known = ", ".join(map(repr, ("auto", *METHODS)))
-            raise InputError("method", got=f"{method!r}", wanted=f"one of {known}, or an object such as Kernel()",
-                             hint=resembling(name, ("auto", *METHODS)))  # fmt: skip
-        if name == "exact" and ability(game, ClosedForm) is not None:
+        row = METHODS.get_row(method)
+        if row.name == "exact" and ability(game, ClosedForm) is not None:
             return SolvedGame()
-        return METHODS[name]()
-    if isinstance(method, type) and method in METHODS.values():
-        return method()  # type: ignore[no-any-return]
-    if all(callable(getattr(method, part, None)) for part in PARTS):
-        return method  # type: ignore[no-any-return]
+        named: Estimator[Any] = row()
+        return named
+    if isinstance(method, type) and METHODS.row_of(method) is not None:
+        return as_estimator(method(), game, stop)
+    ready = None if isinstance(method, type) else ability(method, Estimator)
+    if ready is not None:
+        return ready
     raise InputError("method", got=f"{type(method).__name__}", wanted="a name, or an object such as Permutation()")
 
 

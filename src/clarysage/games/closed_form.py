@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from clarysage.coalitions import shapley_values
-from clarysage.losses.output import Output
-from clarysage.losses.regression import SquaredError
 from clarysage.protocols import Loss, Solved
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.native import Native
@@ -59,9 +57,9 @@ def closed_form_of(game: Any) -> ClosedForm | None:
     player = owner if native.structure.owner is None else owner[native.structure.owner]
     parts = Expansion(native.structure.form, native.inner, native.mass, player, game.n_players)
     if native.structure.link == "identity":
-        if all(isinstance(loss, Output) for loss in game.losses):
+        if all(loss.degree == 1 for loss in game.losses):
             return _by_sums(game, native, parts)
-        if all(isinstance(loss, SquaredError) for loss in game.losses):
+        if all(loss.degree == 2 for loss in game.losses):
             found = _by_products(game, native, parts)
             if found is not None:
                 return found

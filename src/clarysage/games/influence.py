@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.losses.debiasing import few_form
-from clarysage.losses.subsample import Few
+from clarysage.losses.debiasing import MeanEstimate
 from clarysage.protocols import Influence, Loss
 from clarysage.removal.background_draws import BackgroundDraws
 
@@ -25,8 +24,8 @@ class Seen:
     """
 
     z: np.ndarray
-    few: Few
-    others: Few
+    few: MeanEstimate
+    others: MeanEstimate
     adjusted: np.ndarray | None = None
 
 
@@ -53,7 +52,7 @@ def seen_beyond(
     towards, around = _directions(seen, is_simple=draws.ranked is None)
     gains, influences = [], []
     for loss, target in zip(losses, targets, strict=True):
-        form = few_form(loss)
+        form = loss.debiasing
         gain = form.excess(loss, seen.others, target, variance.reshape(-1, k))
         if own is not None:
             gain = gain + form(loss, seen.few, target) - form(loss, seen.others, target)
@@ -70,7 +69,7 @@ def seen_beyond(
     return Influence(np.stack(gains, axis=2), picks, influence)
 
 
-def _directions(seen: Seen, *, is_simple: bool) -> tuple[np.ndarray, Few]:
+def _directions(seen: Seen, *, is_simple: bool) -> tuple[np.ndarray, MeanEstimate]:
     """Where means move when a drawn row gains weight, and from where, (n q s, k) each.
 
     A mean that is estimated from the draw holds the row itself: of simple draws it is then taken without it, or a row
@@ -86,7 +85,7 @@ def _directions(seen: Seen, *, is_simple: bool) -> tuple[np.ndarray, Few]:
         plain = plain + (plain - seen.z) / (q - 1)
         mean = mean + (mean - seen.adjusted) / (q - 1)
     flat = [np.ascontiguousarray(one).reshape(-1, k) for one in (seen.z - plain, plain, mean)]
-    return flat[0], Few(flat[1], flat[2], np.zeros_like(flat[2]))
+    return flat[0], MeanEstimate(flat[1], flat[2], np.zeros_like(flat[2]))
 
 
 def joined(parts: Sequence[Influence]) -> Influence:

@@ -16,7 +16,7 @@ from clarysage.games.proxy_model import imitated
 from clarysage.games.subsampled import ShortWalks
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
-from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne, presumed_classes
+from clarysage.losses.classification import presumed_classes
 from clarysage.players import Players
 from clarysage.protocols import (
     ClosedForm,
@@ -194,7 +194,7 @@ class PredictivePower:
 
 def _about_classes(known: Any, losses: tuple[Loss, ...], y: np.ndarray, outputs: int) -> list[str]:
     """What was presumed of a model that does not know the names of its classes."""
-    if known is not None or y.ndim > 1 or not any(isinstance(one, (CrossEntropy, ZeroOne, Brier)) for one in losses):
+    if known is not None or y.ndim > 1 or all(loss.task != "classification" for loss in losses):
         return []
     presumed = presumed_classes(y, max(outputs, 2))
     if presumed == list(range(len(presumed))) and (y == 0).any():  # numbered from zero, as y shows

@@ -11,9 +11,7 @@ import numpy as np
 
 from clarysage.games.influence import Seen, joined, seen_beyond
 from clarysage.games.main_effects import main_effects, slopes
-from clarysage.losses.debiasing import few_form
-from clarysage.losses.regression import SquaredError
-from clarysage.losses.subsample import Few
+from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.protocols import CoalitionInfluence, Comparison, Influence, Loss, Walks
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
@@ -70,7 +68,7 @@ class ShortWalks:
             like: ShortWalks = game.like
             own = like.own if like.whole is like.restricted else None  # of rows that the mean row stands for
             return replace(like, restricted=f_S, whole=f_S, outputs=game.outputs, ends=game.ends, own=own)
-        forms, m = [few_form(loss) for loss in game.losses], len(f_S.mass)
+        forms, m = [loss.debiasing for loss in game.losses], len(f_S.mass)
         rows = max(ROWS_OF_NATIVE if f_S.native is not None else 1, *(form.rows for form in forms))
         found = [form.strata(loss, f_S.alone, target)
                  for form, loss, target in zip(forms, game.losses, game.targets, strict=True)]  # fmt: skip
@@ -117,12 +115,12 @@ class ShortWalks:
     def is_unbiased(self) -> bool:
         """Whether payoffs are right on average, so that no walk with all rows is needed beside them."""
         is_simple = self.draws.ranked is None
-        return self.draws.takes_all or (is_simple and all(few_form(loss).is_unbiased for loss in self.losses))
+        return self.draws.takes_all or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
 
     @property
     def errs_with_loss(self) -> bool:
         """Whether payoffs are off most where losses are large."""
-        return all(few_form(loss).errs_with_loss for loss in self.losses)
+        return all(loss.debiasing.errs_with_loss for loss in self.losses)
 
     @property
     def background_weights(self) -> np.ndarray:
@@ -227,7 +225,7 @@ class ShortWalks:
         z = self.whole.each(self.X[examples], kept)[:, :, None, :]
         mean = mean_over(z[:, :, 0], self.whole.mass)
         others = self._without_own(examples, mean[:, None])[:, 0]
-        seen = Seen(z, Few.exactly(mean), Few.exactly(others))
+        seen = Seen(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
         targets = [target[examples] for target in self.targets]
         variance = draws.variance_by_sampling(z, own)
         beyond = seen_beyond(seen, self.losses, targets, picks, draws, own, variance)
@@ -269,13 +267,13 @@ class ShortWalks:
         a = z - control
         variance = self.draws.variance_of_mean(a, own)
         plain, mean = _mean(z), _mean(a)
-        others = Few(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
+        others = MeanEstimate(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
         if own is None:
             return Seen(z, others, others, a)
         share, mine = self._mass(own)[:, None, None], self.outputs[examples][:, None, :]
         plain, mean = (one + share * (mine - one) for one in (plain, mean))
         variance = variance * (1 - share) ** 2
-        return Seen(z, Few(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k)), others, a)
+        return Seen(z, MeanEstimate(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k)), others, a)
 
     def _control_along(
         self, examples: np.ndarray, orders: np.ndarray, picks: np.ndarray, active: np.ndarray
@@ -349,14 +347,14 @@ class ShortWalks:
 
     @property
     def _is_square(self) -> bool:
-        return all(isinstance(loss, SquaredError) for loss in self.losses)
+        return all(loss.degree == 2 for loss in self.losses)
 
     def _known(self, examples: np.ndarray, z: np.ndarray) -> Seen:
         """The same from predictions z (n, m, steps, k) for all rows."""
         n, m, inner, k = z.shape
         mean = mean_over(np.moveaxis(z, 2, 1).reshape(n * inner, m, k), self.draws.mass)
         others = self._without_own(examples, mean.reshape(n, inner, k)).reshape(-1, k)
-        return Seen(z, Few.exactly(mean), Few.exactly(others))
+        return Seen(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
 
     def _without_own(self, examples: np.ndarray, mean: np.ndarray) -> np.ndarray:
         """Mean predictions (n, steps, k) over all rows but the one that an example is."""
@@ -377,12 +375,12 @@ class ShortWalks:
         return self._without_own(examples, np.broadcast_to(nothing, (len(examples), 1, nothing.shape[1])))[:, 0]
 
     def _payoffs(
-        self, examples: np.ndarray, few: Few, z: np.ndarray | None = None, picks: np.ndarray | None = None,
+        self, examples: np.ndarray, few: MeanEstimate, z: np.ndarray | None = None, picks: np.ndarray | None = None,
         arrived: np.ndarray | None = None,
     ) -> np.ndarray:  # fmt: skip
         """Payoffs (n, steps, L); with predictions z, those of the start where nothing that matters has arrived."""
         inner = len(few.mean) // len(examples)
-        losses = [few_form(loss)(loss, few, target) for loss, target in self._by_step(examples, inner)]
+        losses = [loss.debiasing(loss, few, target) for loss, target in self._by_step(examples, inner)]
         payoffs = -np.stack(losses, axis=1).reshape(len(examples), inner, len(losses))
         is_known = self.draws.takes_all and self.whole is self.restricted  # as the ends are, to the last bit
         if z is not None and picks is not None and arrived is not None and not is_known:
@@ -423,7 +421,7 @@ class ShortWalks:
             mean_over(self.whole.alone[None], self.whole.mass), (len(examples), self.outputs.shape[1])
         )
         others = self._without_own(examples, mean[:, None])[:, 0]
-        seen = Seen(self.whole.alone[picks][:, :, None, :], Few.exactly(mean), Few.exactly(others))
+        seen = Seen(self.whole.alone[picks][:, :, None, :], MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
         targets = [target[examples] for target in self.targets]
         variance = self._variance_at_start(examples, own)[:, None]
         return seen_beyond(seen, self.losses, targets, picks, draws, own, variance)

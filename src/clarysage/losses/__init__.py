@@ -1,23 +1,17 @@
-"""Losses l(prediction, y): one value per example. ``LOSSES`` is the table of names."""
+"""Losses l(prediction, y): one value per example. Their names are in :mod:`clarysage.catalogue`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from clarysage.errors import InputError, resembling
+from clarysage.catalogue import LOSSES
+from clarysage.errors import InputError
 from clarysage.losses.classification import Brier, CrossEntropy, ZeroOne
 from clarysage.losses.custom import CustomLoss
 from clarysage.losses.regression import AbsoluteError, SquaredError
-from clarysage.protocols import Loss
+from clarysage.protocols import Loss, ability
 
-LOSSES: dict[str, Callable[[], Loss]] = {
-    "squared error": SquaredError,
-    "absolute error": AbsoluteError,
-    "cross entropy": CrossEntropy,
-    "zero one": ZeroOne,
-    "brier": Brier,
-}
+MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", "best_constant")
 
 
 def as_loss(loss: Any) -> Loss:
@@ -29,19 +23,21 @@ def as_loss(loss: Any) -> Loss:
     'zero one'
     """
     if isinstance(loss, str):
-        name = loss.lower().replace("_", " ").replace("-", " ").strip()
-        if name not in LOSSES:
-            known = ", ".join(map(repr, LOSSES))
-            raise InputError("loss", got=f"{loss!r}", wanted=f"one of {known}, or a callable loss(y_true, y_pred)",
-                             hint=resembling(name, LOSSES))  # fmt: skip
-        return LOSSES[name]()
-    if isinstance(loss, type) and issubclass(loss, (SquaredError, AbsoluteError, CrossEntropy, ZeroOne, Brier)):
-        return loss()
-    if hasattr(loss, "encode") and hasattr(loss, "ceiling") and callable(loss):
-        return loss  # type: ignore[no-any-return]
-    if callable(loss):
-        return CustomLoss(loss)
-    raise InputError("loss", got=f"{type(loss).__name__}", wanted="a name, a callable loss(y_true, y_pred), or a list")
+        named: Loss = LOSSES.get_row(loss)()
+        return named
+    if isinstance(loss, type) and hasattr(loss, "encode"):
+        return as_loss(loss())
+    ready = ability(loss, Loss)
+    if ready is not None and callable(loss):
+        return ready
+    if not callable(loss):
+        wanted = "a name, a callable loss(y_true, y_pred), or a list"
+        raise InputError("loss", got=f"{type(loss).__name__}", wanted=wanted)
+    if hasattr(loss, "encode"):  # meant as a loss, since functions of (y_true, y_pred) have no such method
+        lacking = ", ".join(member for member in MEMBERS if not hasattr(loss, member))
+        wanted = "all members of clarysage.protocols.Loss"
+        raise InputError("loss", got=f"a {type(loss).__name__} without {lacking}", wanted=wanted)
+    return CustomLoss(loss)
 
 
 __all__ = ["LOSSES", "AbsoluteError", "Brier", "CrossEntropy", "CustomLoss", "SquaredError", "ZeroOne", "as_loss"]

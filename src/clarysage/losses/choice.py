@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.catalogue import LOSSES
 from clarysage.losses.classification import SUM_TOLERANCE
 
 
 def is_auto(loss: Any) -> bool:
     """Whether the loss is left to us."""
-    return isinstance(loss, str) and loss.lower().strip() == "auto"
+    return LOSSES.is_automatic(loss)
 
 
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:

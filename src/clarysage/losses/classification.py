@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.losses.debiasing import FewForm, Logarithm, Plain, Square
+from clarysage.losses.debiasing import Debiasing, Logarithm, Plain, Square
+from clarysage.protocols import LossTask
 
 ROUNDING = 1e-9  # by which equal probabilities may differ
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about
@@ -35,7 +36,9 @@ class CrossEntropy:
 
     clip: float = 1e-12
     name: str = "cross entropy"
-    few: ClassVar[FewForm] = Logarithm()
+    task: ClassVar[LossTask] = "classification"
+    degree: ClassVar[int | None] = None
+    debiasing: ClassVar[Debiasing] = Logarithm()
 
     @property
     def ceiling(self) -> float:
@@ -86,7 +89,9 @@ class ZeroOne:
 
     name: str = "zero one"
     ceiling: float = math.inf
-    few: ClassVar[FewForm] = Plain(is_adjusted=True)
+    task: ClassVar[LossTask] = "classification"
+    degree: ClassVar[int | None] = None
+    debiasing: ClassVar[Debiasing] = Plain(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])
@@ -115,7 +120,9 @@ class Brier:
 
     name: str = "brier"
     ceiling: float = math.inf
-    few: ClassVar[FewForm] = Square(of_two=True)
+    task: ClassVar[LossTask] = "classification"
+    degree: ClassVar[int | None] = None
+    debiasing: ClassVar[Debiasing] = Square(of_two=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])

@@ -1,6 +1,8 @@
-"""How a loss of a mean prediction over the whole background is estimated from few of its rows.
+"""Debiased losses: the loss of a mean prediction over all background rows, estimated from a subsample of them.
 
-A loss has such a form as its ``few``; a loss without one is taken at the plain mean over the drawn rows.
+The loss of a subsample's mean is off by Jensen's gap. :class:`Square` takes off exactly what the scatter of the draw
+adds, :class:`Logarithm` the second term of Taylor's series, :class:`Linear` has nothing to take off, and :class:`Plain`
+leaves the gap as it is. Each loss says as ``debiasing`` which of them it has.
 """
 
 from __future__ import annotations
@@ -10,8 +12,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from clarysage.losses.subsample import Few
-from clarysage.protocols import Loss
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """The mean of predictions over few background rows, (n, k) each.
+
+    Attributes
+    ----------
+    plain : mean over the drawn rows alone; a mixture of predictions, so as valid as they are
+    mean : the same, corrected by what is known of the drawn rows' own predictions; it scatters less, and may leave the
+        range of valid predictions
+    variance : of ``mean`` over the draws of rows; unbiased where rows are drawn simply, at random
+    """
+
+    plain: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def exactly(cls, mean: np.ndarray) -> MeanEstimate:
+        """Means that are known."""
+        return cls(mean, mean, np.zeros_like(mean))
 
 
 @dataclass(frozen=True)
@@ -22,7 +43,7 @@ class Strata:
     kinds: np.ndarray
 
 
-class FewForm(Protocol):
+class Debiasing(Protocol):
     """Estimates l(mean over m rows, y) from few of the rows."""
 
     @property
@@ -44,7 +65,7 @@ class FewForm(Protocol):
         """How many rows to draw."""
         ...
 
-    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
         """Estimated losses (n,)."""
         ...
 
@@ -53,11 +74,13 @@ class FewForm(Protocol):
         """Whether it is known what a finite background adds to losses."""
         ...
 
-    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """What losses (n,) of a mean over a sampled background, of the given variance (n, k), are too large by."""
         ...
 
-    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def tilt(
+        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    ) -> np.ndarray:
         """The change of losses (n,) when mean predictions move ``towards`` (n, k), per share of the way, for small
         shares such as ``step`` (n,)."""
         ...
@@ -78,22 +101,48 @@ class Plain:
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
 
-    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
         return np.asarray(loss(self._mean(few), target))
 
     @property
     def knows_excess(self) -> bool:
         return False
 
-    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return np.zeros(len(variance))
 
-    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def tilt(
+        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    ) -> np.ndarray:
         mean = self._mean(few)
         return np.asarray((loss(mean + step[:, None] * towards, target) - loss(mean, target)) / step)
 
-    def _mean(self, few: Few) -> np.ndarray:
+    def _mean(self, few: MeanEstimate) -> np.ndarray:
         return few.mean if self.is_adjusted else few.plain
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A mean over few rows: right on average, whatever the model, since an output is linear in itself."""
+
+    is_unbiased: bool = True
+    errs_with_loss: bool = False
+    rows: int = 2
+    knows_excess: bool = True
+
+    def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
+        return None
+
+    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
+        return np.asarray(loss(few.mean, target))
+
+    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return np.zeros(len(variance))
+
+    def tilt(
+        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    ) -> np.ndarray:
+        return np.asarray(loss(towards, target))
 
 
 @dataclass(frozen=True)
@@ -113,17 +162,19 @@ class Square:
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
 
-    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
         return np.asarray(loss(few.mean, target) - self._counted(few.variance, target).sum(axis=-1))
 
     @property
     def knows_excess(self) -> bool:
         return True
 
-    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return np.asarray(self._counted(variance, target).sum(axis=-1))
 
-    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def tilt(
+        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    ) -> np.ndarray:
         off = few.mean[..., -1:] - target[..., -1:] if self._is_one(target) else few.mean - target
         return np.asarray(2 * (off * self._counted(towards, target)).sum(axis=-1))
 
@@ -154,7 +205,7 @@ class Logarithm:
         kinds = target if target.ndim == 1 else target.argmax(axis=1)
         return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), kinds)
 
-    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
         A = self._mean(loss, few, target)
         r = loss.variances(few.variance, target) / A**2
         return np.asarray(loss.expected(-np.log(A) - 0.5 * r / (1 + r), target))
@@ -163,25 +214,21 @@ class Logarithm:
     def knows_excess(self) -> bool:
         return True
 
-    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         A = self._mean(loss, few, target)
         less, more = (loss.variances(np.maximum(one, 0.0), target) / A**2
                       for one in (few.variance, few.variance + variance))  # fmt: skip
         return np.asarray(loss.expected(0.5 * (more / (1 + more) - less / (1 + less)), target))
 
-    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def tilt(
+        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    ) -> np.ndarray:
         moved, mean = (loss.probabilities(shown, target) for shown in (few.mean + towards, few.mean))
         share = step.reshape(-1, *[1] * (moved.ndim - 1))
         A = np.maximum(self._mean(loss, few, target), share * moved)  # the mean holds the row itself, if no other
         return np.asarray(loss.expected((mean - moved) / A, target))
 
-    def _mean(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
+    def _mean(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
         """A: (n,), or (n, k) for soft targets."""
         plain, mean = (loss.probabilities(shown, target) for shown in (few.plain, few.mean))
         return np.asarray(np.maximum(np.maximum(mean, self.least * plain), loss.clip))
-
-
-def few_form(loss: Loss) -> FewForm:
-    """The form of a loss, or the plain one."""
-    form: FewForm = getattr(loss, "few", Plain())
-    return form

@@ -9,30 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.losses.debiasing import FewForm, Strata
-from clarysage.losses.subsample import Few
-
-
-@dataclass(frozen=True)
-class Itself:
-    """A mean over few rows: right on average, whatever the model, since an output is linear in itself."""
-
-    is_unbiased: bool = True
-    errs_with_loss: bool = False
-    rows: int = 2
-    knows_excess: bool = True
-
-    def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
-        return None
-
-    def __call__(self, loss: Any, few: Few, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(few.mean, target))
-
-    def excess(self, loss: Any, few: Few, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return np.zeros(len(variance))
-
-    def tilt(self, loss: Any, few: Few, target: np.ndarray, towards: np.ndarray, step: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(towards, target))
+from clarysage.losses.debiasing import Debiasing, Linear
+from clarysage.protocols import LossTask
 
 
 @dataclass(frozen=True)
@@ -47,7 +25,9 @@ class Output:
 
     number: int
     ceiling: float = math.inf
-    few: ClassVar[FewForm] = Itself()
+    task: ClassVar[LossTask] = "any"
+    degree: ClassVar[int | None] = 1
+    debiasing: ClassVar[Debiasing] = Linear()
 
     @property
     def name(self) -> str:

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.losses.debiasing import FewForm, Plain, Square
-from clarysage.losses.size import LARGEST, moderate
+from clarysage.losses.debiasing import Debiasing, Plain, Square
+from clarysage.protocols import LossTask
 
+LARGEST = 1e150  # the square of a larger loss, which its variance needs, is infinite
 HALF = 1e-12  # of the weight, by which sums of it may be off one half
 
 
@@ -22,7 +23,9 @@ class SquaredError:
 
     name: str = "squared error"
     ceiling: float = math.inf
-    few: ClassVar[FewForm] = Square()
+    task: ClassVar[LossTask] = "regression"
+    degree: ClassVar[int | None] = 2
+    debiasing: ClassVar[Debiasing] = Square()
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = numeric_target(y, outputs, self.name)
@@ -50,7 +53,9 @@ class AbsoluteError:
 
     name: str = "absolute error"
     ceiling: float = math.inf
-    few: ClassVar[FewForm] = Plain(is_adjusted=True)
+    task: ClassVar[LossTask] = "regression"
+    degree: ClassVar[int | None] = None
+    debiasing: ClassVar[Debiasing] = Plain(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         return numeric_target(y, outputs, self.name)
@@ -97,3 +102,20 @@ def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
             wanted=f'one number for each output, for the loss "{loss}"', hint=hint,
         )  # fmt: skip
     return target
+
+
+def moderate(losses: np.ndarray, name: str) -> np.ndarray:
+    """The losses, if all are finite and not so large that their variance would be infinite; else an error.
+
+    Examples
+    --------
+    >>> moderate(np.array([0.5]), "squared error")
+    array([0.5])
+    """
+    if np.isfinite(losses).all() and np.abs(losses).max(initial=0.0) < LARGEST:
+        return losses
+    worst = losses.flat[int(np.nan_to_num(np.abs(losses), nan=np.inf).argmax())]
+    raise InputError(
+        "loss", got=f"{worst:.3g} from {name}", wanted=f"finite values below {LARGEST:g}",
+        hint="y and predictions in other units, or another loss",
+    )  # fmt: skip

@@ -42,6 +42,9 @@ class Baseline:
         schema, bound, row = self.bound(predictor, X)
         return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
 
+    def limited(self, memory_limit: float) -> Baseline:
+        return replace(self, memory_limit=memory_limit)
+
     def bound(self, predictor: Any, X: Any) -> tuple[Schema, BoundPredictor, np.ndarray]:
         """The columns of X, the predictor bound to them, and the row of values, (1, d)."""
         X = as_table(X, "X")

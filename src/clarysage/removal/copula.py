@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -78,6 +78,9 @@ class Copula:
         latent = drawn(R, self.draws, rng)
         within = np.maximum(rng.random((SWEEPS, *latent.shape)), np.finfo(float).tiny)  # or a score might be infinite
         return filled(bound, Filling(Ranks(tuple(margins), within), latent, R), len(rows))
+
+    def limited(self, memory_limit: float) -> Copula:
+        return replace(self, memory_limit=memory_limit)
 
 
 @dataclass(frozen=True)

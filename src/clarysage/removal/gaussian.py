@@ -81,6 +81,9 @@ class Gaussian:
         drawn_anew = filled(bound, filling, len(rows), found.rows)
         return replace(f_S, remarks=(f_S.remarks[0], LINEAR), drawn=drawn_anew)
 
+    def limited(self, memory_limit: float) -> Gaussian:
+        return replace(self, memory_limit=memory_limit)
+
 
 @dataclass(frozen=True)
 class Scale:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from clarysage.errors import InputError, ModelError
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
@@ -51,6 +53,12 @@ class Marginal:
         f_S = hybrid_model(bound, rows[kept], mass[kept], codes)
         source = source_of(self.examples, len(rows), len(codes))
         return f_S if source is None else replace(f_S, source=source[kept])
+
+    def limited(self, memory_limit: float) -> Marginal:
+        return replace(self, memory_limit=memory_limit)
+
+    def knowing_examples(self, examples: np.ndarray) -> Marginal:
+        return replace(self, examples=examples)
 
 
 def bound_to(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -75,6 +75,12 @@ class Neighbours:
         choice = Nearest.of(found.predictor.schema, found.rows, found.mass, count)
         said = FOLLOWS.format(f"the {count} nearest of {m:,} background rows")
         return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,))
+
+    def limited(self, memory_limit: float) -> Neighbours:
+        return replace(self, memory_limit=memory_limit)
+
+    def knowing_examples(self, examples: np.ndarray) -> Neighbours:
+        return replace(self, examples=examples)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ class ProductOfMarginals:
         f_S = hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
         return replace(f_S, is_sampled=False)  # rows share individuals
 
+    def limited(self, memory_limit: float) -> ProductOfMarginals:
+        return replace(self, memory_limit=memory_limit)
+
 
 def _generator(rng: Any) -> np.random.Generator:
     try:

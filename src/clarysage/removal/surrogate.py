@@ -85,20 +85,28 @@ class Surrogate:
     examples: Any = None
     name: str = "surrogate"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever it is used
+
     def restrict(self, predictor: Any, X: Any) -> SurrogateModel:
         check_regressor(self.regressor)
         if self.copies is not None and (not isinstance(self.copies, Integral) or self.copies < 1):
             raise InputError("copies", got=f"{self.copies!r}", wanted="a whole number of rows to learn from, or None")
-        seed = seed_of(self.rng)
         found = BackgroundRows.of(self, predictor, X)
         outputs = found.predictor(found.rows)
         form = OutputForm.of(outputs, is_classifier=found.predictor.predictor.classes is not None)
         wanted = outputs if is_module(self.regressor) else form.wanted(outputs)
         fold, count = np.arange(len(outputs)) % FOLDS, self._count(found.rows.shape, wanted.shape[1])
-        learners = Once(partial(self._learners, found, wanted, fold, count, seed))
+        learners = Once(partial(self._learners, found, wanted, fold, count, self.rng))
         return SurrogateModel(
             found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known, count
         )
+
+    def limited(self, memory_limit: float) -> Surrogate:
+        return replace(self, memory_limit=memory_limit)
+
+    def knowing_examples(self, examples: np.ndarray) -> Surrogate:
+        return replace(self, examples=examples)
 
     def _count(self, shape: tuple[int, ...], outputs: int) -> int:
         """Masked rows to learn from, of a background (m, d)."""

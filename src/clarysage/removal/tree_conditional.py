@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -73,18 +73,26 @@ class TreeConditional:
     examples: Any = None
     name: str = "trees"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever it is used
+
     def restrict(self, predictor: Any, X: Any) -> WeightedModel:
         if not _is_count(self.trees) or self.trees < 2 or self.trees % 2:
             raise InputError("trees", got=f"{self.trees!r}", wanted="an even number of trees")
         if not _is_count(self.min_leaf) or self.min_leaf < 2:
             raise InputError("min_leaf", got=f"{self.min_leaf!r}", wanted="two rows or more")
-        seed = seed_of(self.rng)
         found = BackgroundRows.of(self, predictor, X)
         cache: Memo[Forest] = Memo(min(BYTES_KEPT, self.memory_limit / 4))
-        options = (int(self.trees), int(self.min_leaf), seed, cache)
+        options = (int(self.trees), int(self.min_leaf), self.rng, cache)
         choice = FromLeaves.of(found.predictor.schema, found.rows, found.mass, *options)
         said = FOLLOWS.format(f"the leaves of {self.trees} trees a coalition")
         return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,))
+
+    def limited(self, memory_limit: float) -> TreeConditional:
+        return replace(self, memory_limit=memory_limit)
+
+    def knowing_examples(self, examples: np.ndarray) -> TreeConditional:
+        return replace(self, examples=examples)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from html import escape
 
 import numpy as np
 
+from clarysage.catalogue import LOSSES
 from clarysage.names import shortened, visible
 from clarysage.results.explanation import Explanation
 
 BAR = 24
 LONGEST = 60  # columns of a name in a table; frames and files have it whole
-LOSS_WORDS = {"zero one": "zero-one loss", "brier": "Brier score"}
 
 
 def as_text(explanation: Explanation, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
@@ -73,7 +73,7 @@ def loss_words(loss: str) -> str:
     >>> loss_words("zero one"), loss_words("cross entropy")
     ('zero-one loss', 'cross entropy')
     """
-    return LOSS_WORDS.get(loss, loss)
+    return (LOSSES[loss].label or loss) if loss in LOSSES else loss
 
 
 def _headline(explanation: Explanation) -> str:

@@ -13,16 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.catalogue import LOSSES
 from clarysage.errors import InputError
+from clarysage.losses import as_loss
 from clarysage.models import as_predictor
 
 TASKS = ("regression", "binary", "multiclass")
 TABLES = ("array", "numbers", "mixed")  # numpy; pandas of numbers; pandas with categories, text and missing cells
-LOSSES_OF = {
-    "regression": ("squared error", "absolute error"),
-    "binary": ("cross entropy", "zero one", "brier"),
-    "multiclass": ("cross entropy", "zero one", "brier"),
-}
 LABELS = {"binary": ("no", "yes"), "multiclass": ("high", "low", "middle")}  # of frames; arrays have numbers
 SHARES = {"binary": np.log([0.6, 0.4]), "multiclass": np.log([0.5, 0.3, 0.2])}  # uneven, so that no classes tie
 NUMBERS, MIXED = ("noise", "size", "still", "depth"), ("noise", "size", "still", "colour", "place")
@@ -118,10 +115,10 @@ def check_names(task: str, table: str, model: Any) -> None:
 
 
 def losses_of(task: str, table: str) -> tuple[Any, ...]:
-    """Losses that fit a task by name, and one as a function."""
-    if task == "regression":
-        return (*LOSSES_OF[task], log_cosh)
-    return (*LOSSES_OF[task], Shortfall(_classes(task, table)))
+    """Losses that fit a task: the names of those that come with clarysage, and one as a function."""
+    kind = "regression" if task == "regression" else "classification"
+    names = tuple(row.name for row in LOSSES.bundled if as_loss(row.name).task == kind)
+    return (*names, log_cosh if task == "regression" else Shortfall(_classes(task, table)))
 
 
 def linear(task: str, X: Any, y: np.ndarray) -> Any:

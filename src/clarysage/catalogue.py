@@ -1,0 +1,187 @@
+"""The catalogue: all losses, removals and estimators that can be asked for by name, one row each.
+
+A new one is a file with its class and a row here; other packages add rows by entry points of the groups
+``clarysage.losses``, ``clarysage.removals`` and ``clarysage.methods``. Choices, completion and help of the command
+line, tables of the docs and hints of errors are made of these rows. A row holds the path of its class, which is
+imported where it is asked for: the catalogue itself is imported in milliseconds, as completion in a shell must be.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clarysage.registry import Choice, Registry, Row, loaded
+
+ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096  # of a background, where the user does not say how many
+
+
+@dataclass(frozen=True)
+class LossRow:
+    """A loss by name.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : what it is, after "the loss is"
+    source : "module:class" of a class with the members of :class:`~clarysage.protocols.Loss` that is called without
+        arguments, or such a class itself
+    label : what sentences call it, where that is not its name
+    """
+
+    name: str
+    summary: str
+    source: str | Callable[[], Any]
+    aliases: tuple[str, ...] = ()
+    label: str = ""
+
+    def __call__(self) -> Any:
+        """A loss."""
+        return loaded(self.source)()
+
+
+@dataclass(frozen=True)
+class RemovalRow:
+    """A removal by name, and what is to be known of it before it is made.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : what stands in for withheld features
+    source : "module:class" of a class that is called with ``background`` and ``weights`` and, if it takes one, ``rng``
+        (:class:`~clarysage.protocols.Removal`), or such a class itself
+    is_conditional : whether it learns from the background what withheld features are, given the kept ones;
+        "auto conditional" chooses among these
+    can_draw : whether it has values to put in for withheld features, and does not only predict without them
+    default_rows : rows that a background has at most where the user does not say
+    max_players : players beyond which "auto conditional" leaves it out, since it would take too long
+    """
+
+    name: str
+    summary: str
+    source: str | Callable[..., Any]
+    aliases: tuple[str, ...] = ()
+    is_conditional: bool = False
+    can_draw: bool = True
+    default_rows: float = ROWS_TO_AVERAGE
+    max_players: float = math.inf
+
+    def __call__(self, background: Any, weights: Any, rng: Any) -> Any:
+        """A removal made of a background, its weights, and a seed or Generator."""
+        kind = loaded(self.source)
+        options = {"rng": rng} if "rng" in inspect.signature(kind).parameters else {}
+        return kind(background=background, weights=weights, **options)
+
+
+LOSSES: Registry[LossRow] = Registry(
+    "loss",
+    (
+        LossRow("squared error", "(prediction - y)², summed over outputs", "clarysage.losses.regression:SquaredError"),
+        LossRow("absolute error", "|prediction - y|, summed over outputs", "clarysage.losses.regression:AbsoluteError"),
+        LossRow(
+            "cross entropy",
+            "-log of the probability of the true class",
+            "clarysage.losses.classification:CrossEntropy",
+        ),
+        LossRow(
+            "zero one",
+            "1 where the most probable class is not the true one",
+            "clarysage.losses.classification:ZeroOne",
+            label="zero-one loss",
+        ),
+        LossRow(
+            "brier",
+            "squared distance between probabilities and the true class",
+            "clarysage.losses.classification:Brier",
+            label="Brier score",
+        ),
+    ),
+    automatic=Choice("auto", "to fit the model's task"),
+    besides=", or a callable loss(y_true, y_pred)",
+    entry_points="clarysage.losses",
+)
+
+REMOVALS: Registry[RemovalRow] = Registry(
+    "removal",
+    (
+        RemovalRow(
+            "marginal", "rows of the background, whatever the kept features are", "clarysage.removal.marginal:Marginal"
+        ),
+        RemovalRow(
+            "product of marginals",
+            "columns of the background, each by itself",
+            "clarysage.removal.product:ProductOfMarginals",
+        ),
+        RemovalRow(
+            "baseline",
+            "one value a column, the mean by default",
+            "clarysage.removal.baseline:Baseline",
+            default_rows=math.inf,
+        ),
+        RemovalRow(
+            "gaussian",
+            "draws from a Gaussian law, given the kept features",
+            "clarysage.removal.gaussian:Gaussian",
+            is_conditional=True,
+            default_rows=ROWS_TO_LEARN_FROM,
+        ),
+        RemovalRow(
+            "copula",
+            "draws by ranks, given the kept features; for columns of any kind",
+            "clarysage.removal.copula:Copula",
+            is_conditional=True,
+            default_rows=ROWS_TO_LEARN_FROM,
+        ),
+        RemovalRow(
+            "neighbours",
+            "rows of the background that are near in the kept features",
+            "clarysage.removal.neighbours:Neighbours",
+            is_conditional=True,
+            default_rows=ROWS_TO_LEARN_FROM,
+        ),
+        RemovalRow(
+            "trees",
+            "rows of the background in the same leaves of trees on the kept features",
+            "clarysage.removal.tree_conditional:TreeConditional",
+            is_conditional=True,
+            default_rows=ROWS_TO_LEARN_FROM,
+            max_players=12,  # since trees are fitted once a coalition
+        ),
+        RemovalRow(
+            "surrogate",
+            "none: a second model predicts from the kept features what the model would",
+            "clarysage.removal.surrogate:Surrogate",
+            is_conditional=True,
+            can_draw=False,
+            default_rows=ROWS_TO_LEARN_FROM,
+        ),
+    ),
+    automatic=Choice("auto conditional", "to choose among those that look at the kept features"),
+    besides=", or an object such as Marginal(X)",
+    entry_points="clarysage.removals",
+)
+
+METHODS: Registry[Row] = Registry(
+    "method",
+    (
+        Row("exact", "all coalitions, or a closed form of the values", "clarysage.estimators.exact:Exact"),
+        Row(
+            "paired walks",
+            "random orders of the features and their reversals",
+            "clarysage.estimators.paired_walks:PairedWalks",
+        ),
+        Row(
+            "surrogate walks",
+            "paired walks that only correct the values of a quick copy of the model",
+            "clarysage.estimators.surrogate_walks:SurrogateWalks",
+        ),
+        Row("permutation", "random orders of the features", "clarysage.estimators.permutation:Permutation"),
+        Row("kernel", "least squares over random coalitions", "clarysage.estimators.kernel:Kernel"),
+    ),
+    automatic=Choice("auto", "to take what is quickest for the game"),
+    besides=", or an object such as Kernel()",
+    entry_points="clarysage.methods",
+)

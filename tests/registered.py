@@ -1,0 +1,25 @@
+"""Registries with other rows, for the time of a test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clarysage.registry import Registry
+
+
+def with_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: Any) -> None:
+    """Rows beside those that are there, in place of those of the same name."""
+    only_rows(
+        monkeypatch,
+        registry,
+        *{**{row.name: row for row in registry.values()}, **{row.name: row for row in rows}}.values(),
+    )
+
+
+def only_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: Any) -> None:
+    """No other rows than these."""
+    stand_in = Registry(registry.argument, rows, automatic=registry.automatic)
+    for name in ("_rows", "_spellings"):
+        monkeypatch.setattr(registry, name, getattr(stand_in, name))
