@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import clarysage as cs
-from clarysage.cli import installed, self_check
+from clarysage.cli import checkup, installed
 from tests.cli_harness import printed_json, run, run_main
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
@@ -162,7 +162,7 @@ def test_broken_numba_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_self_check_is_exact_to_rounding() -> None:
-    assert 0 <= self_check.farthest() < 1e-12
+    assert 0 <= checkup.farthest() < 1e-12
 
 
 def test_file_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

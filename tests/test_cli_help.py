@@ -15,9 +15,8 @@ import pytest
 import typer
 
 import clarysage as cs
-from clarysage.cli.app import app
+from clarysage.cli.app import EXAMPLES, app
 from clarysage.cli.completion import NAMES
-from clarysage.cli.examples import EXAMPLES
 from tests.cli_harness import run, run_main
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]

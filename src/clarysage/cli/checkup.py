@@ -2,21 +2,96 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
+import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from clarysage import __version__
 from clarysage.cli.console import reason
 from clarysage.cli.installed import PARTS, Library, Part, bounds, needed
-from clarysage.cli.machine import Machine
-from clarysage.cli.self_check import SelfCheck, self_check
 
 FORMAT = "clarysage doctor"
 VERSION = 1
 NOWHERE = "compiled code is made anew by each run; NUMBA_CACHE_DIR names a folder to keep it in, which can be written"
 UNBOUND = "clarysage is run from a folder and not installed, so the versions that it needs are not known"
+LIMITS = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR",
+    "NUMBA_DISABLE_JIT", "LOKY_MAX_CPU_COUNT",
+)  # fmt: skip
+CLOSE = 1e-9  # errors of the self-check, as shares of the largest value: rounding alone
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a run has to work with.
+
+    Attributes
+    ----------
+    cores : of the machine
+    allowed : of those, the ones that this process may use by its affinity and limits of its container
+    pools : threads of each numerical library that is loaded; the most, where it is loaded more than once
+    limits : variables of the environment that say something about threads and compiled code
+    cache : the folder where compiled code is kept, None where there is none that can be written
+    """
+
+    cores: int | None
+    allowed: int
+    pools: dict[str, int]
+    limits: dict[str, str]
+    cache: str | None
+
+    @classmethod
+    def found(cls) -> Machine:
+        """This one. Loads numba and numpy."""
+        import joblib
+        import threadpoolctl
+
+        from clarysage.structure.kernels.compiled import kept_in
+
+        found = sorted((pool["num_threads"], pool["internal_api"]) for pool in threadpoolctl.threadpool_info())
+        limits = {name: os.environ[name] for name in LIMITS if name in os.environ}
+        return cls(os.cpu_count(), joblib.cpu_count(), {name: threads for threads, name in found}, limits, kept_in())
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """Whether the values were right, how long it took with loading the libraries, and what went wrong."""
+
+    is_right: bool
+    seconds: float
+    trouble: str = ""
+
+
+def self_check() -> SelfCheck:
+    """The check, done; an error of a library is a trouble, too."""
+    start = time.perf_counter()
+    try:
+        error = farthest()
+    except Exception as broken:
+        return SelfCheck(False, time.perf_counter() - start, f"{type(broken).__name__}: {reason(broken)}")
+    trouble = "" if error < CLOSE else f"SAGE values of a linear function are off by {100 * error:.1f} % of the largest"
+    return SelfCheck(error < CLOSE, time.perf_counter() - start, trouble)
+
+
+def farthest() -> float:
+    r"""The largest error of exact SAGE values of f(x) = w x, as a share of the largest value.
+
+    With squared error and y = f(x), f_S misses by the sum of z_j = w_j (x_j - mean of the background) over withheld j,
+    so that v_f is quadratic in the z_j, and each value is :math:`\phi_i = E[z_i \sum_j z_j]`.
+    """
+    import numpy as np
+
+    import clarysage as cs
+
+    rng, w = np.random.default_rng(0), np.array([2.0, -1.0, 0.5])
+    X, background = rng.normal(size=(32, 3)), rng.normal(size=(16, 3))
+    found = cs.sage(lambda rows: rows @ w, X, X @ w, background=background, loss="squared error", method="exact", rng=0)
+    z = w * (X - background.mean(axis=0))  # (n, d)
+    expected = (z * z.sum(axis=1, keepdims=True)).mean(axis=0)
+    return float(np.abs(found.values - expected).max() / np.abs(expected).max())
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
-"""Tables on disk, and which of their columns are features. ``READERS`` is the table of suffixes."""
+"""Tables on disk, which of their columns are features, and groups of these. ``READERS`` is the table of suffixes.
+
+XGBoost and LightGBM models that were fitted on category columns of pandas remember which those were, and the number
+that stands for each category; both want such columns as categories again, which a CSV file does not say. Other models
+take text as it is.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -183,3 +189,74 @@ READERS: dict[str, Callable[[Path], Any]] = {
     ".tsv": _csv,
     ".parquet": _parquet,
 }
+
+
+def with_categories(frame: Any, model: Any) -> Any:
+    """The frame, its columns those of the model in order, with the model's category columns as categories."""
+    for kind in type(model).__mro__:
+        places = PLACES.get((kind.__module__.partition(".")[0], kind.__name__))
+        if places is not None:
+            columns = [frame.columns[j] for j in places(model, frame)]
+            return frame.astype(dict.fromkeys(columns, "category"))
+    return frame
+
+
+def _of_xgboost(booster: Any, frame: Any) -> Sequence[int]:
+    types = booster.feature_types or []
+    places = [j for j, kind in enumerate(types[: frame.shape[1]]) if kind == "c"]
+    remembered = places and hasattr(booster, "get_categories") and not booster.get_categories().empty()
+    text = [j for j in places if str(frame.dtypes.iloc[j]).startswith(("str", "object"))]
+    if text and not remembered:
+        raise InputError(
+            "DATA", got=f"text in the column {frame.columns[text[0]]!r}", wanted="the numbers that stand for its "
+            "categories, since the model does not remember them",
+            hint="a model saved by XGBoost 3.1 or later, fitted on category columns",
+        )  # fmt: skip
+    return places if remembered else []
+
+
+def _of_lightgbm(booster: Any, frame: Any) -> Sequence[int]:
+    count = len(booster.pandas_categorical or ())
+    if count == 0:
+        return []
+    line = re.search(r"^feature_infos=(.*)$", booster.model_to_string(num_iteration=1), flags=re.MULTILINE)
+    infos = line.group(1).split() if line else []
+    places = [j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"]
+    if len(places) == count:
+        return places
+    return [j for j, info in enumerate(infos) if not info.startswith("[")]  # "none": a category that never varied
+
+
+# (library, class) -> places of the category columns among the model's features
+PLACES: dict[tuple[str, str], Callable[[Any, Any], Sequence[int]]] = {
+    ("xgboost", "Booster"): _of_xgboost,
+    ("xgboost", "XGBModel"): lambda model, frame: _of_xgboost(model.get_booster(), frame),
+    ("lightgbm", "Booster"): _of_lightgbm,
+    ("lightgbm", "LGBMModel"): lambda model, frame: _of_lightgbm(model.booster_, frame),
+}
+
+
+EXAMPLE = 'a JSON file such as {"weather": ["temp", "wind"]}'
+
+
+def read_groups(path: Path) -> dict[str, list[Any]]:
+    """The groups in a file, in its order."""
+    check_readable("--groups", path)
+    try:
+        groups = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError("--groups", got=f"{path.name}, which is not JSON ({error})", wanted=EXAMPLE) from error
+    if not isinstance(groups, dict) or not all(isinstance(members, list) for members in groups.values()):
+        raise FormatError("--groups", got=f"{path.name}, which does not map names to lists", wanted=EXAMPLE)
+    return groups
+
+
+def check_groups(groups: dict[str, list[Any]], columns: list[str]) -> None:
+    """Raise for a member that is no feature; names like it are suggested."""
+    for name, members in groups.items():
+        for member in members:
+            if isinstance(member, str) and member not in columns:
+                raise InputError(
+                    "--groups", got=f"{member!r} in the group {name!r}", wanted="features of the model",
+                    hint=resembling(member, columns),
+                )  # fmt: skip

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
-from clarysage.cli.output_files import check_picture, check_writable, picture
+from clarysage.cli.files import check_writable
 from clarysage.cli.results import Result
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
 
 STDOUT = Path("-")
+PIXELS_PER_INCH = 150
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,26 @@ class Delivery:
         if self.html is not None and result.page is not None:
             write_whole(result.page(), self.html)
             say(f"wrote {self.html}")
+
+
+def check_picture(option: str, path: Path) -> None:
+    """Raise unless matplotlib can write a picture with the file's suffix."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix.lower().lstrip(".") not in kinds:
+        wanted = f"a name that ends in .{', .'.join(kinds)}"
+        raise InputError(option, got=f"{path.name!r}", wanted=wanted, hint=str(path.with_suffix(".png")))
+
+
+def picture(draw: Callable[[], Any], suffix: str) -> bytes:
+    """What is drawn, on one axis or several, as the bytes of a file with this suffix."""
+    import matplotlib
+    import numpy as np
+
+    matplotlib.use("Agg")  # no window, with or without a screen
+    figure = np.ravel(draw())[0].figure
+    file = io.BytesIO()
+    figure.savefig(file, format=suffix.lower().lstrip("."), dpi=PIXELS_PER_INCH, bbox_inches="tight")
+    matplotlib.pyplot.close(figure)
+    return file.getvalue()

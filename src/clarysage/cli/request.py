@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.cli.console import Say
-from clarysage.cli.data_files import Table, features, read_table
+from clarysage.cli.data_files import Table, check_groups, features, read_groups, read_table, with_categories
 from clarysage.cli.files import check_readable
-from clarysage.cli.groups_file import check_groups, read_groups
 from clarysage.cli.model_files import Trust, load_model
 from clarysage.errors import InputError
 
@@ -149,8 +148,6 @@ def loaded(request: Request, say: Say) -> Loaded:
 
 def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tuple[Any, ...] | None:
     """Rows to refit on, their responses, and their weights where the file has them, too."""
-    from clarysage.cli.categories import with_categories
-
     if request.train is None:
         return None
     table, named = read_table("--train", request.train), request.columns
@@ -167,8 +164,6 @@ def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tu
 
 def _current(request: Request, model: Any, columns: Sequence[str]) -> dict[str, Any] | None:
     """Current rows, their responses and weights, and what tells slices of them apart."""
-    from clarysage.cli.categories import with_categories
-
     if request.current is None:
         return None
     table, named = read_table("CURRENT", request.current), request.columns
@@ -187,8 +182,6 @@ def _without_responses(target: str) -> str:
 
 def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:
     """X, y, weights and background, from the files."""
-    from clarysage.cli.categories import with_categories
-
     table, columns = read_table(request.called, request.data, request.most), request.columns
     X = features(table, fitted, columns.apart(table), say)
     if table.is_stored:  # what the run needs of it is read by the run
@@ -211,8 +204,6 @@ def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: S
 
 def _with_categories(frame: Any, features: Sequence[str], model: Any) -> Any:
     """A frame of features and of columns beside them, its features as the model wants them."""
-    from clarysage.cli.categories import with_categories
-
     wanted = with_categories(frame[list(features)], model)
     return frame.assign(**{name: wanted[name] for name in features})
 

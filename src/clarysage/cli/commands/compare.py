@@ -11,10 +11,10 @@ import typer
 from clarysage.cli import options
 from clarysage.cli.config import or_configured
 from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.files import explanation_in
 from clarysage.cli.option_checks import as_adjustment, check_level
 from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_comparison
-from clarysage.cli.saved import explanation_in
 from clarysage.cli.words import CALLED
 
 # what must be alike in all files, and is no option of this command

@@ -10,9 +10,9 @@ import typer
 from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.console import clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.files import check_writable
 from clarysage.cli.option_checks import check_about, check_options, check_rows, spelled, whole, workers
 from clarysage.cli.output import Delivery
-from clarysage.cli.output_files import check_writable
 from clarysage.cli.request import Request, run
 from clarysage.cli.results import of_explanation
 

@@ -11,10 +11,10 @@ from clarysage.cli import options
 from clarysage.cli.completion import names
 from clarysage.cli.config import or_configured
 from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.files import explanation_in
 from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_explanation
-from clarysage.cli.saved import explanation_in
 from clarysage.cli.words import CALLED
 
 CALLED_HERE = {**CALLED, "explanations": "FILE"}

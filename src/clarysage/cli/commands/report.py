@@ -9,10 +9,9 @@ import typer
 
 from clarysage.cli import options
 from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speaker
-from clarysage.cli.files import check_readable
+from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.output import STDOUT
-from clarysage.cli.output_files import check_writable
 from clarysage.cli.results import about_known
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
