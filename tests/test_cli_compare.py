@@ -145,7 +145,7 @@ def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[
         (["before.json", "loss.json"], "FILE: got 'squared error' in before and 'absolute error' in loss"),
         (
             ["before.json", "names.json"],
-            "which names has; wanted the same features in both. Try --groups",
+            "which names has; wanted the same features in both. Try groups of the features",
         ),
         (["before.json", "after.json", "--json", "before.json"], "--json: got before.json, which is an input"),
         (["before.json", "after.json", "--plot", "c.doc"], "Try c.png."),

@@ -88,7 +88,9 @@ def test_where_nothing_changed_the_page_says_so_and_what_that_means():
     assert {row[-1] for row in cells(text)} == {"no known change"}
     exact = compared(2)
     nothing = Target(np.zeros(2), np.zeros(2), np.full(2, 50.0), np.zeros(2))
-    exact = replace(exact, differences=(replace(exact.differences[0], target=nothing),))
+    exact = replace(
+        exact, explanations=(exact.reference,) * 2, differences=(replace(exact.differences[0], target=nothing),)
+    )
     assert {row[-1] for row in cells(html(exact))} == {"no change"}
 
 

@@ -420,6 +420,8 @@ class _Record:
         return isinstance(value, self.kind)
 
     def encode(self, value: Any, on_request: bool) -> dict[str, Any]:
+        if not self.holds(value):
+            raise _unfit(value, f"a {self.kind.__name__}")
         plain = {}
         for name, (codec, is_optional) in _fields(self.kind).items():
             if is_optional and not on_request:

@@ -933,7 +933,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "paired-difference-sign",
         SIGN,
-        "results/two.py",
+        "results/comparison.py",
         "else after.parts - before.parts)",
         "else before.parts - after.parts)",
     ),

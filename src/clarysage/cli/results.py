@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from clarysage.cli.console import Say, reworded
+from clarysage.cli.console import Say
+from clarysage.cli.words import note_in_shell
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def of_comparison(comparison: Any) -> Result:
     """The parts of a comparison; its notes, in the table, as advice for the command line."""
     from clarysage.render import html
 
-    printed = replace(comparison, notes=tuple(map(reworded, comparison.notes)))
+    printed = replace(comparison, notes=tuple(map(note_in_shell, comparison.notes)))
     pictures = {"--plot": comparison.plot}
     return Result(comparison.to_dict, printed.table, pictures, _unfinished(comparison), partial(html, comparison))
 
@@ -66,7 +67,7 @@ def of_monitoring(monitoring: Any) -> Result:
     """The parts of a monitoring, and what it flags."""
     from clarysage.render import html
 
-    comparison = replace(monitoring.comparison, notes=tuple(map(reworded, monitoring.comparison.notes)))
+    comparison = replace(monitoring.comparison, notes=tuple(map(note_in_shell, monitoring.comparison.notes)))
     printed = replace(monitoring, comparison=comparison)
     pictures = {"--plot": monitoring.plot}
     left_out = [f"left out: {', '.join(monitoring.left_out)}."] if monitoring.left_out else []

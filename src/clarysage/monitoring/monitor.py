@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.sage import sage
-from clarysage.errors import InputError
+from clarysage.errors import InputError, as_note
 from clarysage.execution.seeds import BACKGROUND, entropy_of, stream
 from clarysage.inference.estimate import StopReason
 from clarysage.models import as_predictor
@@ -23,7 +23,7 @@ from clarysage.monitoring.slices import Slices, sliced
 from clarysage.names import shortened
 from clarysage.removal import default_rows
 from clarysage.results import Explanation, Monitoring, Shift, compare
-from clarysage.results.comparing import check_options
+from clarysage.results.comparison import check_options
 from clarysage.tables import as_table, labels_of, rows_of
 
 
@@ -127,7 +127,7 @@ def monitor(
     series = explained_slices(partial(_explained, chosen.as_in(first, before), shared), after, slices, before.X, moved)
     names = ("reference", *(slices.names[k] for k in series.found))
     comparison = compare([first, *series.found.values()], names=names, paired=paired, adjust=adjust, level=level)
-    notes = (*features_taken(before.X, f), *of_slicing, *slices.notes, *series.notes)
+    notes = tuple(map(as_note, (*features_taken(before.X, f), *of_slicing, *slices.notes, *series.notes)))
     return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out, slices.is_in_order)
 
 

@@ -1,8 +1,7 @@
 """The result of a run: the object, its text, its file."""
 
 from clarysage.results.agreement import Agreement
-from clarysage.results.comparing import compare
-from clarysage.results.comparison import Comparison
+from clarysage.results.comparison import Comparison, compare
 from clarysage.results.explanation import ABOUT, Explanation
 from clarysage.results.files import load
 from clarysage.results.importances import Importances, Traits

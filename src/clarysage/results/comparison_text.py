@@ -107,7 +107,7 @@ def sentences(comparison: Comparison) -> list[str]:
             for name, one in zip(comparison.names, comparison.explanations, strict=True)
             if not one.stopped.is_wanted
         ),
-        *comparison.notes,
+        *map(str, comparison.notes),
     ]
 
 

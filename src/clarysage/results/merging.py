@@ -15,7 +15,7 @@ from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
-from clarysage.results.comparing import arranged
+from clarysage.results.comparison import arranged
 from clarysage.results.explanation import Explanation
 from clarysage.results.same_game import ROUNDING, check_same_game, check_streams, seeds_of
 

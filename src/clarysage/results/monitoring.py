@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.codec import require
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Note, as_note
 from clarysage.inference.significance import adjusted
 from clarysage.results.comparison import Comparison
 from clarysage.results.files import as_plain, file_format, save
@@ -94,18 +94,19 @@ class Monitoring:
     ----------
     comparison : explanations of the reference and of what is compared with it, and their differences
     shifts : how columns differ from the reference, for each explanation after the first, column by column
-    notes : remarks
+    notes : remarks; plain texts become notes without advice
     is_in_order : whether slices follow one another, as periods or numbers do, and regions do not
     left_out : slices that could not be explained, or not any more after an interrupt, and why
     """
 
     comparison: Comparison
     shifts: tuple[tuple[Shift, ...], ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     is_in_order: bool = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(as_note, self.notes)))
         count = len(self.comparison.differences)
         require(len(self.shifts) == count, "shifts", len(self.shifts), f"{count}, one for each difference")
         wanted = sorted(column for feature in self.feature_names for column in self.columns_of(feature))

@@ -221,9 +221,15 @@ def remarks(monitoring: Monitoring) -> list[str]:
         *rows_words(comparison),
         f"inputs: distance of the columns' distributions, 0 to 1. {limits}",
     ]
-    notes, more = list(comparison.notes[:REMARKS]), len(comparison.notes) - REMARKS
+    notes, more = list(map(str, comparison.notes[:REMARKS])), len(comparison.notes) - REMARKS
     if more > 0:
         notes.append(
             f"{more:,} more remark{'s' * (more > 1)} of this kind: found.comparison.notes in Python, --json in a shell."
         )
-    return [tested, *(about if len(monitoring.names) == 1 else [limits]), *unfinished, *notes, *monitoring.notes]
+    return [
+        tested,
+        *(about if len(monitoring.names) == 1 else [limits]),
+        *unfinished,
+        *notes,
+        *map(str, monitoring.notes),
+    ]
