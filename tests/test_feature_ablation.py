@@ -24,8 +24,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import clarysage as cs
 from clarysage._measures.fits import fits_wanted
 from clarysage.errors import InputError
+from clarysage.models.learners import refittable
 from clarysage.models.least_squares import LeastSquares
-from clarysage.models.refittable import refittable
 from linear_laws import LinearLaw
 from tests.lab.coverage import binomial_room, covers
 

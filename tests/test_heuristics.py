@@ -16,10 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import clarysage as cs
-from clarysage._measures.coefficient_size import coefficient_size
-from clarysage._measures.gini_importance import gini_importance
-from clarysage._measures.network_weights import network_weights
-from clarysage._measures.number_of_splits import number_of_splits
+from clarysage._measures.intrinsic import coefficient_size, gini_importance, network_weights, number_of_splits
 
 N = 300
 _draws = np.random.default_rng(11)

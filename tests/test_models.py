@@ -42,9 +42,10 @@ from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeClassifier
 
 import clarysage as cs
-from clarysage import models
+from clarysage.models import adapter, libraries
 from clarysage.models.onnx_labels import class_labels
 from clarysage.models.scikit_learn import LINKS
+from clarysage.registry import loaded
 from clarysage.structure.form import Structure
 from clarysage.structure.linear import Linear
 
@@ -772,9 +773,9 @@ def adapt(model, output):
 @pytest.fixture
 def forget_adapters():
     """Entry points are read once; a test that adds some has them read anew, before and after."""
-    models._entries.cache_clear()
+    adapter._entries.cache_clear()
     yield
-    models._entries.cache_clear()
+    adapter._entries.cache_clear()
     sys.modules.pop("delphi", None)
 
 
@@ -803,15 +804,16 @@ def test_an_adapter_of_a_third_party_goes_before_our_own(monkeypatch):
         def load(self):
             return lambda model, output: cs.Predictor(score, "theirs")
 
-    monkeypatch.setattr(models, "entry_points", lambda group: [Entry()])
+    monkeypatch.setattr(adapter, "entry_points", lambda group: [Entry()])
     assert cs.as_predictor(LinearRegression().fit(X_TRAIN, noisy(X_TRAIN))).name == "theirs"
     assert cs.as_predictor(linear_model.Ridge().fit(X_TRAIN, noisy(X_TRAIN))).name == "Ridge"
 
 
-def test_every_row_of_the_table_of_adapters_leads_somewhere():
-    for file, function in models.ADAPTERS.values():
-        adapter = getattr(__import__(f"clarysage.models.{file}", fromlist=[function]), function)
-        assert callable(adapter)
+def test_every_row_of_the_table_of_libraries_leads_somewhere():
+    for library in libraries.LIBRARIES.values():
+        assert library.adapters
+        assert all(isinstance(loaded(path), type) for path in library.adapters.values())
+        assert library.file is None or callable(loaded(library.file.load))
 
 
 # ------------------------------------------------------------------------------------------------------- XGBoost

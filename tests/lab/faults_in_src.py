@@ -773,8 +773,8 @@ FAULTS: tuple[Fault, ...] = (
         "best-round-left-out",
         COUNT,
         "models/xgboost.py",
-        "_Boosted(model, 0 if best is None else int(best) + 1)",
-        "_Boosted(model, 0 if best is None else int(best))",
+        "_Boosted(self.model, 0 if best is None else int(best) + 1)",
+        "_Boosted(self.model, 0 if best is None else int(best))",
     ),
     Fault(
         "columns-not-arranged",
@@ -877,7 +877,13 @@ FAULTS: tuple[Fault, ...] = (
         'measure="permutation test", loss=loss, repeats=repeats,',
         'measure="permutation test", loss=loss, repeats=None,',
     ),
-    Fault("scaled-ignored", OPTION, "_measures/coefficient_size.py", "inside, scaled=scaled)", "inside, scaled=False)"),
+    Fault(
+        "scaled-ignored",
+        OPTION,
+        "_measures/intrinsic.py",
+        "(weights, inside, scaled=scaled)",
+        "(weights, inside, scaled=False)",
+    ),
     Fault(
         "means-of-X",
         OPTION,

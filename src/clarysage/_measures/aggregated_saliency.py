@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.intrinsic import Reading
-from clarysage.errors import InputError
+from clarysage._measures.intrinsic import OpenedModel
+from clarysage.errors import Call, InputError, Note, Set
 from clarysage.games.pointwise import outputs_of
 from clarysage.inference.estimate import Target
 from clarysage.inference.population import about_rows
 from clarysage.models import Predictor
-from clarysage.models.torch_gradients import Attributed, Gradients
+from clarysage.models.torch_gradients import Attributed, Gradients, gradients_of
 from clarysage.removal import Baseline
+from clarysage.results import Explanation
 from clarysage.tables import read_target
 
-NOTE = (
+NOTE = Note(
     "A heuristic, outside the framework of additive importance measures: it tells how far a feature moves the output "
     "on the way from the baseline, not whether that makes predictions better; and what stands in for a feature that is "
     "not known is one baseline, which may be a row unlike any other."
@@ -39,7 +40,7 @@ def aggregated_saliency(
     groups: Mapping[str, Sequence[Any]] | None = None,
     sample_weight: Any = None,
     feature_names: Sequence[str] | None = None,
-) -> Any:
+) -> Explanation:
     r"""Aggregated saliency: the mean magnitude of integrated gradients (Table 1), a heuristic for PyTorch modules.
 
     .. math:: \phi_i = E \Big[ \sum_k \Big| (x_i - b_i) \int_0^1 \partial_i f_k\big(b + t (x - b)\big) dt \Big| \Big]
@@ -77,108 +78,121 @@ def aggregated_saliency(
         network = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
         aggregated_saliency(network, X, baseline=[0.0, 0.0])
     """
-    reading = Reading.of("aggregated saliency", model)
-    gradients = Gradients.of(reading.f)
+    opened = OpenedModel.of("aggregated saliency", model)
+    gradients = gradients_of(opened.f)
     if gradients is None:
-        raise reading.refused("a PyTorch module", 'cs.sage or cs.importance("mean absolute shap", ...), which work '
-                              "with any model")  # fmt: skip
-    counts = _steps(steps)
+        measure = Call("cs.importance", '"mean absolute shap", ...')
+        raise opened.refusal("a PyTorch module", ["cs.sage or ", measure, ", which work with any model"])
+    counts = _step_counts(steps)
     if background is not None and not isinstance(baseline, str):
         raise InputError("background", got="a background beside values of a baseline", wanted="one of the two")
-    beside = reading.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
+    table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     removal = Baseline(baseline, background, sample_weight if background is None else None)
-    schema, bound, row = removal.bound(reading.f, beside.X)
-    rows = schema.encode(beside.X, "X")
+    schema, bound, row = removal.bound(opened.f, table.X)
+    rows = schema.encode(table.X, "X")
     if not schema.is_number.all() or not np.isfinite(rows).all() or not np.isfinite(row).all():
         raise InputError("X", got="cells that are missing, infinite or no numbers", wanted="numbers, in X and baseline")
-    wanted, which = _wanted(outputs, y, beside.X, bound(row)[0], reading.f)
-    found = _attributed(gradients, rows, row[0], counts, wanted)
-    sizes = np.abs(found.values).sum(axis=1)
-    parts = beside.by_player(sizes)
-    return beside.explanation(
-        beside.mass @ sizes,
-        [NOTE, *filter(None, [which]), *_about_gaps(found, beside.mass)],
+    selected, about_outputs = _selected_outputs(outputs, y, table.X, bound(row)[0], opened.f)
+    attributed = _attributed(gradients, rows, row[0], counts, selected)
+    sizes = np.abs(attributed.values).sum(axis=1)
+    parts = table.by_player(sizes)
+    return table.explanation(
+        table.weights @ sizes,
+        [NOTE, *about_outputs, *_about_gaps(attributed, table.weights)],
         per_example=parts,
-        targets=_over_rows(parts, beside.mass),
-        model_rows=found.rows + 1,
+        targets=_over_rows(parts, table.weights),
+        model_rows=attributed.rows + 1,
         method="integrated gradients",
     )
 
 
-def _steps(given: Any) -> tuple[int, ...]:
-    if given is None:
+def _step_counts(steps: int | None) -> tuple[int, ...]:
+    if steps is None:
         return STEPS
-    if not isinstance(given, (int, np.integer)) or isinstance(given, bool) or given < 1:
-        raise InputError("steps", got=f"{given!r}", wanted="a whole number of steps, 1 or more", hint="steps=64")
-    return (int(given),)
+    if not isinstance(steps, (int, np.integer)) or isinstance(steps, bool) or steps < 1:
+        raise InputError(
+            "steps", got=f"{steps!r}", wanted="a whole number of steps, 1 or more", hint=Set("steps", STEPS[0])
+        )
+    return (int(steps),)
 
 
-def _wanted(outputs: Any, y: Any, X: Any, start: np.ndarray, f: Predictor) -> tuple[np.ndarray | None, str]:
-    """The output to look at in each example, (n,), None for all of them, and in words; ``start`` (k,) are f's at b."""
+def _selected_outputs(
+    outputs: str, y: Any, X: Any, start: np.ndarray, f: Predictor
+) -> tuple[np.ndarray | None, list[Note]]:
+    """The output to look at in each example, (n,), None for all; ``start`` (k,) are the outputs at the baseline."""
     if outputs not in OUTPUTS:
         raise InputError("outputs", got=f"{outputs!r}", wanted=f"one of {', '.join(map(repr, OUTPUTS))}")
     response, width = None if y is None else read_target(y, X, len(X)), len(start)
     if outputs == "all" or (outputs == "auto" and (response is None or response.ndim > 1 or width == 1)):
         if width == 2 and outputs_of(start[None], f.task) == [1]:
-            return np.ones(len(X), dtype=np.int64), "Of two classes the probability of the second was looked at."
-        return None, f"Magnitudes are summed over the {width} outputs." if width > 1 else ""
+            second = Note("Of two classes the probability of the second was looked at.")
+            return np.ones(len(X), dtype=np.int64), [second]
+        return None, [Note(f"Magnitudes are summed over the {width} outputs.")] if width > 1 else []
     if response is None or response.ndim > 1:
         got = "no classes" if response is None else f"shape {response.shape}"
-        raise InputError("y", got=got, wanted='one class an example, for outputs="own class"')
+        raise InputError("y", got=got, wanted=["one class an example, for ", Set("outputs", "own class")])
     if width == 1:
         raise InputError("outputs", got='"own class" for a module of one output', wanted='"all"')
-    return _own(response, width, f.classes), "Of the outputs that of each example's own class was looked at."
+    its_own = Note("Of the outputs that of each example's own class was looked at.")
+    return _outputs_of_classes(response, width, f.classes), [its_own]
 
 
-def _own(response: np.ndarray, width: int, classes: tuple[Any, ...] | None) -> np.ndarray:
+def _outputs_of_classes(response: np.ndarray, width: int, classes: tuple[Any, ...] | None) -> np.ndarray:
     """The output of each example's own class, (n,)."""
-    known = tuple(range(width)) if classes is None else classes
-    place = {label: k for k, label in enumerate(known)}
-    strange = [label for label in np.unique(response).tolist() if label not in place]
-    if strange or len(known) != width:
-        raise InputError("y", got=f"{strange[0]!r}" if strange else f"{len(known)} classes",
-                         wanted=f"classes of the {width} outputs: {', '.join(map(repr, known[:8]))}",
-                         hint='outputs="all", or as_predictor(module, classes=[...])')  # fmt: skip
-    return np.array([place[label] for label in response.tolist()])
+    labels = tuple(range(width)) if classes is None else classes
+    output = {label: k for k, label in enumerate(labels)}
+    unknown = [label for label in np.unique(response).tolist() if label not in output]
+    if unknown or len(labels) != width:
+        raise InputError(
+            "y",
+            got=f"{unknown[0]!r}" if unknown else f"{len(labels)} classes",
+            wanted=f"classes of the {width} outputs: {', '.join(map(repr, labels[:8]))}",
+            hint=[Set("outputs", "all"), ", or ", Call("as_predictor", "module, classes=[...]")],
+        )
+    return np.array([output[label] for label in response.tolist()])
 
 
 def _attributed(
-    gradients: Gradients, rows: np.ndarray, baseline: np.ndarray, counts: Sequence[int], wanted: np.ndarray | None
+    gradients: Gradients, rows: np.ndarray, baseline: np.ndarray, counts: Sequence[int], selected: np.ndarray | None
 ) -> Attributed:
     """Attributions of all rows, with more steps for those where they do not add up."""
-    found = gradients.integrated(rows, baseline, counts[0], wanted)
+    attributed = gradients.integrated(rows, baseline, counts[0], selected)
     for steps in counts[1:]:
-        again = np.flatnonzero(_is_open(found))
+        again = np.flatnonzero(_has_gap(attributed))
         if not len(again):
             break
-        finer = gradients.integrated(rows[again], baseline, steps, None if wanted is None else wanted[again])
-        found.values[again] = finer.values
-        found = Attributed(found.values, found.change, found.rows + finer.rows)
-    return found
+        finer = gradients.integrated(rows[again], baseline, steps, None if selected is None else selected[again])
+        attributed.values[again] = finer.values
+        attributed = Attributed(attributed.values, attributed.change, attributed.rows + finer.rows)
+    return attributed
 
 
-def _is_open(found: Attributed) -> np.ndarray:
+def _has_gap(attributed: Attributed) -> np.ndarray:
     """Whether attributions to an example fail to add up, (n,), by the size of changes of the output as a whole."""
-    scale = np.maximum(np.abs(found.change), np.abs(found.change).mean(axis=0))
-    return np.asarray((found.gap > COMPLETE * scale).any(axis=1))
+    scale = np.maximum(np.abs(attributed.change), np.abs(attributed.change).mean(axis=0))
+    return np.asarray((attributed.gap > COMPLETE * scale).any(axis=1))
 
 
-def _about_gaps(found: Attributed, mass: np.ndarray) -> list[str]:
+def _about_gaps(attributed: Attributed, weights: np.ndarray) -> list[Note]:
     """A warning where attributions do not add up."""
-    change = float(mass @ np.abs(found.change).sum(axis=1))
-    share = float(mass @ found.gap.sum(axis=1)) / change if change > 0 else 0.0
+    change = float(weights @ np.abs(attributed.change).sum(axis=1))
+    share = float(weights @ attributed.gap.sum(axis=1)) / change if change > 0 else 0.0
     if share <= COMPLETE:
         return []
-    return [
+    text = (
         f"Attributions fail to add up to the change of the output by {100 * share:.1f} % of it, on average: the module "
-        f"is rougher than the steps of the integral. steps={4 * STEPS[-1]} takes more of them; a module that jumps, or "
-        "that hides some of its work from PyTorch, has no gradients that would add up."
-    ]
+        "is rougher than the steps of the integral."
+    )
+    remedy = (
+        " takes more of them; a module that jumps, or that hides some of its work from PyTorch, has no gradients that "
+        "would add up."
+    )
+    return [Note(text, [Set("steps", 4 * STEPS[-1]), remedy])]
 
 
-def _over_rows(parts: np.ndarray, mass: np.ndarray) -> dict[str, Target]:
+def _over_rows(parts: np.ndarray, weights: np.ndarray) -> dict[str, Target]:
     """What the mean of parts (n, p) tells of the population of rows; nothing where there is one row alone."""
-    there = mass > 0
-    shares = mass[there, None] * parts[there]
-    rows = about_rows(shares.sum(axis=0), shares, mass[there])
+    is_weighted = weights > 0
+    shares = weights[is_weighted, None] * parts[is_weighted]
+    rows = about_rows(shares.sum(axis=0), shares, weights[is_weighted])
     return {} if rows is None else {"rows": rows}

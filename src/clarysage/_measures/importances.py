@@ -16,8 +16,7 @@ from clarysage.errors import InputError, MissingLibraryError, RunFailedError, in
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
-from clarysage.models.learners import check_learner
-from clarysage.models.refittable import refittable
+from clarysage.models.learners import check_learner, refittable
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 

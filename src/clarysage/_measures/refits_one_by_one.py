@@ -15,7 +15,7 @@ from clarysage.estimators.leave_one_out import OneByOne
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.models import Predictor, as_predictor
-from clarysage.models.refittable import refittable
+from clarysage.models.learners import refittable
 from clarysage.tables import labels_of
 
 

@@ -18,7 +18,7 @@ from clarysage._measures.response import is_of_classes
 from clarysage._measures.table import MEASURES
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
-from clarysage.models.refittable import refittable
+from clarysage.models.learners import refittable
 from clarysage.tables import labels_of, read_weights, schema_of
 
 MEASURE = "shapley net effects"

@@ -118,10 +118,14 @@ MEASURES: Registry[Measure] = Registry("name", (
     Measure("squared correlation", "Squared correlation: the share of the variance of y that each feature alone "
             "explains linearly", "-+-++", "v", NONE_OR_ONE, NOTHING),
     Measure("mean absolute shap", "Mean absolute SHAP: how far each feature moves the model's output", "+-+~-"),
-    Measure("coefficient size", "Coefficient size: how steep the linear model is in each feature", "----+"),
-    Measure("gini importance", "Gini importance: the impurity that splits on each feature take away", "----+"),
-    Measure("number of splits", "Number of splits: how often the trees ask for each feature", "----+"),
-    Measure("network weights", "Network weights: how large the weights on each feature are", "----+"),
+    Measure("coefficient size", "Coefficient size: how steep the linear model is in each feature", "----+",
+            call="clarysage._measures.intrinsic:coefficient_size"),
+    Measure("gini importance", "Gini importance: the impurity that splits on each feature take away", "----+",
+            call="clarysage._measures.intrinsic:gini_importance"),
+    Measure("number of splits", "Number of splits: how often the trees ask for each feature", "----+",
+            call="clarysage._measures.intrinsic:number_of_splits"),
+    Measure("network weights", "Network weights: how large the weights on each feature are", "----+",
+            call="clarysage._measures.intrinsic:network_weights"),
     Measure("aggregated saliency", "Aggregated saliency: how steep the network is in each feature on the way from a "
             "baseline", "----+"),
 ), entry_points="clarysage.measures")  # fmt: skip

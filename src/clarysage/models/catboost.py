@@ -2,38 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from clarysage.models.outputs import CLASSIFIER, REGRESSOR, Shares, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.structure.readers.catboost import EXPONENTS, structure_of_catboost
+from clarysage.structure.abilities import Gains
+from clarysage.structure.form import UnknownStructureError
+from clarysage.structure.readers.catboost import EXPONENTS, split_columns, structure_of_catboost
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")
+REMARK = "Of CatBoost it is the average change of predictions by splits on a feature, PredictionValuesChange."
 
 
-def from_catboost(model: Any, output: str | None) -> Predictor:
-    """A predictor from CatBoostClassifier, CatBoostRegressor or a loaded CatBoost model."""
-    if not model.is_fitted():
-        raise unfitted(model)
-    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
-    is_classifier = loss in CLASSIFIERS or hasattr(model, "predict_proba")
-    names = tuple(model.feature_names_ or ())
-    predict = partial(model.predict, thread_count=1)
-    predictions = "Class" if is_classifier else "Exponent" if loss in EXPONENTS else "RawFormulaVal"
-    own: dict[str, Any] = {
-        "predict": partial(predict, prediction_type=predictions),
-        "decision_function": partial(predict, prediction_type="RawFormulaVal"),
-        "predict_proba": Shares(partial(predict, prediction_type="Probability")),
-    }
-    return from_methods(
-        model,
-        output,
-        values=CLASSIFIER if is_classifier else REGRESSOR,
-        own=own,
-        classes=classes_of(model) if is_classifier else None,
-        task="regression",
-        feature_names=names if names != tuple(map(str, range(len(names)))) else None,
-        containers=("pandas", "numpy"),
-        structure=partial(structure_of_catboost, model, loss, is_classifier=is_classifier),
-    )
+@dataclass(frozen=True)
+class CatBoostModel:
+    """Reads CatBoostClassifier, CatBoostRegressor or a loaded CatBoost model."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        if not self.model.is_fitted():
+            raise unfitted(self.model)
+        loss = str(self.model.get_all_params().get("loss_function", "")).partition(":")[0]
+        is_classifier = loss in CLASSIFIERS or hasattr(self.model, "predict_proba")
+        names = tuple(self.model.feature_names_ or ())
+        predict = partial(self.model.predict, thread_count=1)
+        predictions = "Class" if is_classifier else "Exponent" if loss in EXPONENTS else "RawFormulaVal"
+        own: dict[str, Any] = {
+            "predict": partial(predict, prediction_type=predictions),
+            "decision_function": partial(predict, prediction_type="RawFormulaVal"),
+            "predict_proba": Shares(partial(predict, prediction_type="Probability")),
+        }
+        return from_methods(
+            self.model,
+            output,
+            values=CLASSIFIER if is_classifier else REGRESSOR,
+            own=own,
+            classes=classes_of(self.model) if is_classifier else None,
+            task="regression",
+            feature_names=names if names != tuple(map(str, range(len(names)))) else None,
+            containers=("pandas", "numpy"),
+            structure=partial(structure_of_catboost, self.model, loss, is_classifier=is_classifier),
+        )
+
+    def gains(self) -> Gains | None:
+        try:
+            values = self.model.get_feature_importance(type="PredictionValuesChange", thread_count=1)
+        except Exception:  # a model that was loaded from a format that does not keep what is needed
+            return None
+        return Gains(np.asarray(values), REMARK)
+
+    def split_counts(self) -> np.ndarray | None:
+        """Each level of a symmetric tree asks one question, which counts once."""
+        try:
+            columns = [column for split in split_columns(self.model) for column in split]
+        except UnknownStructureError:
+            return None
+        return np.bincount(np.array(columns, dtype=np.int64), minlength=self.model.n_features_in_).astype(np.float64)
+
+    def fit_options(self) -> dict[str, Any]:
+        """Columns of categories that the model was told of by its ``fit`` alone."""
+        if self.model.get_params().get("cat_features") is not None or not self.model.is_fitted():
+            return {}
+        columns = list(self.model.get_cat_feature_indices())
+        return {"cat_features": columns} if columns else {}
+
+
+def load(path: Path) -> Any:
+    """The model in a file."""
+    import catboost
+
+    return catboost.CatBoost().load_model(str(path))

@@ -1,4 +1,4 @@
-"""Learners, estimators to be fitted: what they are, fresh copies of them, and seeds for these."""
+"""Learners, estimators to be fitted: what they are, fresh copies of them or of fitted models, and seeds for these."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly, Set, Words, in_python
+from clarysage.models.adapter import HasFitOptions, adapter_of
+from clarysage.models.libraries import LIBRARIES, library_of
+from clarysage.protocols import ability
 
-BOOSTERS = ("xgboost", "lightgbm", "catboost")  # of which some end the process on a table that is no pandas frame
+WANTED = "an estimator with fit, predict, get_params and set_params, as scikit-learn has them"
+HINT: Words = (Set("learner"), PythonOnly("HistGradientBoostingRegressor()"), ", or another of your own, fitted or not")
 
 
 def check_learner(learner: Any) -> None:
     """Raise unless the learner can be copied, fitted and asked."""
-    wanted = "an estimator with fit, predict, get_params and set_params, as scikit-learn has them, fitted or not"
+    wanted = f"{WANTED}, fitted or not"
     if isinstance(learner, type):
         raise InputError("learner", got=f"the class {learner.__name__}", wanted=wanted, hint=f"{learner.__name__}()")
     missing = [name for name in ("fit", "predict", "get_params", "set_params") if not hasattr(learner, name)]
@@ -27,14 +31,15 @@ def check_learner(learner: Any) -> None:
 
 def is_classifier(learner: Any) -> bool:
     """Whether the learner predicts classes."""
-    from sklearn.base import is_classifier as says_so
+    from sklearn.base import is_classifier as has_classes
 
-    return bool(says_so(learner)) or hasattr(learner, "predict_proba")
+    return bool(has_classes(learner)) or hasattr(learner, "predict_proba")
 
 
 def takes_pandas_alone(learner: Any) -> bool:
     """Whether frames of other libraries are better not handed to the learner, or to a part of it."""
-    return any(type(part).__module__.partition(".")[0] in BOOSTERS for part in _parts(learner))
+    rows = (LIBRARIES.get(library_of(type(part))) for part in _parts(learner))
+    return any(row is not None and row.takes_pandas_alone for row in rows)
 
 
 def weights_argument(learner: Any) -> str | None:
@@ -54,6 +59,35 @@ def fresh(learner: Any) -> Any:
         return clone(learner)
     except RuntimeError:  # CatBoost copies the lists it is given, which scikit-learn takes for a fault
         return type(learner)(**copy.deepcopy(learner.get_params(deep=False)))
+
+
+def refittable(model: Any, learner: Any = None) -> Any:
+    """The learner that was given, or else a fresh copy of the model; an error where it can have none.
+
+    Categories that CatBoost and LightGBM were told of when they were fitted, not when they were made, are told to the
+    copy. What else was handed to ``fit`` is not known any more.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> refittable(Ridge(alpha=3))
+    Ridge(alpha=3)
+    """
+    if learner is not None:
+        check_learner(learner)
+        return learner
+    if model is None:
+        raise InputError("learner", got="None, and no model to be fitted anew", wanted=WANTED, hint=HINT)
+    try:
+        check_learner(model)
+        copy = fresh(model)
+    except Exception as error:
+        why = in_python(error.got) if isinstance(error, InputError) else f"{type(model).__name__} ({error})"
+        got = f"None, and a model that cannot be fitted anew: {why}"
+        raise InputError("learner", got=got, wanted=WANTED, hint=HINT) from error
+    adapter = ability(adapter_of(model), HasFitOptions)
+    options = {} if adapter is None else adapter.fit_options()
+    return copy.set_params(**options) if options else copy
 
 
 def seeded(learner: Any, rng: np.random.Generator) -> Any:

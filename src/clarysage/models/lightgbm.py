@@ -3,52 +3,111 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from clarysage.errors import FormatError
 from clarysage.models.outputs import Shares, from_methods
 from clarysage.models.predictor import Predictor
-from clarysage.models.scikit_learn import from_estimator
+from clarysage.models.scikit_learn import check_fitted, estimator_predictor
+from clarysage.structure.abilities import Gains
 from clarysage.structure.form import Structure
 from clarysage.structure.readers.lightgbm import structure_of_booster
 
 CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
 
 
-def from_wrapper(model: Any, output: str | None) -> Predictor:
-    """A predictor from LGBMClassifier, LGBMRegressor and their kin, which honour best_iteration_ themselves."""
-    own: dict[str, Any] = {"decision_function": partial(model.predict, raw_score=True)}
-    if hasattr(model, "predict_proba") and not callable(model.objective):
-        own["predict_proba"] = Shares(model.predict_proba)
-    predictor = from_estimator(model, output, own=own, structure=partial(_structure, model))
-    return replace(predictor, **_table(predictor.feature_names))
+@dataclass(frozen=True)
+class LightGBMEstimator:
+    """Reads LGBMClassifier, LGBMRegressor and their kin, which honour best_iteration_ themselves."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        check_fitted(self.model)
+        own: dict[str, Any] = {"decision_function": partial(self.model.predict, raw_score=True)}
+        if hasattr(self.model, "predict_proba") and not callable(self.model.objective):
+            own["predict_proba"] = Shares(self.model.predict_proba)
+        predictor = estimator_predictor(self.model, output, own=own, structure=partial(_structure, self.model))
+        return replace(predictor, **_table(predictor.feature_names))
+
+    def gains(self) -> Gains | None:
+        return Gains(_tree_scores(self.model.booster_, "gain"))
+
+    def split_counts(self) -> np.ndarray | None:
+        return _tree_scores(self.model.booster_, "split")
+
+    def category_columns(self, frame: Any) -> Sequence[int]:
+        return _category_columns(self.model.booster_)
+
+    def fit_options(self) -> dict[str, Any]:
+        """Columns of categories that the model was told of by its ``fit`` alone."""
+        if self.model.get_params().get("categorical_feature") is not None or not hasattr(self.model, "fitted_"):
+            return {}
+        booster = self.model.booster_
+        columns = [] if booster.pandas_categorical else booster.params.get("categorical_column") or []
+        return {"categorical_feature": list(columns)} if columns else {}
+
+
+@dataclass(frozen=True)
+class LightGBMBooster:
+    """Reads a Booster, up to its best iteration, with probabilities for classification objectives."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        header = re.search(r"^objective=(\S+)", self.model.model_to_string(num_iteration=1), flags=re.MULTILINE)
+        objective = header.group(1) if header else None  # None for one of the user's own, which says nothing
+        is_classifier = objective in CLASSIFIERS
+        predict = self.model.predict
+        return from_methods(
+            self.model,
+            output,
+            values={"predict": "probabilities" if is_classifier else "numbers"},
+            own={
+                "predict": Shares(predict) if is_classifier else predict,
+                "decision_function": partial(predict, raw_score=True),
+            },
+            classes=tuple(range(max(self.model.num_model_per_iteration(), 2))) if is_classifier else None,
+            task="regression" if objective else None,
+            structure=partial(structure_of_booster, self.model, both=False),
+            **_table(tuple(self.model.feature_name())),
+        )
+
+    def gains(self) -> Gains | None:
+        return Gains(_tree_scores(self.model, "gain"))
+
+    def split_counts(self) -> np.ndarray | None:
+        return _tree_scores(self.model, "split")
+
+    def category_columns(self, frame: Any) -> Sequence[int]:
+        return _category_columns(self.model)
+
+
+def load(path: Path) -> Any:
+    """The Booster in a file, which must be whole: LightGBM itself crashes on one that was cut off."""
+    import lightgbm
+
+    with path.open(encoding="utf-8") as file:
+        lines = (line.rstrip() for line in file)
+        is_whole = next(lines, "") == "tree" and "end of trees" in lines
+    if not is_whole:
+        raise FormatError(
+            "model",
+            got=f"{path.name}, which is not a whole LightGBM model",
+            wanted="a LightGBM model",
+            hint="a file that Booster.save_model wrote",
+        )
+    return lightgbm.Booster(model_file=path)
 
 
 def _structure(model: Any) -> Structure:
     return structure_of_booster(model.booster_, both=hasattr(model, "classes_"))
-
-
-def from_booster(model: Any, output: str | None) -> Predictor:
-    """A predictor from a Booster, up to its best iteration; probabilities for classification objectives."""
-    header = re.search(r"^objective=(\S+)", model.model_to_string(num_iteration=1), flags=re.MULTILINE)
-    objective = header.group(1) if header else None  # None for one of the user's own, which says nothing
-    is_classifier = objective in CLASSIFIERS
-    return from_methods(
-        model,
-        output,
-        values={"predict": "probabilities" if is_classifier else "numbers"},
-        own={
-            "predict": Shares(model.predict) if is_classifier else model.predict,
-            "decision_function": partial(model.predict, raw_score=True),
-        },
-        classes=tuple(range(max(model.num_model_per_iteration(), 2))) if is_classifier else None,
-        task="regression" if objective else None,
-        structure=partial(structure_of_booster, model, both=False),
-        **_table(tuple(model.feature_name())),
-    )
 
 
 def _table(names: tuple[str, ...] | None) -> dict[str, Any]:
@@ -58,7 +117,19 @@ def _table(names: tuple[str, ...] | None) -> dict[str, Any]:
     return {"feature_names": names, "containers": ("pandas",)}
 
 
-def tree_scores(model: Any, kind: str) -> np.ndarray:
+def _tree_scores(booster: Any, kind: str) -> np.ndarray:
     """A score of each column over the trees up to the best iteration, "gain" or "split"."""
-    booster = getattr(model, "booster_", model)
     return np.asarray(booster.feature_importance(importance_type=kind), dtype=np.float64)
+
+
+def _category_columns(booster: Any) -> Sequence[int]:
+    """Columns that were categories of pandas when the model was fitted."""
+    count = len(booster.pandas_categorical or ())
+    if count == 0:
+        return []
+    line = re.search(r"^feature_infos=(.*)$", booster.model_to_string(num_iteration=1), flags=re.MULTILINE)
+    infos = line.group(1).split() if line else []
+    places = [j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"]
+    if len(places) == count:
+        return places
+    return [j for j, info in enumerate(infos) if not info.startswith("[")]  # "none": a category that never varied

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +20,36 @@ DTYPES: dict[str, Any] = {
 OPTIONS = ("intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level", "execution_mode")
 
 
-def from_session(model: Any, output: str | None) -> Predictor:
-    """A predictor from a session; ``output`` names one of its outputs, by default the probabilities if it has any."""
-    types = {part.name: part.type for part in model.get_outputs()}
-    if output not in (None, *LINKS, *types):
-        raise unknown_output(f"the session (outputs {', '.join(types)})", output)
-    link = output if output in LINKS else None
-    chosen = _likely(types) if output is None or link else output
-    is_classifier = link is not None or "prob" in chosen.lower()
-    inputs = tuple(part.name for part in model.get_inputs())
-    return Predictor(
-        linked(_Session(model, chosen), link),
-        type(model).__name__,
-        task="classification" if is_classifier else None,
-        classes=_classes(model, types) if is_classifier else None,
-        feature_names=inputs if len(inputs) > 1 else None,
-        containers=("pandas",) if len(inputs) > 1 else ("numpy",),
-    )
+@dataclass(frozen=True)
+class OnnxSession:
+    """Reads a session; ``output`` names one of its outputs, by default the probabilities if it has any."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        types = {part.name: part.type for part in self.model.get_outputs()}
+        if output not in (None, *LINKS, *types):
+            raise unknown_output(f"the session (outputs {', '.join(types)})", output)
+        link = output if output in LINKS else None
+        chosen = _likely(types) if output is None or link else output
+        is_classifier = link is not None or "prob" in chosen.lower()
+        inputs = tuple(part.name for part in self.model.get_inputs())
+        return Predictor(
+            linked(_Session(self.model, chosen), link),
+            type(self.model).__name__,
+            task="classification" if is_classifier else None,
+            classes=_classes(self.model, types) if is_classifier else None,
+            feature_names=inputs if len(inputs) > 1 else None,
+            containers=("pandas",) if len(inputs) > 1 else ("numpy",),
+        )
+
+
+def load(path: Path) -> Any:
+    """A session of the model in a file."""
+    import onnxruntime
+
+    onnxruntime.set_default_logger_severity(4)  # what fails is said once, by us
+    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
 class _Session:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from clarysage.errors import ClarysageError
+from clarysage.models.adapter import adapter_of, as_predictor
+from clarysage.models.function import coefficients_of
+from clarysage.models.libraries import library_of
 from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
+from clarysage.protocols import ability
+from clarysage.structure.abilities import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
 from clarysage.structure.activations import Activation
 from clarysage.structure.columnwise import Transformed, owners, working
 from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
@@ -19,6 +24,7 @@ from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link
 from clarysage.structure.readers.scikit_learn import READERS as TREES
+from clarysage.structure.readers.scikit_learn import splits_of_histograms
 
 # estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
 LINKS: dict[str, Link] = {
@@ -31,20 +37,55 @@ LINKS: dict[str, Link] = {
 }  # fmt: skip
 
 SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
-KNOWN = ("sklearn", "xgboost", "lightgbm")  # libraries whose estimators say whether they are fitted
+ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputRegressor", "MultiOutputClassifier")
 
 
-def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
+@dataclass(frozen=True)
+class ScikitLearnEstimator:
+    """Reads fitted estimators, and whatever follows their interface."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        if library_of(type(self.model)) == "sklearn":  # one of the user's own may keep what it learned under any name
+            check_fitted(self.model)
+        return estimator_predictor(self.model, output)
+
+    def coefficients(self) -> np.ndarray | None:
+        if type(self.model).__name__ not in ONE_EACH:
+            return coefficients_of(self.model)
+        adapters = (ability(adapter_of(member), HasCoefficients) for member in self.model.estimators_)
+        parts = [None if adapter is None else adapter.coefficients() for adapter in adapters]
+        present = [part for part in parts if part is not None]
+        return np.hstack(present) if present and len(present) == len(parts) else None
+
+    def gains(self) -> Gains | None:
+        """Decreases of the impurity, tree by tree in shares; gains of the objective for histogram boosting."""
+        reader = _of_class(self.model, GAINS)
+        values = None if reader is None else reader(self.model)
+        return None if values is None else Gains(values)
+
+    def split_counts(self) -> np.ndarray | None:
+        reader = _of_class(self.model, SPLIT_COUNTS)
+        return None if reader is None else reader(self.model)
+
+    def layer_weights(self, width: int) -> LayerWeights | None:
+        if type(self.model).__name__ not in ("MLPClassifier", "MLPRegressor"):
+            return None
+        first, *later = self.model.coefs_
+        return LayerWeights(first, tuple(later))
+
+
+def estimator_predictor(model: Any, output: str | None, **known: Any) -> Predictor:
     """A predictor from a fitted estimator: class probabilities of classifiers, predictions of the rest.
 
     A classifier without probabilities votes. ``known`` goes to :func:`from_methods`.
     """
     from sklearn.base import is_classifier, is_regressor
 
-    _check_fitted(model)
     has_classes = is_classifier(model) or (hasattr(model, "predict_proba") and hasattr(model, "classes_"))
     names = getattr(model, "feature_names_in_", None)
-    found = {
+    defaults = {
         "values": CLASSIFIER if has_classes else REGRESSOR,
         "classes": classes_of(model) if has_classes else None,
         "task": "regression" if is_regressor(model) else None,
@@ -52,15 +93,16 @@ def from_estimator(model: Any, output: str | None, **known: Any) -> Predictor:
         "containers": _containers(model, names),
         "structure": _structure(model),
     }
-    return from_methods(model, output, **{**found, **known})
+    return from_methods(model, output, **{**defaults, **known})
 
 
-def _check_fitted(model: Any) -> None:
+def check_fitted(model: Any) -> None:
+    """Raise for an estimator that scikit-learn can tell is not fitted."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    if type(model).__module__.partition(".")[0] not in KNOWN or not hasattr(model, "fit"):
-        return  # an estimator of the user's own may keep what it learned under any name
+    if not hasattr(model, "fit"):
+        return
     try:
         check_is_fitted(model)
     except NotFittedError as error:
@@ -90,8 +132,6 @@ def _structure(model: Any) -> Callable[[], Structure] | None:
 
 def _inner(model: Any) -> Callable[[], Structure] | None:
     """What reads the insides of a model within another."""
-    from clarysage.models import as_predictor
-
     if model is None or model == "passthrough":
         return None
     try:
@@ -138,4 +178,77 @@ READERS: dict[str, Callable[[Any], Structure]] = {
     **TREES,
     **dict.fromkeys(LINKS, _linear),
     **dict.fromkeys(("MLPClassifier", "MLPRegressor"), _network),
+}
+
+
+def _of_class(model: Any, readers: Mapping[str, Reader]) -> Reader | None:
+    """The reader of scikit-learn's class that a model is of, or of the next base that has one."""
+    names = (kind.__name__ for kind in type(model).__mro__ if library_of(kind) == "sklearn")
+    return next((readers[name] for name in names if name in readers), None)
+
+
+def _importances(model: Any) -> np.ndarray | None:
+    """As the estimator has them, which may hold something else than trees."""
+    values = getattr(model, "feature_importances_", None)
+    return None if values is None else np.asarray(values, dtype=np.float64)
+
+
+def _gains_of_bag(model: Any) -> np.ndarray | None:
+    """The mean over members of a bag, each of which may have columns of its own."""
+    sums = np.zeros(model.n_features_in_)
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        adapter = ability(adapter_of(member), HasGains)
+        gains = None if adapter is None else adapter.gains()
+        if gains is None:
+            return None
+        total = gains.values.sum()
+        np.add.at(sums, columns, gains.values / total if total > 0 else np.zeros_like(gains.values))
+    return sums
+
+
+def _gains_of_histograms(model: Any) -> np.ndarray:
+    columns, gains = splits_of_histograms(model)
+    return np.bincount(columns, weights=gains, minlength=model.n_features_in_)
+
+
+def _splits_of_tree(model: Any) -> np.ndarray:
+    tree = model.tree_
+    return _tally(tree.feature[tree.children_left >= 0], model.n_features_in_)
+
+
+def _splits_of_members(model: Any) -> np.ndarray | None:
+    """Of an ensemble, each member of which may have columns of its own."""
+    members = np.ravel(np.asarray(model.estimators_, dtype=object))
+    everything = np.arange(model.n_features_in_)
+    columns = getattr(model, "estimators_features_", [everything] * len(members))
+    sums = np.zeros(model.n_features_in_)
+    for member, its in zip(members, columns, strict=True):
+        adapter = ability(adapter_of(member), HasSplitCounts)
+        counts = None if adapter is None else adapter.split_counts()
+        if counts is None:
+            return None
+        np.add.at(sums, its, counts)
+    return sums
+
+
+def _splits_of_histograms(model: Any) -> np.ndarray:
+    return _tally(splits_of_histograms(model)[0], model.n_features_in_)
+
+
+def _tally(columns: np.ndarray, width: int) -> np.ndarray:
+    return np.bincount(np.asarray(columns, dtype=np.int64), minlength=width).astype(np.float64)
+
+
+Reader = Callable[[Any], np.ndarray | None]
+
+GAINS: dict[str, Reader] = {
+    "IsolationForest": lambda model: None,  # whose splits are drawn at random
+    "BaseHistGradientBoosting": _gains_of_histograms,
+    "BaseBagging": _gains_of_bag,
+    **dict.fromkeys(("BaseDecisionTree", "BaseForest", "BaseGradientBoosting", "BaseWeightBoosting"), _importances),
+}
+SPLIT_COUNTS: dict[str, Reader] = {
+    "BaseDecisionTree": _splits_of_tree,
+    "BaseHistGradientBoosting": _splits_of_histograms,
+    **dict.fromkeys(("BaseForest", "BaseGradientBoosting", "BaseWeightBoosting", "BaseBagging"), _splits_of_members),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,25 +24,38 @@ LINKS: dict[str, Link] = {
 LINKS_OF_FAMILIES: dict[str, Link] = {"Identity": "identity", "Log": "exponential", "Logit": "positive"}
 
 
-def from_results(model: Any, output: str | None) -> Predictor:
-    """A predictor from the results of a fit, which expect the columns of the fit, a constant among them."""
-    fitted, kind = model.model, type(model.model).__name__
-    is_classifier = kind in CLASSIFIERS or type(getattr(fitted, "family", None)).__name__ == "Binomial"
-    returns: Values = "probabilities" if is_classifier else "numbers"
-    count = max(np.asarray(model.params).reshape(len(model.params), -1).shape[1] + 1, 2)
-    is_named = not hasattr(fitted, "formula") and hasattr(fitted.data.orig_exog, "columns")
-    link = _link(fitted)
-    return from_methods(
-        model,
-        output,
-        values={"predict": returns},
-        classes=tuple(range(count)) if is_classifier else None,
-        task="regression",
-        name=kind,
-        feature_names=tuple(map(str, fitted.data.orig_exog.columns)) if is_named else None,
-        containers=("pandas",) if is_named or hasattr(fitted, "formula") else (),
-        structure=None if link is None else partial(_structure, model, link),
-    )
+@dataclass(frozen=True)
+class StatsmodelsResults:
+    """Reads the results of a fit, which expect the columns of the fit, a constant among them."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        model, fitted, kind = self.model, self.model.model, type(self.model.model).__name__
+        is_classifier = kind in CLASSIFIERS or type(getattr(fitted, "family", None)).__name__ == "Binomial"
+        returns: Values = "probabilities" if is_classifier else "numbers"
+        count = max(np.asarray(model.params).reshape(len(model.params), -1).shape[1] + 1, 2)
+        is_named = not hasattr(fitted, "formula") and hasattr(fitted.data.orig_exog, "columns")
+        link = _link(fitted)
+        return from_methods(
+            model,
+            output,
+            values={"predict": returns},
+            classes=tuple(range(count)) if is_classifier else None,
+            task="regression",
+            name=kind,
+            feature_names=tuple(map(str, fitted.data.orig_exog.columns)) if is_named else None,
+            containers=("pandas",) if is_named or hasattr(fitted, "formula") else (),
+            structure=None if link is None else partial(_structure, model, link),
+        )
+
+    def coefficients(self) -> np.ndarray | None:
+        """Of shape (D,), or (D, K - 1) for classes compared with the first; None for formulas."""
+        fitted, weights = self.model.model, np.asarray(self.model.params, dtype=np.float64)
+        columns = np.asarray(getattr(fitted, "exog", None)).shape[1:]
+        if hasattr(fitted, "formula") or not columns or len(weights) < columns[0]:
+            return None
+        return weights.reshape(len(weights), -1)[: columns[0]]  # what follows, as a dispersion, is no coefficient
 
 
 def _link(fitted: Any) -> Link | None:

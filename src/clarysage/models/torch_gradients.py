@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from clarysage.errors import ModelError
 from clarysage.models.outputs import linked_by
 from clarysage.models.predictor import Predictor
-from clarysage.models.torch import Forward, check_tensor, evaluating, inputs_of
+from clarysage.models.torch import check_tensor, evaluating, inputs_of
+from clarysage.protocols import ability
 
 AT_ONCE = 2048  # rows on the way from the baseline, whose gradients are held
 
@@ -32,18 +33,27 @@ class Attributed:
         return np.asarray(np.abs(self.values.sum(axis=2) - self.change))
 
 
+class Differentiable(Protocol):
+    """A function of rows that has gradients."""
+
+    def gradients(self, link: str | None) -> Gradients:
+        """Its gradients, once the link was applied to what it returns."""
+        ...
+
+
+def gradients_of(f: Predictor) -> Gradients | None:
+    """The gradients of a predictor; None where it was made of something without them."""
+    function, link = linked_by(f.function)
+    differentiable = ability(function, Differentiable)
+    return None if differentiable is None else differentiable.gradients(link)
+
+
 @dataclass(frozen=True)
 class Gradients:
     """A module, and what is made of its outputs: "softmax", "sigmoid" or nothing."""
 
     module: Any
     link: str | None
-
-    @classmethod
-    def of(cls, f: Predictor) -> Gradients | None:
-        """Of a predictor that was made of a module; None for any other."""
-        function, link = linked_by(f.function)
-        return cls(function.module, link) if isinstance(function, Forward) else None
 
     def integrated(
         self, rows: np.ndarray, baseline: np.ndarray, steps: int, wanted: np.ndarray | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.models.torch import from_module
+from clarysage.models.torch import TorchModule
 
 BATCH, RATE = 512, 2e-3
 MOST_EPOCHS, PATIENCE = 100, 6  # epochs in all, and without progress on the rows held out
@@ -54,7 +54,7 @@ class Trained:
     outputs: Standard
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        return self.outputs.back(from_module(self.module, None)(self.inputs(rows)))
+        return self.outputs.back(TorchModule(self.module).predictor(None)(self.inputs(rows)))
 
 
 def trained(

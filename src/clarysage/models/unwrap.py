@@ -34,7 +34,7 @@ class Inside:
 
 
 @dataclass(frozen=True)
-class Opened:
+class Unwrapped:
     """The last estimator of a model, and the fitted transformers before it, in turn."""
 
     last: Any
@@ -42,15 +42,15 @@ class Opened:
 
     def inside(self) -> Inside:
         """Where the columns of the last estimator come from; raises where transformers mix columns, or may."""
-        found = Inside()
+        inside = Inside()
         for transformer in reversed(self.before):
             made = owners(transformer)
-            owner = made if found.owner is None else made[found.owner]
-            found = Inside(owner, Transformed(transformer, found.view))
-        return found
+            owner = made if inside.owner is None else made[inside.owner]
+            inside = Inside(owner, Transformed(transformer, inside.view))
+        return inside
 
 
-def opened(model: Any) -> Opened:
+def unwrapped(model: Any) -> Unwrapped:
     """The last estimator of pipelines, searches, predictors, and of models of a transformed response.
 
     Examples
@@ -58,26 +58,26 @@ def opened(model: Any) -> Opened:
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> opened(make_pipeline(StandardScaler(), Ridge()).fit([[1.0], [2.0]], [1.0, 2.0])).last
+    >>> unwrapped(make_pipeline(StandardScaler(), Ridge()).fit([[1.0], [2.0]], [1.0, 2.0])).last
     Ridge()
     """
-    found = Opened(model)
-    while (inner := _within(found.last)) is not None:
-        found = replace(inner, before=(*found.before, *inner.before))
-    return found
+    outer = Unwrapped(model)
+    while (inner := _within(outer.last)) is not None:
+        outer = replace(inner, before=(*outer.before, *inner.before))
+    return outer
 
 
-def _within(model: Any) -> Opened | None:
+def _within(model: Any) -> Unwrapped | None:
     """What a wrapper holds; None for what is no wrapper."""
     if isinstance(model, Predictor):
-        return None if model.origin is None else Opened(model.origin)
+        return None if model.origin is None else Unwrapped(model.origin)
     name = type(model).__name__
     if not type(model).__module__.startswith("sklearn."):
         return None
     if name == "Pipeline" and model.steps[-1][1] not in (None, "passthrough"):
-        return Opened(model.steps[-1][1], (model[:-1],) if len(working(model)) > 1 else ())
+        return Unwrapped(model.steps[-1][1], (model[:-1],) if len(working(model)) > 1 else ())
     held = "best_estimator_" if name in SEARCHES else WRAPPERS.get(name, "")
-    return Opened(getattr(model, held)) if hasattr(model, held) else None
+    return Unwrapped(getattr(model, held)) if hasattr(model, held) else None
 
 
 WRAPPERS = {"TransformedTargetRegressor": "regressor_", "FrozenEstimator": "estimator"}

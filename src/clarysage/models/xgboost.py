@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import ModelError
+from clarysage.errors import InputError, ModelError
+from clarysage.models.function import coefficients_of
 from clarysage.models.outputs import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.models.scikit_learn import from_estimator
+from clarysage.models.scikit_learn import check_fitted, estimator_predictor
+from clarysage.structure.abilities import Gains
 from clarysage.structure.form import Structure, UnknownStructureError
 from clarysage.structure.readers.xgboost import structure_of_booster
 
@@ -21,11 +25,76 @@ BOOSTER = {"binary:logitraw": "sigmoid", "multi:softmax": "softmax"}
 WRAPPER = {"binary:logitraw": "sigmoid", "binary:hinge": "predict"}
 
 
-def from_wrapper(model: Any, output: str | None) -> Predictor:
-    """A predictor from XGBClassifier, XGBRegressor and their kin, which honour best_iteration themselves."""
-    own = {"decision_function": partial(model.predict, output_margin=True)}
-    structure = partial(_structure, model)
-    return from_estimator(model, output or WRAPPER.get(model.objective), own=own, structure=structure)
+@dataclass(frozen=True)
+class XGBoostEstimator:
+    """Reads XGBClassifier, XGBRegressor and their kin, which honour best_iteration themselves."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        check_fitted(self.model)
+        own = {"decision_function": partial(self.model.predict, output_margin=True)}
+        usual = output or WRAPPER.get(self.model.objective)
+        return estimator_predictor(self.model, usual, own=own, structure=partial(_structure, self.model))
+
+    def coefficients(self) -> np.ndarray | None:
+        return coefficients_of(self.model)  # of the booster "gblinear" alone
+
+    def gains(self) -> Gains | None:
+        return _gains(self.model.get_booster())
+
+    def split_counts(self) -> np.ndarray | None:
+        return _tree_scores(self.model.get_booster(), "weight")
+
+    def category_columns(self, frame: Any) -> Sequence[int]:
+        return _category_columns(self.model.get_booster(), frame)
+
+
+@dataclass(frozen=True)
+class XGBoostBooster:
+    """Reads a Booster, up to its best iteration, with probabilities for every classification objective."""
+
+    model: Any
+
+    def predictor(self, output: str | None) -> Predictor:
+        try:
+            learner = json.loads(self.model.save_config())["learner"]
+        except ValueError as error:
+            raise unfitted(self.model) from error
+        objective = learner["objective"]["name"]
+        is_classifier = objective.startswith(("binary:", "multi:"))
+        returns: Values = "labels" if objective in ("binary:hinge", "multi:softmax") else "probabilities"
+        n_classes = max(int(learner["learner_model_param"]["num_class"]), 2)
+        best = self.model.attr("best_iteration")
+        boosted = _Boosted(self.model, 0 if best is None else int(best) + 1)
+        return from_methods(
+            self.model,
+            output or BOOSTER.get(objective),
+            values={"predict": returns if is_classifier else "numbers"},
+            own={"predict": boosted, "decision_function": partial(boosted, margin=True)},
+            classes=tuple(range(n_classes)) if is_classifier else None,
+            task="regression" if objective.startswith(("reg:", "count:")) else None,
+            feature_names=tuple(self.model.feature_names) if self.model.feature_names else None,
+            containers=("pandas", "polars", "numpy"),
+            structure=partial(structure_of_booster, self.model, boosted.rounds or None, both=False),
+        )
+
+    def gains(self) -> Gains | None:
+        return _gains(self.model)
+
+    def split_counts(self) -> np.ndarray | None:
+        return _tree_scores(self.model, "weight")
+
+    def category_columns(self, frame: Any) -> Sequence[int]:
+        return _category_columns(self.model, frame)
+
+
+def load(path: Path) -> Any:
+    """The Booster in a file."""
+    import xgboost
+
+    xgboost.set_config(verbosity=0)
+    return xgboost.Booster(model_file=path)
 
 
 def _structure(model: Any) -> Structure:
@@ -34,31 +103,6 @@ def _structure(model: Any) -> Structure:
     best = getattr(model, "best_iteration", None)
     return structure_of_booster(
         model.get_booster(), None if best is None else best + 1, both=hasattr(model, "classes_")
-    )
-
-
-def from_booster(model: Any, output: str | None) -> Predictor:
-    """A predictor from a Booster, up to its best iteration, with probabilities for every classification objective."""
-    try:
-        learner = json.loads(model.save_config())["learner"]
-    except ValueError as error:
-        raise unfitted(model) from error
-    objective = learner["objective"]["name"]
-    is_classifier = objective.startswith(("binary:", "multi:"))
-    returns: Values = "labels" if objective in ("binary:hinge", "multi:softmax") else "probabilities"
-    n_classes = max(int(learner["learner_model_param"]["num_class"]), 2)
-    best = model.attr("best_iteration")
-    boosted = _Boosted(model, 0 if best is None else int(best) + 1)
-    return from_methods(
-        model,
-        output or BOOSTER.get(objective),
-        values={"predict": returns if is_classifier else "numbers"},
-        own={"predict": boosted, "decision_function": partial(boosted, margin=True)},
-        classes=tuple(range(n_classes)) if is_classifier else None,
-        task="regression" if objective.startswith(("reg:", "count:")) else None,
-        feature_names=tuple(model.feature_names) if model.feature_names else None,
-        containers=("pandas", "polars", "numpy"),
-        structure=partial(structure_of_booster, model, boosted.rounds or None, both=False),
     )
 
 
@@ -80,9 +124,13 @@ class _Boosted:
         return np.asarray(self.booster.predict(data, output_margin=margin, **options))
 
 
-def tree_scores(model: Any, kind: str) -> np.ndarray | None:
+def _gains(booster: Any) -> Gains | None:
+    scores = _tree_scores(booster, "total_gain")
+    return None if scores is None else Gains(scores)
+
+
+def _tree_scores(booster: Any, kind: str) -> np.ndarray | None:
     """A score of each column over the trees up to the best iteration, such as "total_gain"; None without trees."""
-    booster = model if hasattr(model, "get_score") else model.get_booster()
     if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
         return None
     best = booster.attr("best_iteration")
@@ -91,3 +139,19 @@ def tree_scores(model: Any, kind: str) -> np.ndarray | None:
     scores, width = booster.get_score(importance_type=kind), booster.num_features()
     names = booster.feature_names or [f"f{place}" for place in range(width)]
     return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
+
+
+def _category_columns(booster: Any, frame: Any) -> Sequence[int]:
+    """Columns that were categories when the model was fitted, where it remembers which number stands for each."""
+    types = booster.feature_types or []
+    places = [j for j, kind in enumerate(types[: frame.shape[1]]) if kind == "c"]
+    is_remembered = places and hasattr(booster, "get_categories") and not booster.get_categories().empty()
+    text = [j for j in places if str(frame.dtypes.iloc[j]).startswith(("str", "object"))]
+    if text and not is_remembered:
+        raise InputError(
+            "X",
+            got=f"text in the column {frame.columns[text[0]]!r}",
+            wanted="the numbers that stand for its categories, since the model does not remember them",
+            hint="a model saved by XGBoost 3.1 or later, fitted on category columns",
+        )
+    return places if is_remembered else []

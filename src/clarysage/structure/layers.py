@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from clarysage.structure.abilities import LayerWeights
 from clarysage.structure.activations import Activation
 from clarysage.structure.links import Link, linked, outputs_of
 
@@ -60,6 +61,10 @@ class Layers:
 
     def thresholds(self) -> dict[int, np.ndarray]:
         return {}
+
+    def layer_weights(self, width: int) -> LayerWeights:
+        later = tuple(layer.weights for layer in self.later if isinstance(layer, Affine))
+        return LayerWeights(self.first.weights.astype(np.float64), later)
 
     def owned(self, owner: np.ndarray) -> Layers:
         return replace(self, owner=owner)

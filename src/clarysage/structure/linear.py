@@ -43,6 +43,9 @@ class Linear:
     def thresholds(self) -> dict[int, np.ndarray]:
         return {}
 
+    def coefficients(self) -> np.ndarray:
+        return self.weights
+
     def owned(self, owner: np.ndarray) -> Linear:
         return replace(self, owner=owner)
 

@@ -71,10 +71,13 @@ class ObliviousTrees:
 
     @cached_property
     def is_used(self) -> np.ndarray:
-        return np.bincount(self.decisions.column, minlength=self.columns) > 0
+        return self.split_counts() > 0
 
     def thresholds(self) -> dict[int, np.ndarray]:
         return thresholds_of(self.decisions)
+
+    def split_counts(self) -> np.ndarray:
+        return np.bincount(self.decisions.column, minlength=self.columns).astype(np.float64)
 
     def owned(self, owner: np.ndarray) -> ObliviousTrees:
         return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))

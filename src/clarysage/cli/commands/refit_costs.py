@@ -75,7 +75,7 @@ def _players(found: Loaded) -> int:
 
 def _learner(found: Loaded) -> Any:
     """What is fitted; None where the model cannot be fitted anew, which its measures will say."""
-    from clarysage.models.refittable import refittable
+    from clarysage.models.learners import refittable
 
     try:
         return refittable(found.model)

@@ -1,0 +1,145 @@
+"""From a fitted model to the adapter that knows its library, and from there to a Predictor.
+
+Dispatch goes by type names along the method resolution order, so nothing is imported that the user has not imported.
+``libraries`` has the table. A third party adds an adapter for a single class by an entry point of the group
+``clarysage.models`` whose name is ``"library.Class"``: a function ``(model, output) -> Predictor``, or a class as
+:class:`ModelAdapter`; or a whole row by one of the group ``clarysage.model_libraries``.
+
+What an adapter can do beside predicting are abilities, asked for by :func:`~clarysage.protocols.ability`: those below
+and those of ``structure.abilities``. A method may return None where this very model has no such thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from numbers import Integral
+from typing import Any, Protocol
+
+from clarysage.errors import InputError, Set
+from clarysage.models.function import AnyModel
+from clarysage.models.libraries import LIBRARIES, library_of
+from clarysage.models.outputs import LINKS, linked, unknown_output
+from clarysage.models.predictor import Predictor
+from clarysage.registry import loaded
+
+
+class ModelAdapter(Protocol):
+    """A fitted model, read by one who knows its library."""
+
+    def predictor(self, output: str | None) -> Predictor:
+        """The model as a function of tables; ``output`` as in :func:`as_predictor`."""
+        ...
+
+
+class HasCategoryColumns(Protocol):
+    """Of a model that wants some columns as categories of pandas, which a text file does not say."""
+
+    def category_columns(self, frame: Any) -> Sequence[int]:
+        """The places of these among the columns of a frame, which are those of the model in its order."""
+        ...
+
+
+class HasFitOptions(Protocol):
+    """Of a model that learned by its ``fit`` what a copy has to be told again."""
+
+    def fit_options(self) -> dict[str, Any]:
+        """Parameters to be set on a copy that is to be fitted as the model was."""
+        ...
+
+
+@dataclass(frozen=True)
+class _ByFunction:
+    """An adapter made of a function ``(model, output) -> Predictor``."""
+
+    model: Any
+    function: Callable[[Any, str | None], Predictor]
+
+    def predictor(self, output: str | None) -> Predictor:
+        return self.function(self.model, output)
+
+
+def adapter_of(model: Any) -> ModelAdapter:
+    """What reads a model: by its class or the next of its bases that is known; else by its methods alone."""
+    adapters = (_registered(model, kind) for kind in type(model).__mro__)
+    return next(filter(None, adapters), None) or AnyModel(model)
+
+
+def _registered(model: Any, kind: type) -> ModelAdapter | None:
+    """The adapter of a class: a third party's goes before our own."""
+    library, adapter = LIBRARIES.get(library_of(kind)), None
+    name = f"{library_of(kind)}.{kind.__qualname__}"
+    if name in _entries():
+        adapter = _entries()[name].load()
+    elif library is not None:
+        adapter = library.adapters.get(kind.__qualname__)
+    if adapter is None:
+        return None
+    adapter = loaded(adapter) if isinstance(adapter, str) else adapter
+    made: ModelAdapter = adapter(model) if isinstance(adapter, type) else _ByFunction(model, adapter)
+    return made
+
+
+@cache
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group="clarysage.models")}
+
+
+def as_predictor(
+    model: Any,
+    *,
+    output: str | None = None,
+    classes: Sequence[Any] | None = None,
+    feature_names: Sequence[str] | None = None,
+    batch_size: int | None = None,
+) -> Predictor:
+    """Anything fitted, or any callable, as a Predictor f: rows -> (n, k).
+
+    Parameters
+    ----------
+    model : a fitted model, or a callable that takes rows and returns predictions
+    output : which output to use: a method of the model ("predict_proba", "decision_function", ...), the name of an
+        output of an ONNX session, or "sigmoid" / "softmax" to turn the logits it returns into probabilities
+    classes : labels of the classes, in the order of the model's outputs, for a model that does not know them
+    feature_names : names of the columns the model expects, in its order, for a model that does not know them
+    batch_size : how many rows the model gets at once, at most; default 32,768, or what memory allows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f = as_predictor(lambda X: X @ np.array([1.0, 2.0]))
+    >>> f(np.array([[1.0, 1.0]]))
+    array([[3.]])
+    """
+    predictor = _with_link(model, output) if isinstance(model, Predictor) else _adapted(model, output)
+    if classes is not None:
+        predictor = replace(predictor, classes=tuple(classes), task="classification")
+    if feature_names is not None:
+        predictor = replace(predictor, feature_names=tuple(feature_names))
+    if batch_size is not None:
+        predictor = replace(predictor, batch_size=_checked(batch_size))
+    return predictor
+
+
+def _adapted(model: Any, output: str | None) -> Predictor:
+    if isinstance(model, type):
+        raise InputError("model", got=f"the class {model.__name__}", wanted="a fitted object of it")
+    return adapter_of(model).predictor(output)
+
+
+def _with_link(predictor: Predictor, output: str | None) -> Predictor:
+    if output is None:
+        return predictor
+    if output not in LINKS:
+        raise unknown_output(predictor.name, output)
+    function = linked(predictor.function, output)
+    return replace(predictor, function=function, task="classification", hard=False, structure=None)
+
+
+def _checked(batch_size: Any) -> int:
+    if isinstance(batch_size, bool) or not isinstance(batch_size, Integral) or batch_size < 1:
+        wanted = "a whole number of rows, one or more"
+        raise InputError("batch_size", got=f"{batch_size!r}", wanted=wanted, hint=Set("batch_size", 4096))
+    return int(batch_size)
