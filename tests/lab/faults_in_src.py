@@ -925,14 +925,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "merged-covariance-weight",
         WEIGHT,
-        "results/merging.py",
+        "results/merge.py",
         "sum(weight**2 * one for weight, one in zip(weights, known, strict=True))",
         "sum(weight * one for weight, one in zip(weights, known, strict=True))",
     ),
     Fault(
         "merged-looks",
         COUNT,
-        "results/merging.py",
+        "results/merge.py",
         "looks=1 + sum(one.looks - 1 for one in runs),",
         "looks=max(one.looks for one in runs),",
     ),

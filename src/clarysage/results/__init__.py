@@ -6,7 +6,7 @@ from clarysage.results.explanation import ABOUT, Explanation
 from clarysage.results.files import load
 from clarysage.results.importances import Importances, Traits
 from clarysage.results.interactions import Interactions
-from clarysage.results.merging import merge
+from clarysage.results.merge import merge
 from clarysage.results.monitoring import Finding, Monitoring
 from clarysage.results.removal_quality import RemovalQuality
 from clarysage.results.shift import Shift
