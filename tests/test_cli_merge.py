@@ -81,7 +81,7 @@ def test_what_cannot_be_merged_is_one_line_in_the_words_of_the_command(folder: P
     replace(RUNS[1], provenance=other).save("other.json")
     said = error_of("merge", "1.json", "other.json")
     assert "FILE: got another background in number 2 than in number 1" in said
-    assert "Try --background with a file of no more rows than --background-rows" in said
+    assert "Try --background with the same rows in every run" in said
     explained(4, method="permutation").save("permutation.json")
     assert "Try the same --method in every run" in error_of("merge", "1.json", "permutation.json")
 

@@ -461,7 +461,7 @@ class _Pair:
                 "features are worth without others is then not the same, whatever the model and the rows."
             )
             notes.append(Note(text))
-        if _fingerprint(self.reference, "background") == _fingerprint(self.other, "background"):
+        if fingerprint(self.reference, "background") == fingerprint(self.other, "background"):
             return "rows", notes
         both = f"Backgrounds of {here} and {there} differ, if only in the order of columns"
         cure = ("The same ", Set("background"), " in both leaves the rows alone to differ.")
@@ -501,11 +501,11 @@ class _Pair:
     def _are_rows_the_same(self) -> bool:
         """Whether X, y and weights are known to be the same; y only where the measure looks at it."""
         parts = ["X", "weights", *(["y"] if self._has_y else [])]
-        return _fingerprint(self.reference, "X") is not None and all(map(self._is_the_same, parts))
+        return fingerprint(self.reference, "X") is not None and all(map(self._is_the_same, parts))
 
     def _rows_may_be_the_same(self) -> list[Note]:
         """A note where responses and weights are the same, but X is not."""
-        is_known = all(_fingerprint(self.reference, part) is not None for part in ("X", "y"))
+        is_known = all(fingerprint(self.reference, part) is not None for part in ("X", "y"))
         if not (is_known and self._has_y and self._is_the_same("y") and self._is_the_same("weights")):
             return []
         text = "Responses are the same in both, but X is not: if the rows are the same too, in the same order, "
@@ -516,7 +516,7 @@ class _Pair:
         return self.reference.values_are != "variance"  # which rows alone make
 
     def _is_the_same(self, part: str) -> bool:
-        return bool(_fingerprint(self.reference, part) == _fingerprint(self.other, part))
+        return bool(fingerprint(self.reference, part) == fingerprint(self.other, part))
 
     def _reason_not_to_pair(self) -> str:
         (here, there), weights = self.names, [one.parts_weight for one in self._both if one.parts_weight is not None]
@@ -603,6 +603,7 @@ def _has_parts(explanation: Explanation) -> bool:
     return explanation.parts is not None or explanation.stopped is StopReason.NO_EFFECT
 
 
-def _fingerprint(explanation: Explanation, part: str) -> Any:
+def fingerprint(explanation: Explanation, part: str) -> Any:
+    """The fingerprint of X, y, the weights or the background; None where it is not known."""
     prints = explanation.provenance.get("fingerprints")
     return prints.get(part) if isinstance(prints, Mapping) else None

@@ -6,26 +6,46 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import Call, InputError, PythonOnly, Set, Words
 from clarysage.inference.degrees_of_freedom import Estimated, added
 from clarysage.inference.estimate import Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
-from clarysage.results.comparison import arranged
+from clarysage.results.comparison import MOST_NAMED, arranged, fingerprint
 from clarysage.results.explanation import Explanation
-from clarysage.results.same_game import ROUNDING, check_same_game, check_streams, seeds_of
 
+ROUNDING = 1e-6  # of the loss: models in single precision differ by so much from one machine to another
 # from what was most wanted to what was least
 REASONS = (
-    StopReason.CONVERGED, StopReason.EQUAL, StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN, StopReason.REPEATED,
-    StopReason.NO_EFFECT, StopReason.RULE, StopReason.BUDGET, StopReason.DEADLINE, StopReason.INTERRUPTED,
+    StopReason.CONVERGED,
+    StopReason.EQUAL,
+    StopReason.SIGNS_KNOWN,
+    StopReason.TOP_KNOWN,
+    StopReason.REPEATED,
+    StopReason.NO_EFFECT,
+    StopReason.RULE,
+    StopReason.BUDGET,
+    StopReason.DEADLINE,
+    StopReason.INTERRUPTED,
     StopReason.FAILED,
-)  # fmt: skip
-MERGED = "Merged from "
+)
+WORDS = ("measure", "loss", "removal", "headline")  # of an explanation, that are the same in all
+DATA = {"X": "X", "y": "y", "weights": "sample_weight", "background": "background"}  # fingerprints, and arguments
+SETTINGS = ("model", "learner", "design", "examples", "columns", "background_rows")  # of the provenance
+SAME_BACKGROUND = (Set("background"), " with the same rows in every run, since without it rows are drawn with the seed")
+DRAWN_ONCE = (
+    "rows drawn once, and kept in a file that every run reads whole, since ",
+    Set("max_rows"),
+    " draws them with the seed",
+)
+SAME_REMOVAL = (
+    "removal= as an object in Python, such as cs.TreeConditional(X_train), which learns the same in every run"
+)
 NUMBER = re.compile(r"(?<![\w'\".])\d[\d.,]*(?:e[+-]?\d+)?")  # in a note, and no part of a name
 
 
@@ -108,23 +128,26 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
     rule = None if tolerance is None else Converged(tolerance)
     if len(found) == 1:
         return found[0]
-    trusted = check_same_game(found)
+    trusted = _check_same_game(found)
     runs = [arranged(one, found[0].feature_names) for one in found]
     if any(one.draws == 0 for one in runs):
         return _exact(runs)
-    return _merged(runs, rule, (*trusted, *check_streams(runs)))
+    return _merged(runs, rule, (*trusted, *_check_streams(runs)))
 
 
 def _given(explanations: Any) -> list[Explanation]:
     if isinstance(explanations, Explanation) or not isinstance(explanations, (list, tuple)):
         raise InputError("explanations", got=type(explanations).__name__, wanted="a list of explanations",
-                         hint="cs.merge([one, other])")  # fmt: skip
+                         hint=Call("cs.merge", "[one, other]"))  # fmt: skip
     for place, one in enumerate(explanations):
         if not isinstance(one, Explanation):
-            several = isinstance(one, (list, tuple))
-            hint = "[cs.merge(runs) for runs in zip(*lists)] for lists, one explanation a loss in each"
-            raise InputError("explanations", got=f"{type(one).__name__} as number {place + 1}", wanted="explanations",
-                             hint=hint if several else "results of cs.sage")  # fmt: skip
+            of_lists = "[cs.merge(runs) for runs in zip(*lists)] for lists, one explanation a loss in each"
+            raise InputError(
+                "explanations",
+                got=f"{type(one).__name__} as number {place + 1}",
+                wanted="explanations",
+                hint=PythonOnly(of_lists if isinstance(one, (list, tuple)) else "results of cs.sage"),
+            )
     if not explanations:
         raise InputError("explanations", got="none", wanted="one or more")
     return list(explanations)
@@ -281,13 +304,21 @@ def _as_estimate(runs: Sequence[Explanation], merged: Explanation) -> Estimate:
 
 def _notes(runs: Sequence[Explanation], trusted: Sequence[str]) -> tuple[str, ...]:
     """Notes of all runs, each once; of those that differ in numbers alone, such as a share of examples, the first."""
-    said: dict[str, str] = {}
-    for note in (note for one in runs for note in one.notes if not note.startswith(MERGED)):
-        said.setdefault(NUMBER.sub("#", note), note)
+    notes: dict[str, str] = {}
+    for run in runs:
+        of_earlier_merge = _merged_words([run])
+        for note in run.notes:
+            if str(note) != of_earlier_merge:
+                notes.setdefault(NUMBER.sub("#", str(note)), note)
+    return tuple(dict.fromkeys([*notes.values(), *trusted, _merged_words(runs)]))
+
+
+def _merged_words(runs: Sequence[Explanation]) -> str:
+    """How many runs went into these explanations, of which some may have been merged before."""
     draws = _of_runs(runs, "draws")
     few, many = f"{min(draws):,}", f"{max(draws):,}"
     each = f"{few} draws each" if few == many else f"{few} to {many} draws, weighted by them"
-    return tuple(dict.fromkeys([*said.values(), *trusted, f"{MERGED}{len(draws):,} runs of {each}."]))
+    return f"Merged from {len(draws):,} runs of {each}."
 
 
 def _provenance(runs: Sequence[Explanation]) -> dict[str, Any]:
@@ -297,7 +328,7 @@ def _provenance(runs: Sequence[Explanation]) -> dict[str, Any]:
         known = [one.provenance[key] for one in runs if key in one.provenance]
         is_same = all(other == known[0] for other in known)
         found[key] = known[0] if is_same or key == "fingerprints" else ", ".join(_distinct(known))
-    seeds = [seed for one in runs for seed in seeds_of(one)]
+    seeds = [seed for one in runs for seed in _seeds_of(one)]
     found |= {"seed": seeds} if seeds else {}
     found |= {"fits": sum(one.fits for one in runs)} if "fits" in found else {}
     return {**found, "merged": {key: _of_runs(runs, key) for key in ("draws", "model_rows")}}
@@ -316,3 +347,147 @@ def _of_runs(runs: Sequence[Explanation], key: str) -> list[int]:
 def _distinct(values: Sequence[Any]) -> list[str]:
     """Texts, each once; those of an earlier merge taken apart."""
     return list(dict.fromkeys(part for value in values for part in str(value).split(", ")))
+
+
+def _check_same_game(explanations: Sequence[Explanation]) -> tuple[str, ...]:
+    """Raise where values are not of the same game; what could not be seen, and was taken on trust, is returned."""
+    first, parts = explanations[0], _parts_to_see(explanations)
+    for place, other in enumerate(explanations[1:], start=1):
+        for part in WORDS:
+            _demand_same(getattr(first, part), getattr(other, part), part, place)
+        _check_features(first, other, place)
+        _check_data(first, other, parts, place)
+        _check_settings(first, other, place)
+        _check_ends(first, other, place)
+    _check_effect(explanations)
+    if all(one.draws > 0 for one in explanations):
+        _check_draws(explanations)
+    if all(fingerprint(one, part) is not None for one in explanations for part in parts):
+        return ()
+    return ("Fingerprints of the data are not in all of the merged explanations: that their data are the same was "
+            "taken on trust.",)  # fmt: skip
+
+
+def _check_streams(explanations: Sequence[Explanation]) -> tuple[str, ...]:
+    """Raise where two runs have the same stream, and so say nothing new; what was taken on trust is returned."""
+    for (i, one), (j, other) in combinations(enumerate(explanations), 2):
+        common = sorted(set(_seeds_of(one)) & set(_seeds_of(other)))
+        if common:
+            raise InputError(
+                "explanations",
+                got=f"the seed {common[0]} in numbers {i + 1} and {j + 1}, whose draws are then the same",
+                wanted="a seed of its own for each run",
+                hint=[f"leaving out number {j + 1}, or another ", Set("rng")],
+            )
+        if not (_seeds_of(one) and _seeds_of(other)) and _is_same(one, other):
+            raise InputError(
+                "explanations", got=f"the same values and errors in numbers {i + 1} and {j + 1}, which is the same run "
+                "twice", wanted="each run once", hint=f"leaving out number {j + 1}",
+            )  # fmt: skip
+    if all(_seeds_of(one) for one in explanations):
+        return ()
+    return ("Seeds are not in all of the merged explanations: that their draws are independent was taken on trust.",)
+
+
+def _seeds_of(explanation: Explanation) -> list[int]:
+    """Seeds of the runs that an explanation was made of; none where they are not known."""
+    found = explanation.provenance.get("seed")
+    found = found if isinstance(found, (list, tuple)) else [found]
+    return [seed for seed in found if isinstance(seed, int) and not isinstance(seed, bool)]
+
+
+def _demand_same(mine: Any, its: Any, what: str, place: int, hint: Words = "") -> None:
+    if mine != its:
+        raise InputError(
+            "explanations",
+            got=f"{what} {mine!r} in number 1 and {its!r} in number {place + 1}",
+            wanted=f"the same {what} in all",
+            hint=hint,
+        )
+
+
+def _check_features(first: Explanation, other: Explanation, place: int) -> None:
+    for here, there, without, having in ((first, other, 1, place + 1), (other, first, place + 1, 1)):
+        missing = [name for name in there.feature_names if name not in set(here.feature_names)]
+        if missing:
+            shown = ", ".join(map(repr, missing[:MOST_NAMED])) + (" and others" if len(missing) > MOST_NAMED else "")
+            raise InputError("explanations", got=f"number {without} without {shown}, which number {having} has",
+                             wanted="the same features in all")  # fmt: skip
+    mine, its = ({name: sorted(inside) for name, inside in (one.groups or {}).items()} for one in (first, other))
+    _demand_same(mine, its, "groups", place)
+
+
+def _check_data(first: Explanation, other: Explanation, parts: Sequence[str], place: int) -> None:
+    for part in parts:
+        mine, its = fingerprint(first, part), fingerprint(other, part)
+        if mine is not None and its is not None and mine != its:
+            hint: Words = f"the same {DATA[part]} in every run, in the same order"
+            if part == "background":
+                hint = SAME_BACKGROUND
+            elif "rows_of_source" in first.provenance:
+                hint = DRAWN_ONCE
+            raise InputError("explanations", got=f"another {DATA[part]} in number {place + 1} than in number 1",
+                             wanted="the same in all, by its fingerprint", hint=hint)  # fmt: skip
+
+
+def _check_settings(first: Explanation, other: Explanation, place: int) -> None:
+    for key in SETTINGS:
+        if key in first.provenance and key in other.provenance:
+            _demand_same(first.provenance[key], other.provenance[key], key.replace("_", " "), place)
+    mine, its = (one.provenance.get("removal_seed") for one in (first, other))
+    if mine is not None and its is not None and mine != its:
+        raise InputError(
+            "explanations",
+            got=f"the removal {first.removal!r}, which learned with another seed in number {place + 1} than in "
+            "number 1",
+            wanted="the same removal in all, since it is part of the game",
+            hint=SAME_REMOVAL,
+        )
+
+
+def _check_ends(first: Explanation, other: Explanation, place: int) -> None:
+    """The ends of the game are known without sampling: they show a model that is another, or learners fitted anew."""
+    size = max((abs(end) for end in (first.base, first.total, other.base, other.total) if end is not None), default=0.0)
+    for name, words in (("base", "loss without features"), ("total", "total of all features")):
+        mine, its = getattr(first, name), getattr(other, name)
+        if (mine is None) != (its is None) or (mine is not None and abs(mine - its) > ROUNDING * size):
+            hint: Words = ("the same model; ", *SAME_BACKGROUND)
+            if first.held_fixed == "learners":
+                hint = "the same folds, and learners with a random_state of their own"
+            raise InputError("explanations", got=f"the {words} {mine!r} in number 1 and {its!r} in number {place + 1}",
+                             wanted="the same in all, up to rounding", hint=hint)  # fmt: skip
+
+
+def _check_effect(explanations: Sequence[Explanation]) -> None:
+    is_still = [one.stopped is StopReason.NO_EFFECT for one in explanations]
+    if any(is_still) and not all(is_still):
+        still, moves = is_still.index(True), is_still.index(False)
+        raise InputError(
+            "explanations", got=f"number {still + 1}, in which no feature changed any loss, and number {moves + 1}, in "
+            "which some did", wanted="runs of the same game", hint="the same model and removal in every run",
+        )  # fmt: skip
+
+
+def _check_draws(explanations: Sequence[Explanation]) -> None:
+    """Of sampled runs alone: draws must be of one kind, or counting them would mean nothing, and values be means."""
+    first = explanations[0]
+    if first.values_are == "heuristic":  # whose sampled values are sizes, which do not average out
+        raise InputError(
+            "explanations",
+            got=f"sampled values of {first.measure!r}, which are sizes: noise makes them larger in every run alike",
+            wanted="values that are means of draws",
+            hint=["one run with a smaller ", Set("tolerance")],
+        )
+    for place, other in enumerate(explanations[1:], start=1):
+        _demand_same(first.method, other.method, "method", place, hint=["the same ", Set("method"), " in every run"])
+
+
+def _parts_to_see(explanations: Sequence[Explanation]) -> list[str]:
+    """Fingerprints that have to be the same: those that some explanation has, or all where none has any."""
+    known = [part for part in DATA if any(fingerprint(one, part) is not None for one in explanations)] or list(DATA)
+    return [part for part in known if part != "y" or explanations[0].values_are != "variance"]
+
+
+def _is_same(one: Explanation, other: Explanation) -> bool:
+    is_sampled = bool((one.std_error > 0).any())  # without errors, two runs may well agree to the last bit
+    return is_sampled and np.array_equal(one.values, other.values) and np.array_equal(one.std_error, other.std_error)
