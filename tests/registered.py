@@ -20,6 +20,6 @@ def with_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: A
 
 def only_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: Any) -> None:
     """No other rows than these."""
-    stand_in = Registry(registry.argument, rows, automatic=registry.automatic)
+    stand_in = Registry(registry.argument, rows, special=registry.special)
     for name in ("_rows", "_spellings"):
         monkeypatch.setattr(registry, name, getattr(stand_in, name))

@@ -16,7 +16,7 @@ import typer
 
 import clarysage as cs
 from clarysage.cli.app import EXAMPLES, app
-from clarysage.cli.completion import NAMES
+from clarysage.cli.completion import REGISTRIES, measures, names, registry
 from tests.cli_harness import run, run_main
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -89,21 +89,20 @@ def test_help_and_version_load_nothing_heavy(arguments: list[str], texts: list[s
 
 def test_names_that_are_offered_are_those_of_the_tables() -> None:
     from clarysage._measures.table import MEASURES
-    from clarysage.catalogue import LOSSES, METHODS, REMOVALS
-    from clarysage.execution.parallel import BACKENDS
-    from clarysage.inference.significance import ADJUSTMENTS
-    from clarysage.monitoring.times import PERIODS
-    from clarysage.results import ABOUT
+    from clarysage.catalogue import ABOUT, ADJUSTMENTS, BACKENDS, LOSSES, METHODS, PERIODS, REMOVALS
 
-    assert {what: list(names) for what, names in NAMES.items()} == {
-        "loss": [*LOSSES.names],
-        "removal": [*REMOVALS.names],
-        "method": [*METHODS.names],
-        "backend": [*BACKENDS],
-        "about": [*ABOUT],
-        "every": [*PERIODS],
-        "adjust": [*ADJUSTMENTS, "none"],
-        "measure": [*MEASURES],
+    assert {what: names(what)("") for what in REGISTRIES} == {
+        what: [name.replace(" ", "-") for name in table.names]
+        for what, table in {
+            "loss": LOSSES,
+            "removal": REMOVALS,
+            "method": METHODS,
+            "backend": BACKENDS,
+            "about": ABOUT,
+            "every": PERIODS,
+            "adjust": ADJUSTMENTS,
+            "measure": MEASURES,
+        }.items()
     }
 
 
@@ -125,7 +124,7 @@ def offered(line: str, shell: str = "bash") -> list[str]:
     [
         ("clarysage comp", ["compare"]),
         ("clarysage explain m.json t.csv --background-", ["--background-rows"]),
-        ("clarysage explain m.json t.csv --loss ", [name.replace(" ", "-") for name in NAMES["loss"]]),
+        ("clarysage explain m.json t.csv --loss ", [name.replace(" ", "-") for name in registry("loss").names]),
         ("clarysage explain m.json t.csv --loss cross", ["cross-entropy"]),
         ("clarysage explain m.json t.csv --removal prod", ["product-of-marginals"]),
         ("clarysage measures m.json t.csv --removal auto", ["auto-conditional"]),
@@ -164,11 +163,13 @@ def test_nothing_is_offered_of_a_file_that_cannot_be_read(
 
 
 def test_what_is_offered_is_understood() -> None:
-    from clarysage.cli.option_checks import named_measures, spelled
+    from clarysage.cli.option_checks import as_adjustment, named_measures
+    from clarysage.registry import normalised
 
     for what in ("loss", "removal", "method", "adjust"):
-        assert tuple(spelled(name.replace(" ", "-")) for name in NAMES[what]) == NAMES[what]
-    assert named_measures(",".join(name.replace(" ", "-") for name in NAMES["measure"])) == [*NAMES["measure"]]
+        assert tuple(map(normalised, names(what)(""))) == registry(what).names
+    assert [as_adjustment(name) for name in names("adjust")("")] == ["holm", "benjamini hochberg", None]
+    assert named_measures(",".join(measures(""))) == [*registry("measure")]
 
 
 @pytest.mark.subprocess

@@ -1,4 +1,4 @@
-"""The catalogue: all losses, removals and estimators that can be asked for by name, one row each.
+"""The catalogue: losses, removals, estimators and smaller choices that are asked for by name, one row each.
 
 A new one is a file with its class and a row here; other packages add rows by entry points of the groups
 ``clarysage.losses``, ``clarysage.removals`` and ``clarysage.methods``. Choices, completion and help of the command
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from clarysage.registry import Choice, Registry, Row, loaded
+from clarysage.registry import Registry, Row, Special, Word, loaded
 
 ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096  # of a background, where the user does not say how many
 
@@ -99,7 +99,7 @@ LOSSES: Registry[LossRow] = Registry(
             label="Brier score",
         ),
     ),
-    automatic=Choice("auto", "to fit the model's task"),
+    special=Special("auto", "to fit the model's task"),
     besides=", or a callable loss(y_true, y_pred)",
     entry_points="clarysage.losses",
 )
@@ -159,7 +159,7 @@ REMOVALS: Registry[RemovalRow] = Registry(
             default_rows=ROWS_TO_LEARN_FROM,
         ),
     ),
-    automatic=Choice("auto conditional", "to choose among those that look at the kept features"),
+    special=Special("auto conditional", "to choose among those that look at the kept features"),
     besides=", or an object such as Marginal(X)",
     entry_points="clarysage.removals",
 )
@@ -181,7 +181,60 @@ METHODS: Registry[Row] = Registry(
         Row("permutation", "random orders of the features", "clarysage.estimators.permutation:Permutation"),
         Row("kernel", "least squares over random coalitions", "clarysage.estimators.kernel:Kernel"),
     ),
-    automatic=Choice("auto", "to take what is quickest for the game"),
+    special=Special("auto", "to take what is quickest for the game"),
     besides=", or an object such as Kernel()",
     entry_points="clarysage.methods",
+)
+
+BACKENDS: Registry[Word] = Registry(
+    "backend",
+    (
+        Word("processes", "processes of this machine"),
+        Word("threads", "threads of this process"),
+        Word("dask", "the workers of a Dask cluster"),
+        Word("ray", "the workers of a Ray cluster"),
+    ),
+)
+
+ABOUT: Registry[Word] = Registry(
+    "about",
+    (
+        Word("data", "this data and this background (sampling error of the run alone)"),
+        Word("rows", "the population of rows, with the background as chosen"),
+        Word("population", "the population of rows and of background"),
+    ),
+)
+
+ADJUSTMENTS: Registry[Word] = Registry(
+    "adjust",
+    (
+        Word("holm", "the chance of any false mark is small"),
+        Word("benjamini hochberg", "the share of false ones among the marks is small"),
+    ),
+    special=Special("none", "to leave them as they are"),
+    besides=", or None",
+)
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period that dates are cut into; ``code`` is what pandas calls it."""
+
+    name: str
+    summary: str
+    code: str
+    aliases: tuple[str, ...] = ()
+
+
+PERIODS: Registry[Period] = Registry(
+    "every",
+    (
+        Period("hour", "slices of an hour", "h"),
+        Period("day", "slices of a day", "D"),
+        Period("week", "slices of a week, from Monday", "W"),
+        Period("month", "slices of a month", "M"),
+        Period("quarter", "slices of a quarter", "Q"),
+        Period("year", "slices of a year", "Y"),
+    ),
+    besides=", or a number of rows",
 )

@@ -25,6 +25,15 @@ class Named(Protocol):
 
 
 @dataclass(frozen=True)
+class Word:
+    """A row that is a name alone, with what it means."""
+
+    name: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Row:
     """A row of which nothing more is to be known than where its class is.
 
@@ -46,8 +55,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A name that is no row: it leaves the choice among the rows to us; ``purpose`` says what for."""
+class Special:
+    """A name that is no row: it leaves the choice among rows to us, or takes none; ``purpose`` goes on "or it"."""
 
     name: str
     purpose: str
@@ -63,7 +72,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     ----------
     argument : what an error calls the argument that names a row
     rows : those that come with the package
-    automatic : a name that leaves the choice among the rows to us, such as "auto"
+    special : a name that is no row, such as "auto", which leaves the choice among the rows to us
     besides : what else the argument can be, for the end of an error's list of names
     entry_points : a group of entry points by which other packages add rows; read on the first look
 
@@ -72,8 +81,8 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     Examples
     --------
-    >>> metals = Registry("metal", (Row("red gold", "an alloy", "fractions:Fraction"),), automatic=Choice("auto", ""))
-    >>> metals.get_row("Red_Gold").summary, metals.names, metals.is_automatic("AUTO")
+    >>> metals = Registry("metal", (Row("red gold", "an alloy", "fractions:Fraction"),), special=Special("auto", ""))
+    >>> metals.get_row("Red_Gold").summary, metals.names, metals.is_special("AUTO")
     ('an alloy', ('red gold', 'auto'), True)
     """
 
@@ -82,13 +91,13 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         argument: str,
         rows: tuple[RowType, ...] = (),
         *,
-        automatic: Choice | None = None,
+        special: Special | None = None,
         besides: str = "",
         entry_points: str | None = None,
     ) -> None:
         self.argument = argument
         self.bundled = rows
-        self.automatic = automatic
+        self.special = special
         self._besides = besides
         self._rows: dict[str, RowType] = {}
         self._spellings: dict[str, str] = {}
@@ -98,17 +107,37 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that can be asked for: the names of the rows, and the one that leaves the choice to us."""
-        return (*self, *(() if self.automatic is None else (self.automatic.name,)))
+        """All that can be asked for: the names of the rows, and the special one."""
+        return (*self, *(() if self.special is None else (self.special.name,)))
 
-    def is_automatic(self, name: object) -> bool:
-        """Whether a name, in any spelling, leaves the choice among the rows to us."""
-        return self.automatic is not None and isinstance(name, str) and normalised(name) == self.automatic.name
+    def is_special(self, name: object) -> bool:
+        """Whether a name, in any spelling, is the special one."""
+        return self.special is not None and isinstance(name, str) and normalised(name) == self.special.name
+
+    def help(self) -> str:
+        """All names in a sentence, with what the special one is for.
+
+        Examples
+        --------
+        >>> Registry("n", (Word("one", ""), Word("two", "")), special=Special("auto", "to choose")).help()
+        '"one", "two", or "auto" to choose'
+        """
+        names = [f'"{name}"' for name in self]
+        if self.special is None:
+            return f"{', '.join(names[:-1])} or {names[-1]}"
+        return f'{", ".join(names)}, or "{self.special.name}" {self.special.purpose}'.rstrip()
+
+    def markdown(self) -> str:
+        """A Markdown table of the names and what they are, for the docs."""
+        rows = [f"| `{row.name}` | {row.summary} |" for row in self.values()]
+        if self.special is not None:
+            rows.append(f"| `{self.special.name}` | {self.special.purpose} |")
+        return "\n".join([f"| `{self.argument}` | |", "|---|---|", *rows])
 
     def register(self, row: RowType) -> RowType:
         """Adds a row; a name that is taken already, even in another spelling, is an error."""
         spellings = [*map(normalised, (row.name, *row.aliases))]
-        if any(spelling in self._spellings or self.is_automatic(spelling) for spelling in spellings):
+        if any(spelling in self._spellings or self.is_special(spelling) for spelling in spellings):
             raise InputError(self.argument, got=f"a second row called {row.name!r}", wanted="names that differ")
         self._spellings.update(dict.fromkeys(spellings, row.name))
         self._rows[row.name] = row

@@ -89,7 +89,7 @@ def _check(removal: Any) -> None:
     row = REMOVALS.get_row(removal) if isinstance(removal, str) else REMOVALS.row_of(removal)
     if row is None or row.name in _drawing():
         return
-    automatic = [] if REMOVALS.automatic is None else [REMOVALS.automatic.name]
+    automatic = [] if REMOVALS.special is None else [REMOVALS.special.name]
     wanted = f"one of {', '.join(map(repr, (*_drawing(), *automatic)))}, or an object such as Gaussian(X_train)"
     if row.is_conditional:
         got = f"a {row.name}, which predicts without a feature and has no values to put in"

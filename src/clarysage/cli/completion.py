@@ -1,7 +1,7 @@
 """What the shell offers after an option: names of the library's tables, and columns of a file's first line.
 
-The names are written down here, since the rooms that have the tables take a second to load; a test compares the two.
-They are offered with dashes for blanks, which shells would take for two words.
+Names come from the registries, which take milliseconds to import: the rooms with what they name, which take a second,
+are left alone. They are offered with dashes for blanks, which shells would take for two words.
 """
 
 from __future__ import annotations
@@ -10,29 +10,30 @@ import csv
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 
-NAMES: dict[str, tuple[str, ...]] = {
-    "loss": ("squared error", "absolute error", "cross entropy", "zero one", "brier", "auto"),
-    "removal": (
-        "marginal", "product of marginals", "baseline", "gaussian", "copula", "neighbours", "trees", "surrogate",
-        "auto conditional",
-    ),
-    "method": ("exact", "paired walks", "surrogate walks", "permutation", "kernel", "auto"),
-    "backend": ("processes", "threads", "dask", "ray"),
-    "about": ("data", "rows", "population"),
-    "adjust": ("holm", "benjamini hochberg", "none"),
-    "every": ("hour", "day", "week", "month", "quarter", "year"),
-    "measure": (
-        "sage", "shapley effects", "mean loss shap", "shapley net effects", "feature ablation", "permutation test",
-        "conditional permutation test", "mean importance", "univariate predictors", "squared correlation",
-        "mean absolute shap", "coefficient size", "gini importance", "number of splits", "network weights",
-        "aggregated saliency",
-    ),
-}  # fmt: skip
+from clarysage.registry import Registry, loaded
+
+REGISTRIES = {  # where the names are, which is imported where they are asked for
+    "loss": "clarysage.catalogue:LOSSES",
+    "removal": "clarysage.catalogue:REMOVALS",
+    "method": "clarysage.catalogue:METHODS",
+    "backend": "clarysage.catalogue:BACKENDS",
+    "about": "clarysage.catalogue:ABOUT",
+    "adjust": "clarysage.catalogue:ADJUSTMENTS",
+    "every": "clarysage.catalogue:PERIODS",
+    "measure": "clarysage._measures.table:MEASURES",
+}
 TABLES = ("data", "current", "reference")  # arguments with the columns that options name
 QUOTED = frozenset(" \t\"'`$\\:")  # in a column, would need quotes that shells do not add
+
+
+def registry(what: str) -> Registry[Any]:
+    """The registry of the names of an option."""
+    rows: Registry[Any] = loaded(REGISTRIES[what])
+    return rows
 
 
 def names(what: str) -> Callable[[str], list[str]]:
@@ -45,7 +46,7 @@ def names(what: str) -> Callable[[str], list[str]]:
     """
 
     def complete(incomplete: str) -> list[str]:
-        return _starting(incomplete, NAMES[what])
+        return _starting(incomplete, registry(what).names)
 
     return complete
 
@@ -59,7 +60,7 @@ def measures(incomplete: str) -> list[str]:
     ['sage,permutation-test']
     """
     before, comma, last = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in _starting(last, NAMES["measure"])]
+    return [f"{before}{comma}{name}" for name in _starting(last, registry("measure").names)]
 
 
 def columns(context: typer.Context, incomplete: str) -> list[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.cli.console import OptionError
-from clarysage.errors import InputError, resembling
+from clarysage.errors import InputError, Set, Words
+from clarysage.registry import Registry, normalised
 
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
@@ -17,9 +18,9 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
 
-    for name, registry in (("loss", LOSSES), ("method", METHODS), ("removal", REMOVALS)):
-        if name in settings and settings[name] not in registry and not registry.is_automatic(settings[name]):
-            raise OptionError(name, **registry.unknown(settings[name]).parts)
+    for registry in (LOSSES, METHODS, REMOVALS):
+        if registry.argument in settings:
+            _check_name(settings[registry.argument], registry)
     _check_values(
         settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor,
                    "memory_limit": check_memory},
@@ -33,14 +34,16 @@ def workers(n_jobs: int, backend: str, address: str | None) -> Any:
     from clarysage.execution.parallel import workers_of
 
     try:
-        found = workers_of(n_jobs, spelled(backend), address)
+        found = workers_of(n_jobs, normalised(backend), address)
     except InputError as error:
         raise OptionError(error.argument, **error.parts) from error
     try:
-        if spelled(backend) in ("dask", "ray"):
+        if normalised(backend) in ("dask", "ray"):
             found.workers()
     except InputError as error:
-        hint = "--address tcp://host:8786" if spelled(backend) == "dask" else "ray start --head, and --address auto"
+        is_dask = normalised(backend) == "dask"
+        address_of = Set("address", "tcp://host:8786" if is_dask else "auto")
+        hint: Words = address_of if is_dask else ["ray start --head, and ", address_of]
         parts = error.parts | {"wanted": "that of a running cluster with workers", "hint": hint}
         raise OptionError("address", **parts) from error
     return found
@@ -48,9 +51,9 @@ def workers(n_jobs: int, backend: str, address: str | None) -> Any:
 
 def check_about(about: str) -> None:
     """Raise for intervals about something else than there is."""
-    from clarysage.results import ABOUT
+    from clarysage.catalogue import ABOUT
 
-    _check_names({"about": about}, {"about": [*ABOUT]})
+    _check_name(about, ABOUT)
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -63,39 +66,39 @@ def check_tolerance(tolerance: float) -> None:
 def check_rows(rows: bool, json_file: Path | None) -> None:
     """Raise where rows are to be written, but nowhere."""
     if rows and json_file is None:
-        raise OptionError("--rows", got="no --json", wanted="a file for what single rows contribute",
-                          hint="--json sage.json --rows")  # fmt: skip
+        hint = "--json sage.json --rows"
+        raise OptionError("--rows", got="no --json", wanted="a file for what single rows contribute", hint=hint)
 
 
 def check_level(level: float) -> None:
     """Raise for a level that is none."""
     if not 0 < level < 1:
-        raise OptionError("level", got=f"{level:g}", wanted="a number between 0 and 1", hint="--level 0.95")
+        raise OptionError("level", got=f"{level:g}", wanted="a number between 0 and 1", hint=Set("level", 0.95))
 
 
 def as_adjustment(name: str) -> str | None:
     """How p-values are adjusted, by its name; None for not at all."""
-    from clarysage.inference.significance import ADJUSTMENTS
+    from clarysage.catalogue import ADJUSTMENTS
 
-    chosen = spelled(name)
-    _check_names({"adjust": chosen}, {"adjust": [*ADJUSTMENTS, "none"]})
-    return None if chosen == "none" else chosen
+    _check_name(name, ADJUSTMENTS)
+    return None if ADJUSTMENTS.is_special(name) else ADJUSTMENTS[name].name
 
 
 def as_every(every: str | None, by: str | None) -> str | int | None:
     """How long slices are: a period of the dates in a column, or a number of rows."""
-    from clarysage.monitoring.times import PERIODS
+    from clarysage.catalogue import PERIODS
 
     if every is None or every.isdecimal():
         return None if every is None else int(every)
-    chosen = spelled(every)
-    if chosen not in PERIODS:
-        wanted = f"one of {', '.join(map(repr, PERIODS))}, or a number of rows"
-        raise OptionError("every", got=repr(every), wanted=wanted, hint=resembling(chosen, PERIODS))
+    _check_name(every, PERIODS)
     if by is None:
-        raise OptionError("every", got=f"{every!r} without --by", wanted="the column with the dates",
-                          hint=f"--by date --every {chosen}")  # fmt: skip
-    return chosen
+        raise OptionError(
+            "every",
+            got=f"{every!r} without --by",
+            wanted="the column with the dates",
+            hint=[Set("by", "date"), " ", Set("every", PERIODS[every].name)],
+        )
+    return PERIODS[every].name
 
 
 def named_measures(names: str) -> list[str]:
@@ -111,27 +114,14 @@ def named_measures(names: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def spelled(name: str) -> str:
-    """A name as the library's tables have it; users may type dashes or underscores for blanks.
-
-    Examples
-    --------
-    >>> spelled("Cross-Entropy")
-    'cross entropy'
-    """
-    return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
-
-
 def whole(number: float | None) -> float | None:
     """A count that users may type as 1e6, as the whole number it is."""
     return int(number) if number is not None and number.is_integer() else number
 
 
-def _check_names(settings: dict[str, Any], tables: dict[str, list[str]]) -> None:
-    for name, known in tables.items():
-        if name in settings and settings[name] not in known:
-            wanted = f"one of {', '.join(map(repr, known))}"
-            raise OptionError(name, got=repr(settings[name]), wanted=wanted, hint=resembling(settings[name], known))
+def _check_name(name: str, registry: Registry[Any]) -> None:
+    if name not in registry and not registry.is_special(name):
+        raise OptionError(registry.argument, **registry.unknown(name).parts)
 
 
 def _check_values(settings: dict[str, Any], checks: dict[str, Callable[[Any], object]]) -> None:

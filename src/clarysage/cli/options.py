@@ -7,8 +7,29 @@ from typing import Annotated
 
 import typer
 
+from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, REMOVALS
 from clarysage.cli.completion import columns, names
 from clarysage.cli.config import configured
+from clarysage.registry import Named, Registry
+
+
+def _explained(registry: Registry[Named]) -> str:
+    """All names of a registry, each with what it means."""
+    meanings = [f'"{name}" ({registry[name].summary})' for name in registry]
+    special = [] if registry.special is None else [f'"{registry.special.name}" {registry.special.purpose}']
+    *first, last = [*meanings, *special]
+    return f"{', '.join(first)}, or {last}"
+
+
+def _removals() -> str:
+    """How features are withheld, whatever the others are and given them."""
+    plain, given = (
+        ", ".join(f'"{row.name}"' for row in REMOVALS.values() if row.is_conditional == is_given)
+        for is_given in (False, True)
+    )
+    choice = "" if REMOVALS.special is None else f', or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
+    return f"How features are withheld: {plain}; given the others {given}{choice}."
+
 
 MODEL = typer.Argument(
     metavar="MODEL",
@@ -45,8 +66,7 @@ Loss = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=names("loss"),
-        help='"squared error", "absolute error", "cross entropy", "zero one", "brier", or "auto" to '
-        "fit the model's task.",
+        help=f"{LOSSES.help()}.",
     ),
 ]
 Removal = Annotated[
@@ -54,8 +74,7 @@ Removal = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=names("removal"),
-        help='How features are withheld: "marginal", "product of marginals", "baseline"; given the others "gaussian", '
-        '"copula", "neighbours", "trees", "surrogate", or "auto conditional" to choose among these.',
+        help=_removals(),
     ),
 ]
 Method = Annotated[
@@ -63,7 +82,7 @@ Method = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=names("method"),
-        help='"exact", "paired walks", "surrogate walks", "permutation", "kernel", or "auto".',
+        help=f"{METHODS.help()}.",
     ),
 ]
 Groups = Annotated[
@@ -132,8 +151,7 @@ Backend = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=names("backend"),
-        help='Who works: "processes" or "threads" of this machine, or a cluster by "dask" or "ray"; the result is the '
-        "same.",
+        help=f"Who works: {_explained(BACKENDS)}. The result is the same.",
     ),
 ]
 Address = Annotated[
@@ -213,8 +231,7 @@ Adjust = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=names("adjust"),
-        help='Of p-values, since there are many: "holm" (the chance of any false mark is small), "benjamini-hochberg" '
-        '(the share of false ones among the marks is small), or "none".',
+        help=f"Of p-values, since there are many: {_explained(ADJUSTMENTS)}.",
     ),
 ]
 Level = Annotated[

@@ -32,7 +32,7 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
     """
     if game.n_players == 1:
         return Exact()
-    if METHODS.is_automatic(method):
+    if METHODS.is_special(method):
         return choose(game, stop)[0]
     if isinstance(method, str):
         row = METHODS.get_row(method)

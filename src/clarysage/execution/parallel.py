@@ -5,7 +5,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from clarysage.errors import InputError, resembling
+from clarysage.catalogue import BACKENDS
+from clarysage.errors import InputError
 from clarysage.execution.crew import Crew
 from clarysage.execution.dask import Dask
 from clarysage.execution.engine import Engine
@@ -15,7 +16,6 @@ from clarysage.execution.serial import Serial
 from clarysage.protocols import Executor
 
 OF_DASK = ("Client", "Cluster")  # classes that lead to a cluster by themselves
-BACKENDS = ("processes", "threads", "dask", "ray")
 
 
 def workers_of(n_jobs: int, backend: str = "processes", address: str | None = None) -> Any:
@@ -27,8 +27,7 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
     (2, Dask('tcp://scheduler:8786'))
     """
     if backend not in BACKENDS:
-        raise InputError("backend", got=f"{backend!r}", wanted=f"one of {', '.join(map(repr, BACKENDS))}",
-                         hint=resembling(backend, BACKENDS))  # fmt: skip
+        raise BACKENDS.unknown(backend)
     if address is not None and backend in ("processes", "threads"):
         raise InputError("address", got=f"{address!r} with {backend} of this machine", wanted='"dask" or "ray" as '
                          "backend", hint="--backend dask")  # fmt: skip

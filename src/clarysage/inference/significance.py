@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from clarysage.catalogue import ADJUSTMENTS
 from clarysage.errors import InputError
 from clarysage.inference.intervals import reached
 
 ALTERNATIVES = ("helps", "hurts")
 FARTHEST, HALVINGS = 37.0, 60  # a normal quantile whose chance is still a number, and steps to any below it
-ADJUSTMENTS = ("holm", "benjamini hochberg")
 
 
 def p_values(
@@ -93,16 +93,13 @@ def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
 
 
 def adjustment(adjust: object) -> str | None:
-    """An adjustment by its one name, however it is written; an error where there is no such.
+    """An adjustment by its one name, however it is written, None for "none"; an error where there is no such.
 
     Examples
     --------
     >>> adjustment("Benjamini-Hochberg"), adjustment(None)
     ('benjamini hochberg', None)
     """
-    if adjust is None:
+    if adjust is None or ADJUSTMENTS.is_special(adjust):
         return None
-    name = str(adjust).lower().replace("_", " ").replace("-", " ").strip()
-    if name not in ADJUSTMENTS:
-        raise InputError("adjust", got=f"{adjust!r}", wanted=f"None, {' or '.join(map(repr, ADJUSTMENTS))}")
-    return name
+    return ADJUSTMENTS.get_row(str(adjust)).name

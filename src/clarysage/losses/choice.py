@@ -12,7 +12,7 @@ from clarysage.losses.classification import SUM_TOLERANCE
 
 def is_auto(loss: Any) -> bool:
     """Whether the loss is left to us."""
-    return LOSSES.is_automatic(loss)
+    return LOSSES.is_special(loss)
 
 
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:

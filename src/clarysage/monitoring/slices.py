@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.catalogue import PERIODS
 from clarysage.errors import InputError
 from clarysage.monitoring.sides import FEWEST
-from clarysage.monitoring.times import PERIODS, as_times, fitting, name_of, names_of_spans
+from clarysage.monitoring.times import as_times, fitting, name_of, names_of_spans
 
 MOST = 60  # slices that a reader, and a correction for their number, can bear
 
@@ -58,7 +59,7 @@ def sliced(column: Any, every: Any, n_rows: int) -> Slices:
         order = np.argsort(_ranked(cells)[0] if times is None else times.to_numpy(), kind="stable")
         return _checked(_by_count(known[order], count, None if times is None else times.iloc[order]), notes)
     if times is not None:
-        cells = times.dt.to_period(PERIODS[every or fitting(times)]).map(name_of)
+        cells = times.dt.to_period(PERIODS[every or fitting(times)].code).map(name_of)
     ranks, labels = _ranked(cells)
     _check_number(len(labels), every)
     parts = tuple(known[ranks == i] for i in range(len(labels)))
@@ -71,9 +72,7 @@ def _count(every: Any) -> int | None:
     if every is None or (isinstance(every, str) and every in PERIODS):
         return None
     if not isinstance(every, (int, np.integer)) or isinstance(every, bool):
-        raise InputError(
-            "every", got=f"{every!r}", wanted=f"one of {', '.join(map(repr, PERIODS))}, or a number of rows"
-        )
+        raise PERIODS.unknown(every)
     if every < FEWEST:
         raise InputError("every", got=f"{every} rows", wanted=f"{FEWEST} rows or more a slice")
     return int(every)

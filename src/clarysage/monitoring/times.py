@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-PERIODS = {"hour": "h", "day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}  # pandas calls them so
+from clarysage.catalogue import PERIODS
+
 GOOD = 30  # slices at most, where nothing is asked for
 ENOUGH = 100  # rows of most slices, where nothing is asked for
 
@@ -51,8 +52,8 @@ def fitting(times: Any) -> str:
     """
     is_dates = bool((times == times.dt.normalize()).all())
     counts = {
-        name: times.dt.to_period(code).value_counts()
-        for name, code in PERIODS.items()
+        name: times.dt.to_period(row.code).value_counts()
+        for name, row in PERIODS.items()
         if not (is_dates and name == "hour")
     }
     good = [name for name, count in counts.items() if len(count) <= GOOD and count.median() >= ENOUGH]

@@ -33,7 +33,7 @@ def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Gener
 
 def is_auto_conditional(removal: object) -> bool:
     """Whether a removal is to be chosen among the conditional ones."""
-    return REMOVALS.is_automatic(removal)
+    return REMOVALS.is_special(removal)
 
 
 def is_conditional(removal: str) -> bool:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.catalogue import ADJUSTMENTS
 from clarysage.codec import require
 from clarysage.errors import Call, InputError, Note, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.differences import heaviest, paired, unpaired
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
-from clarysage.inference.significance import ADJUSTMENTS, adjusted, adjustment, two_sided
+from clarysage.inference.significance import adjusted, adjustment, two_sided
 from clarysage.results.explanation import Explanation, rounded
 from clarysage.results.files import as_plain, file_format, save
 
@@ -91,7 +92,7 @@ class Comparison:
         require(len(self.differences) == len(names) - 1, "differences", len(self.differences), "one less than names")
         require(0 < self.level < 1, "level", self.level, "a number between 0 and 1")
         is_known = self.adjust is None or self.adjust in ADJUSTMENTS
-        require(is_known, "adjust", self.adjust, f"None or one of {ADJUSTMENTS}")
+        require(is_known, "adjust", self.adjust, f"None or one of {(*ADJUSTMENTS,)}")
         for other, name, difference in zip(self.explanations[1:], names[1:], self.differences, strict=True):
             shapes = {getattr(difference.target, part).shape for part in PARTS_OF_TARGET}
             require(shapes == {(p,)}, f"differences: {name}", shapes, f"{p} values, std_error, dof and skew")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from clarysage import catalogue
 from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
 from clarysage.errors import InputError, UnavailableError
 from clarysage.inference.estimate import StopReason, Target
@@ -24,11 +25,7 @@ if TYPE_CHECKING:
 ValuesAre = Literal["gain", "variance", "heuristic"]
 HeldFixed = Literal["background", "removal", "learners", "nothing"]
 
-ABOUT: dict[str, str] = {
-    "data": "this data and this background (sampling error of the run alone)",
-    "rows": "the population of rows, with the background as chosen",
-    "population": "the population of rows and of background",
-}
+ABOUT = {row.name: row.summary for row in catalogue.ABOUT.values()}
 MEANINGS: dict[HeldFixed, dict[str, str]] = {  # of intervals, by what is held fixed
     "background": ABOUT,
     "removal": {

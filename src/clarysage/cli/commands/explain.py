@@ -11,10 +11,11 @@ from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.console import clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.files import check_writable
-from clarysage.cli.option_checks import check_about, check_options, check_rows, spelled, whole, workers
+from clarysage.cli.option_checks import check_about, check_options, check_rows, whole, workers
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, run
 from clarysage.cli.results import of_explanation
+from clarysage.registry import normalised
 
 
 def explain(
@@ -78,8 +79,9 @@ def explain(
     say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
     with guarded(say, debug=debug):
         settings = {
-            "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
-            "budget": whole(budget), "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
+            "loss": normalised(loss), "removal": normalised(removal), "method": normalised(method),
+            "tolerance": tolerance, "budget": whole(budget), "deadline": deadline,
+            "n_jobs": workers(n_jobs, backend, address),
             "checkpoint": checkpoint, "max_rows": max_rows, "memory_limit": memory_limit, "batch_size": batch_size,
         }  # fmt: skip
         request = Request.of(

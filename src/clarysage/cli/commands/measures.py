@@ -11,10 +11,11 @@ import typer
 from clarysage.cli import completion, options
 from clarysage.cli.commands.refit_costs import say_costs
 from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, reworded, speaker
-from clarysage.cli.option_checks import check_options, named_measures, spelled, whole, workers
+from clarysage.cli.option_checks import check_options, named_measures, whole, workers
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_importances
+from clarysage.registry import normalised
 
 
 def measures(
@@ -79,7 +80,7 @@ def measures(
             print(listing())
             return
         settings = {
-            "loss": spelled(loss), "removal": spelled(removal), "tolerance": tolerance, "budget": whole(budget),
+            "loss": normalised(loss), "removal": normalised(removal), "tolerance": tolerance, "budget": whole(budget),
             "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
         }  # fmt: skip
         with clean_stdout():

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from clarysage.catalogue import PERIODS
 from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
@@ -15,7 +16,6 @@ from clarysage.cli.option_checks import (
     as_every,
     check_level,
     check_options,
-    spelled,
     whole,
     workers,
 )
@@ -23,6 +23,7 @@ from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_monitoring
 from clarysage.cli.words import CALLED
+from clarysage.registry import normalised
 
 # arguments of the library -> what they are called here
 CALLED_HERE = {
@@ -48,7 +49,7 @@ def monitor(
         help="A column of CURRENT with dates or batches, each of which is compared with the reference.")] = None,
     every: Annotated[str | None, typer.Option(
         metavar="PERIOD", show_default=False, autocompletion=names("every"),
-        help='How long slices are: "hour", "day", "week", "month", "quarter" or "year" of the dates in --by, or a '
+        help=f"How long slices are: {PERIODS.help()} of the dates in --by; or a "
         "number of rows. Default: each batch a slice, or what fits the dates.")] = None,
     background: Annotated[Path | None, typer.Option(
         metavar="FILE", show_default=False,
@@ -96,8 +97,9 @@ def monitor(
     say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
     with guarded(say, debug=debug, called=CALLED_HERE):
         settings = {
-            "loss": spelled(loss), "removal": spelled(removal), "method": spelled(method), "tolerance": tolerance,
-            "budget": whole(budget), "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
+            "loss": normalised(loss), "removal": normalised(removal), "method": normalised(method),
+            "tolerance": tolerance, "budget": whole(budget), "deadline": deadline,
+            "n_jobs": workers(n_jobs, backend, address),
         }  # fmt: skip
         request = Request.of(
             model, reference, current=current, target=target, by=by, sample_weight=sample_weight, drop=drop,
