@@ -242,7 +242,7 @@ def bits(seeds: int, kinds: Sequence[str] = ("serial", "loky", "threads", "dask"
 
 def _bytes(found: Any) -> list[Any]:
     targets = [getattr(one, name) for one in found.targets.values() for name in ("values", "std_error", "dof")]
-    arrays = [found.values, found.covariance, found.dof, found.reach.parts, found.trace, *targets]
+    arrays = [found.values, found.covariance, found.dof, found.components.contributions, found.trace, *targets]
     return [None if one is None else np.asarray(one).tobytes() for one in arrays] + [
         found.draws, found.model_rows, found.stopped, found.visited, found.clipped,
     ]  # fmt: skip

@@ -14,8 +14,8 @@ import clarysage as cs
 from clarysage.errors import FormatError, InputError, UnavailableError
 from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.differences import paired, unpaired
-from clarysage.inference.estimate import StopReason, Target
-from clarysage.inference.population import Reach, Sampled, skewness, targets
+from clarysage.inference.estimate import StopReason, Target, VarianceComponents
+from clarysage.inference.population import Sampled, targets
 from clarysage.inference.significance import adjusted, p_values, two_sided
 from clarysage.results.comparison import arranged
 from made_up import compared
@@ -47,9 +47,9 @@ def explained(parts, *, X="rows", names=None, weights=None, **told):
     """An exact explanation of which rows contribute the given parts (N, p)."""
     weights = np.full(len(parts), 1 / len(parts)) if weights is None else weights
     nothing = np.zeros((1, parts.shape[1]))
-    reach, sampled = Reach(parts[:, None], nothing, nothing, len(parts) - 1.0), Sampled(weights, np.ones(1))
-    rows = targets(Estimated(parts.sum(axis=0)[None], nothing, nothing + 1), reach, sampled)["rows"]
-    about = Target(rows.values[0], np.sqrt(rows.variance[0]), rows.dof[0], skewness(reach, sampled, rows.variance)[0])
+    components, sampled = VarianceComponents.exact(parts[:, None]), Sampled(weights, np.ones(1))
+    rows = targets(Estimated(parts.sum(axis=0)[None], nothing, nothing + 1), components, sampled)["rows"]
+    about = Target(rows.values[0], rows.std_error[0], rows.dof[0], rows.skew[0])
     values = {
         "values": parts.sum(axis=0), "std_error": np.zeros(parts.shape[1]), "covariance": None, "model_rows": 0,
         "feature_names": tuple(names or (f"x{i}" for i in range(parts.shape[1]))), "total": 1.0, "base": 2.0,

@@ -40,10 +40,10 @@ class Watch:
 
     seen: list = field(default_factory=list)
     confidence = 0.95
-    spends = True
 
     def __call__(self, estimate):
-        self.seen.append((estimate.draws, estimate.looks, estimate.is_look, estimate.is_settled))
+        interim = estimate.interim
+        self.seen.append((estimate.draws, interim.count, interim.is_now, estimate.coverage.is_settled))
 
 
 def test_looks_come_when_examples_were_visited_twice_and_when_draws_have_doubled(linear, seed):
@@ -54,11 +54,11 @@ def test_looks_come_when_examples_were_visited_twice_and_when_draws_have_doubled
     assert all(later >= 2 * sooner for sooner, later in pairwise(looks))
     assert all(is_settled for draws, _, _, is_settled in watch.seen if draws in looks)
     assert [number for _, number, is_look, _ in watch.seen if is_look] == list(range(1, len(looks) + 1))
-    assert found.looks == len(looks) + 1  # the end is one more
+    assert found.interim.count == len(looks) + 1  # the end is one more
 
 
 def test_runs_without_a_rule_that_decides_have_had_one_look(linear, seed):
-    assert estimate(linear, PairedWalks(), stop=[Budget(200_000)], seed=seed).looks == 1
+    assert estimate(linear, PairedWalks(), stop=[Budget(200_000)], seed=seed).interim.count == 1
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -77,7 +77,7 @@ def test_decisions_are_the_same_bits_for_any_number_of_jobs(n_jobs):
 def test_signs_are_known_and_said(linear, truth, seed):
     found = estimate(linear, PairedWalks(), stop=[cs.SignsKnown()], seed=seed)
     assert found.stopped is StopReason.SIGNS_KNOWN
-    said = signs(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.looks))
+    said = signs(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.interim.count))
     assert said[7] == "no effect"  # the model ignores it
     assert "undecided" not in said[:6]
 
@@ -189,7 +189,7 @@ def test_an_end_comes_to_what_is_worth_nothing(close, seed):
     """A feature that is used, and worth exactly nothing, has no sign to find."""
     found = estimate(close, PairedWalks(), stop=[cs.SignsKnown(negligible=0.05), Budget(10**7)], seed=seed)
     assert found.stopped is StopReason.SIGNS_KNOWN
-    said = signs(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.looks))
+    said = signs(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.interim.count))
     assert "undecided" not in said[:4]
 
 

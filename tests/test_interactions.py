@@ -17,7 +17,7 @@ from clarysage.estimators.additive_fit import Blocks, enumerated_share, sampled_
 from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
-from clarysage.inference.resolution import Resolved
+from clarysage.inference.stopping import Resolved
 from clarysage.results.text import number_format
 from tests.lab.coverage import binomial_room, covers
 

@@ -31,9 +31,8 @@ import clarysage as cs
 from clarysage._measures.mean_absolute_shap import mean_absolute_shap
 from clarysage.errors import InputError, UnavailableError
 from clarysage.estimators import estimate
-from clarysage.estimators.absolute import Absolute, Sizes
+from clarysage.estimators.absolute import Absolute, Sizes, absolute
 from clarysage.games import pointwise
-from clarysage.inference.folded import absolute
 from oracle import shapley
 
 N, D = 24, 4
@@ -189,11 +188,12 @@ def test_what_was_taken_off_counts_as_an_error(seed, monkeypatch):
     sizes = Sizes(*rng.random((3, n, p)), weights=np.full(n, 1 / n), share=1.0, dof=np.full(n, 9.0))
     game = cs.TabularGame(rng.normal(size=(n, 2**p)))
     run = estimate(game, cs.Exact())
-    monkeypatch.setattr(Absolute, "_sizes", lambda self, game, state: sizes)
-    found = Absolute(SimpleNamespace(name="sampled", read=lambda game, state: run)).read(game, None)
+    monkeypatch.setattr(Absolute, "_sizes", lambda self, local, game: sizes)
+    inner = SimpleNamespace(name="sampled", read=lambda game, state: run, local_values=lambda game, state: None)
+    found = Absolute(inner).read(game, None)
     of_sampling = sizes.variance.sum(axis=0) / n**2
-    assert np.allclose(found.values[0], sizes.found.mean(axis=0), rtol=1e-12)
-    assert np.allclose(found.std_error[0] ** 2, of_sampling + sizes.less.mean(axis=0) ** 2, rtol=1e-12)
+    assert np.allclose(found.values[0], sizes.sizes.mean(axis=0), rtol=1e-12)
+    assert np.allclose(found.std_error[0] ** 2, of_sampling + sizes.bias.mean(axis=0) ** 2, rtol=1e-12)
 
 
 def test_errors_of_several_outputs_do_not_cancel(data, seed):

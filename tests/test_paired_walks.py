@@ -20,7 +20,7 @@ from clarysage.estimators.paired_walks import VARYING
 from clarysage.estimators.sampling_design import Tour, care_needed
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
-from clarysage.inference.stratified import Visits, estimated_sum
+from clarysage.inference.stratified import StratifiedMoments, estimated_sum
 from clarysage.players import Players
 
 RUNS = 30
@@ -424,12 +424,12 @@ def test_a_model_that_answers_otherwise_each_time_is_asked_every_hybrid_row_and_
     model = Varying(number, seed)
     found = cs.sage(model, X, data.noisy, background=background, loss="squared error", method="paired walks", rng=seed,
                     tolerance=None, stop=lambda now: now.draws >= 80)  # fmt: skip
-    assert VARYING in found.notes
+    assert str(VARYING) in map(str, found.notes)
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.std_error).all()
     assert found.model_rows == model.seen == N + M + 16 + 80 * 2 * (P - 1) * 4
     again = cs.sage(number, X, data.noisy, background=background, loss="squared error", method="paired walks", rng=seed)
-    assert VARYING not in again.notes
+    assert str(VARYING) not in map(str, again.notes)
 
 
 def test_noise_of_a_model_does_not_change_its_values_on_average(seed):
@@ -531,8 +531,10 @@ def test_covariances_are_right_where_examples_are_visited_unequally(tours, seed)
         at = tour.examples(0, draws)
         shown = (2 * np.where(np.arange(2) > 0, signs[at][:, None], 1.0) * common + own) * np.sqrt(totals[at])[:, None]
         chunks = [slice(start, start + 20) for start in range(0, draws, 20)]
-        first, *rest = (Visits.of(tour.cell[at[part]], shown[part, None, :], tour.worth(part.start)) for part in chunks)
-        all_visits = first.spread(n)
+        first, *rest = (
+            StratifiedMoments.of(tour.cell[at[part]], shown[part, None, :], tour.worth(part.start)) for part in chunks
+        )
+        all_visits = first.dense(n)
         for part in rest:
             all_visits.add(part)
         covariance = estimated_sum(all_visits, tour.size, tour.stratum).covariance[0]
@@ -587,7 +589,7 @@ def sums(totals: np.ndarray, values: np.ndarray, prefix: int, runs: int, noise: 
         tour = tour_of(game, rng)
         at = tour.examples(0, prefix)
         shown = values[at] + noise * rng.normal(size=(prefix, values.shape[1]))
-        visits = Visits.of(tour.cell[at], shown[:, :, None], tour.worth(0)).spread(len(tour.size))  # c losses
+        visits = StratifiedMoments.of(tour.cell[at], shown[:, :, None], tour.worth(0)).dense(len(tour.size))  # c losses
         result = estimated_sum(visits, tour.size, tour.stratum)
         found.append(result.values[:, 0])
         variances.append(result.variance[:, 0])

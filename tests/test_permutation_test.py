@@ -238,8 +238,8 @@ def test_leaning_is_the_derivative_in_the_masses_of_background_rows(seed):
     each = np.array([enumerated(linear, square, X, y, B[[k]]) for k in range(7)])  # values with one row alone
     share = mass / mass.sum()
     wanted = share[:, None] * (each - share @ each)
-    off = found.reach.leaning.rows[:, 0] - wanted
-    noise = found.reach.leaning.noise[0]
+    off = found.components.background.rows[:, 0] - wanted
+    noise = found.components.background.noise[0]
     assert ((off**2).sum(axis=0) <= FAR**2 * noise + 1e-20).all()
 
 

@@ -17,11 +17,12 @@ import clarysage as cs
 from clarysage._measures.problem import Setting
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
-from clarysage.inference import population as reaching
+from clarysage.inference import population
 from clarysage.inference.degrees_of_freedom import Estimated
-from clarysage.inference.influence import Leaning
+from clarysage.inference.estimate import VarianceComponents
+from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.intervals import interval
-from clarysage.inference.population import Reach, Sampled
+from clarysage.inference.population import Sampled
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.row_identity import own_rows
@@ -85,7 +86,7 @@ def test_values_of_an_endless_background_are_those_of_distinct_pairs_of_rows(ove
 @pytest.mark.parametrize("loss", LOSSES)
 def test_influences_are_derivatives_in_the_weights_of_background_rows(loss, mass):
     game = small(loss, mass=mass)
-    leaning = estimate(game, Exact()).reach.leaning
+    leaning = estimate(game, Exact()).components.background
     step = 1e-6 if loss == "absolute error" else 1e-4
     share = game.restricted.mass
     for row in range(5):
@@ -105,7 +106,7 @@ def test_variances_are_those_of_parts_over_examples_and_of_influences_over_rows(
     w = game.weights[:, None]
     off = w * (np.array(alone) - found.values[0])
     np.testing.assert_allclose(found.targets["rows"].std_error[0] ** 2, 7 / 6 * (off**2).sum(axis=0), rtol=1e-9)
-    c = found.reach.leaning.rows[:, 0]
+    c = found.components.background.rows[:, 0]
     by_background = 5 / 4 * ((c - c.mean(axis=0)) ** 2).sum(axis=0)
     total = found.targets["population"].std_error[0] ** 2
     np.testing.assert_allclose(total, 7 / 6 * (off**2).sum(axis=0) + by_background, rtol=1e-9)
@@ -114,7 +115,7 @@ def test_variances_are_those_of_parts_over_examples_and_of_influences_over_rows(
 def test_examples_that_are_background_rows_add_a_covariance():
     game = small(overlap=4)
     found = estimate(game, Exact())
-    parts, c = found.reach.parts[:, 0], found.reach.leaning.rows[:, 0]
+    parts, c = found.components.contributions[:, 0], found.components.background.rows[:, 0]
     off, c = parts - parts.mean(axis=0), c - c.mean(axis=0)
     rows, whole = (found.targets[about].std_error[0] ** 2 for about in ("rows", "population"))
     wanted = rows + 5 / 4 * (c**2).sum(axis=0) + 2 * (off[:4] * c[:4]).sum(axis=0)
@@ -125,15 +126,14 @@ def test_noise_of_influences_is_taken_off_their_variance(seed):
     rng = np.random.default_rng(seed)
     n, m = 6, 4
     sampled = Sampled(np.full(n, 1 / n), np.full(m, 1 / m))
-    lean = Leaning(rng.normal(size=(m, 1, 2)), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2)))
+    lean = BackgroundInfluence(rng.normal(size=(m, 1, 2)), np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 2)))
     known = Estimated(np.zeros((1, 2)), np.full((1, 2), 1e-6), np.full((1, 2), 9.0))
-    parts = Reach(rng.normal(size=(n, 1, 2)), np.zeros((1, 2)), np.zeros((1, 2)), n - 1.0)
+    parts = VarianceComponents.exact(rng.normal(size=(n, 1, 2)))
     c = lean.rows - lean.rows.mean(axis=0)
     noise = 0.3 * (c**2).sum(axis=0)
-    clean, noisy = (
-        reaching.targets(known, replace(parts, leaning=replace(lean, noise=taken)), sampled)["population"].variance
-        for taken in (lean.noise, noise)
-    )
+    influences = [replace(lean, noise=taken) for taken in (lean.noise, noise)]
+    about = [population.estimates(known, replace(parts, background=influence), sampled) for influence in influences]
+    clean, noisy = (estimates["population"].variance for estimates in about)
     np.testing.assert_allclose(clean - noisy, noise * m / (m - 1), rtol=1e-9)
 
 
@@ -161,20 +161,21 @@ def test_walks_find_on_average_what_enumeration_does_about_the_population(overla
     found = np.array([centred(run, game) for run in runs])
     room = 3 / 60 * np.abs(truth).max(axis=0)  # of first order in 1 / m
     assert np.all(np.abs(found.mean(axis=0) - truth) < 6 * found.std(axis=0) / np.sqrt(300) + room)
-    squares = np.array([(c**2).sum(axis=0) - run.reach.leaning.noise for c, run in zip(found, runs, strict=True)])
+    noise = [run.components.background.noise for run in runs]
+    squares = np.array([(c**2).sum(axis=0) - taken for c, taken in zip(found, noise, strict=True)])
     error, wanted = squares.std(axis=0) / np.sqrt(300), (truth**2).sum(axis=0)
     assert np.all(np.abs(squares.mean(axis=0) - wanted) < 6 * error + 6 / 60 * wanted)
 
 
 def centred(found, game):
-    rows = found.reach.leaning.rows
+    rows = found.components.background.rows
     return rows - game.restricted.mass[:, None, None] * rows.sum(axis=0)
 
 
 def test_noise_of_influences_is_not_small(seed):
     game = small(n=20, m=30)
-    truth = (estimate(game, Exact()).reach.leaning.rows ** 2).sum(axis=0)
-    raw = [(run.reach.leaning.rows**2).sum(axis=0) for run in estimates(game, 50, seed)]
+    truth = (estimate(game, Exact()).components.background.rows ** 2).sum(axis=0)
+    raw = [(run.components.background.rows**2).sum(axis=0) for run in estimates(game, 50, seed)]
     assert (np.mean(raw, axis=0) > 2 * truth).all()
 
 
@@ -328,12 +329,12 @@ def test_the_sampling_of_a_gain_is_part_of_the_error(seed):
     model.coef_, model.intercept_ = slopes, 0.0
     game = PredictivePower.of(Marginal(B).restrict(model, X), "squared error", X, y)
     black = PredictivePower.of(Marginal(B).restrict(model.predict, X), "squared error", X, y)
-    found = [run.reach.leaning for run in estimates(game, 60, seed, passes=1)]
-    gains = np.array([one.gain[0] for one in found])
-    reported = np.mean([one.gain_variance[0] for one in found], axis=0)
+    found = [run.components.background for run in estimates(game, 60, seed, passes=1)]
+    gains = np.array([one.correction[0] for one in found])
+    reported = np.mean([one.correction_variance[0] for one in found], axis=0)
     observed = gains.var(axis=0, ddof=1)
     assert np.all(observed < 2.5 * reported)
-    walked = np.array([run.reach.leaning.gain[0] for run in estimates(black, 20, seed)])
+    walked = np.array([run.components.background.correction[0] for run in estimates(black, 20, seed)])
     error = np.sqrt(observed / 60 + walked.var(axis=0, ddof=1) / 20)
     assert np.all(np.abs(gains.mean(axis=0) - walked.mean(axis=0)) < 6 * error + 1e-12)
 
@@ -417,8 +418,8 @@ def test_a_background_row_that_weighs_everything_is_no_sample():
 def test_examples_left_out_for_their_number_make_intervals_about_rows_wider(seed):
     game = small(n=3000, m=20)
     few, all_of_them = (estimate(game, PairedWalks(), stop=[AfterDraws(n)], seed=seed) for n in (400, 6000))
-    assert few.unvisited > 0
-    assert few.reach.parts is None
+    assert few.coverage.unvisited > 0
+    assert few.components.contributions is None
     ratio = few.targets["rows"].std_error / all_of_them.targets["rows"].std_error
     assert np.all(ratio > 1.2)
 
@@ -444,12 +445,12 @@ def test_intervals_about_the_population_hold_it(name, rows, background, overlap,
 
 FAULTS = {
     "the background is taken for the whole of it": lambda one: replace(
-        one, leaning=replace(one.leaning, rows=0 * one.leaning.rows)
+        one, background=replace(one.background, rows=0 * one.background.rows)
     ),
     "noise of influences is not taken off": lambda one: replace(
-        one, leaning=replace(one.leaning, noise=0 * one.leaning.noise)
+        one, background=replace(one.background, noise=0 * one.background.noise)
     ),
-    "parts are half of what they are": lambda one: replace(one, parts=one.parts / 2),
+    "parts are half of what they are": lambda one: replace(one, contributions=one.contributions / 2),
 }
 
 
@@ -459,10 +460,10 @@ WHERE = {"background": "offset", "noise": "redundant", "parts": "linear"}
 @pytest.mark.statistical
 @pytest.mark.parametrize("fault", list(FAULTS))
 def test_planted_faults_make_intervals_fail(fault, seed, monkeypatch):
-    sound = reaching.targets
+    sound = population.targets
 
-    def faulty(found, reach, sampled):
-        return sound(found, FAULTS[fault](reach), sampled)
+    def faulty(found, components, sampled):
+        return sound(found, FAULTS[fault](components), sampled)
 
     monkeypatch.setattr("clarysage.estimators.loop.targets", faulty)
     name = next(name for word, name in WHERE.items() if word in fault)

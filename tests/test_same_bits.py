@@ -210,7 +210,7 @@ def test_states_merge_associatively_within_rounding(data):
         right = estimator.read(v, estimator.merge(a, estimator.merge(b, c)))
         assert np.allclose(left.values, right.values, rtol=1e-12)
         assert np.allclose(left.covariance, right.covariance, rtol=1e-9, atol=1e-15)
-        assert left.unvisited == right.unvisited
+        assert left.coverage == right.coverage
 
 
 def test_a_forest_that_shares_its_trees_out_to_threads_has_the_same_bits_each_time(data):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 
-from clarysage.inference.estimate import Estimate, StopReason
+from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.players import Players
 from clarysage.tables import Schema
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 Result = TypeVar("Result")
 Task = TypeVar("Task")
+Input = TypeVar("Input", contravariant=True)
 Kind = TypeVar("Kind")
 
 
@@ -563,11 +564,10 @@ class ClosedForm(Protocol):
 class Estimator(Protocol[State]):
     """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
 
-    An estimator may also have ``reach(game, state)``, what its values rest on, example by example and background row by
-    background row (:class:`~clarysage.inference.population.Reach`): the loop then tells what they say of populations;
-    and ``finest(game)``, the fewest draws that are worth a chunk: short rounds are then cut into more chunks.
-    One that learns from its state on the way has ``rewound(state)``, that of an earlier time: of all draws up to when
-    it was last prepared for another round, so that a run that was broken off can learn the same again.
+    An estimator may also be :class:`Decomposed`; and have ``finest(game)``, the fewest draws that are worth a chunk:
+    short rounds are then cut into more chunks. One that learns from its state on the way has ``rewound(state)``, that
+    of an earlier time: of all draws up to when it was last prepared for another round, so that a run that was broken
+    off can learn the same again.
     """
 
     @property
@@ -610,10 +610,30 @@ class Estimator(Protocol[State]):
     def read(self, game: Game, state: State) -> Estimate: ...
 
 
+class Decomposed(Protocol[Input]):
+    """The ability of an estimator to take apart what the variance of its values comes of.
+
+    The loop then turns the components into what the values say of populations.
+    """
+
+    def components(self, game: Game, state: Input) -> VarianceComponents | None:
+        """The variance by examples and background rows; None where that is not known."""
+        ...
+
+
 class StoppingRule(Protocol):
     """Says, of an estimate, why to stop, or None to go on."""
 
     def __call__(self, estimate: Estimate) -> StopReason | None: ...
+
+
+class SequentialRule(StoppingRule, Protocol):
+    """The ability of a rule to decide something at interim analyses, over which it spends its level."""
+
+    @property
+    def confidence(self) -> float:
+        """The probability that what it decides is right, however often it is asked."""
+        ...
 
 
 class LateError(Exception):

@@ -84,7 +84,7 @@ def _judged(found: Estimate, truth: np.ndarray, rule: Any) -> tuple[bool, bool]:
     """Whether anything claimed is wrong, and whether all was claimed."""
     is_hasty = isinstance(rule, Hasty)
     asked = rule.rule if is_hasty else rule
-    level = 0.95 if is_hasty else level_of(0.95, found.looks)
+    level = 0.95 if is_hasty else level_of(0.95, found.interim.count)
     if isinstance(asked, TopKnown):
         least, _ = least_lead(found.values[0], found.covariance[0], found.dof[0], asked.k, level)
         chosen, right = (set(np.argsort(-values, kind="stable")[: asked.k]) for values in (found.values[0], truth))

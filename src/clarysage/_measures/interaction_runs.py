@@ -21,8 +21,7 @@ from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate, StopReason, Target
-from clarysage.inference.resolution import Resolved
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import Budget, Converged, Deadline, Resolved
 from clarysage.protocols import Executor
 from clarysage.results import Explanation
 

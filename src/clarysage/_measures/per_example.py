@@ -15,7 +15,7 @@ from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerE
 from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.local import Apart, apart_of
+from clarysage.inference.local import LocalValues
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator
 
@@ -59,19 +59,20 @@ def fewest_rows(v: PredictivePower) -> int:
     return 0  # exact values are chosen where they are no dearer, and solved ones ask for none
 
 
-def examples_of(result: Estimate, weights: np.ndarray) -> Apart:
+def examples_of(result: Estimate, weights: np.ndarray) -> LocalValues:
     """Values of all examples (N, L, p), NaN for those that are not known."""
     there = weights > 0
-    found = None if result.reach is None else apart_of(result.reach, weights[there])
+    found = None if result.components is None else result.components.local_values(weights[there])
     if found is None:  # no example's loss changes: see _finished of the loop
         nothing = np.zeros((int(there.sum()), *result.values.shape))
-        found = Apart(nothing, nothing)
-    return found.spread(there)
+        found = LocalValues(nothing, nothing)
+    return found.over_all(there)
 
 
 def about_visits(result: Estimate) -> list[str]:
     """What to say of examples that were looked at less often than others."""
-    visits = None if result.reach is None or result.reach.apart is None else result.reach.apart.visits
+    local = None if result.components is None else result.components.local
+    visits = None if local is None else local.visits
     if visits is None:
         return []
     never, once = int((visits == 0).sum()), int((visits == 1).sum())

@@ -186,8 +186,8 @@ def explained(
                 for about, found in result.targets.items()
             },
             **_parts(v, result, place, order),
-            looks=result.looks,
-            confidence=result.confidence,
+            looks=result.interim.count,
+            confidence=result.interim.confidence,
             covariance=result.covariance[place][np.ix_(order, order)] if full else None,
             feature_names=tuple(players.names[i] for i in order),
             total=float(whole[place]),
@@ -211,26 +211,29 @@ def explained(
 
 def _parts(v: Any, result: Estimate, place: int, order: list[int]) -> dict[str, Any]:
     """What examples contribute to the values of one loss, where each was visited and they are not too many."""
-    reach = result.reach
-    if reach is None or reach.parts is None or len(reach.parts) * len(order) > MOST_PARTS:
+    components = result.components
+    if components is None or components.contributions is None:
         return {}
-    found, weights = np.take(reach.parts[:, place], order, axis=1), v.weights[v.weights > 0]
+    if len(components.contributions) * len(order) > MOST_PARTS:
+        return {}
+    found, weights = np.take(components.contributions[:, place], order, axis=1), v.weights[v.weights > 0]
     found += np.outer(weights, result.values[place][order] - found.sum(axis=0))  # what was added beside them, evenly
     found.setflags(write=False)
-    rest = np.maximum(reach.rest[place][order], 0.0)  # below zero where rows were shared out among examples, a gain
-    return {"parts": found, "parts_weight": weights, "parts_error": np.sqrt(rest)}
+    residual = components.residual[place][order]  # below zero where rows were shared out among examples, a gain
+    return {"parts": found, "parts_weight": weights, "parts_error": np.sqrt(np.maximum(residual, 0.0))}
 
 
 def _tails(result: Estimate, place: int, players: Sequence[tuple[int, str]]) -> list[str]:
     """A warning where few examples carry most of what a value's interval rests on."""
-    if result.tails is None:
+    contributions = None if result.components is None else result.components.contributions
+    if result.tails is None or contributions is None:
         return []
     shares, of_value = result.tails[:, place]
     heavy = [(i, name) for i, name in players if shares[i] > HEAVY]
     if not heavy:
         return []
     worst, name = max(heavy, key=lambda player: shares[player[0]])
-    few = max(1, len(result.reach.parts) // 100)
+    few = max(1, len(contributions) // 100)
     rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few:,} in number, carry"
     value = f", and {100 * of_value[worst]:.0f} % of its value" if 0 < of_value[worst] <= 1 else ""
     more = len(heavy) - 1
@@ -285,7 +288,7 @@ def _about_size(size: int, removal: str) -> tuple[str, ...]:
 
 
 def _remarks(result: Estimate, loss: Loss, whole: float, is_linear: bool) -> list[str]:
-    remarks = [result.remark] if result.remark else []
+    remarks = [str(note) for note in result.notes]
     if "population" in result.targets and not (is_linear or loss.debiasing.knows_excess):
         remarks.append(
             f"No correction for the finite background is known for the loss {loss.name!r}: what is said of the "

@@ -56,11 +56,11 @@ def correction(comparisons: Moments, moves: np.ndarray) -> Estimated:
     What the draws gave those by chance is shared out among the others: corrections add up to nothing. Where only
     variances are kept they are those before that, rather too large.
     """
-    found = Estimated.mean_of(comparisons)
-    values, covariance = _shared(found.values, moves), found.covariance
+    mean = Estimated.mean_of(comparisons)
+    values, covariance = _shared(mean.values, moves), mean.covariance
     if covariance.ndim == 3:
         covariance = _shared(_shared(covariance, moves).transpose(0, 2, 1), moves)
-    return Estimated(values, np.where(moves, covariance, 0.0), found.dof)
+    return Estimated(values, np.where(moves, covariance, 0.0), mean.dof)
 
 
 def _shared(values: np.ndarray, moves: np.ndarray) -> np.ndarray:

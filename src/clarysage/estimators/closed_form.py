@@ -11,8 +11,8 @@ from clarysage.errors import InputError
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.draws import by_quarters, scale
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.population import Reach
+from clarysage.inference.estimate import Estimate, VarianceComponents
+from clarysage.inference.local import LocalValues
 from clarysage.protocols import ClosedForm, Game, SubsampledGame, ability
 
 FEWEST_PAIRS = 1024
@@ -85,20 +85,23 @@ class SolvedGame:
         return Answers(one.values + other.values, parts, one.clipped + other.clipped, walked)
 
     def read(self, game: Game, state: Answers) -> Estimate:
-        values, walked = state.values, state.walked
-        rows = 0 if walked is None else self.walks.known().rows + walked.rows
-        shape = values.shape if values.shape[1] > MANY_PLAYERS else (*values.shape, values.shape[1])
-        return Estimate(
-            values=values, covariance=np.zeros(shape), dof=np.ones(values.shape), draws=0,
-            model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
+        rows = 0 if state.walked is None else self.walks.known().rows + state.walked.rows
+        return Estimate.exact(
+            state.values,
+            model_rows=game.rows_spent + rows,
             scale=scale(game),
-        )  # fmt: skip
+            clipped=state.clipped,
+            is_diagonal=state.values.shape[1] > MANY_PLAYERS,
+        )
 
-    def reach(self, game: Game, state: Answers) -> Reach:
-        """What the values rest on."""
-        none = np.zeros_like(state.values)
-        leaning = None if state.walked is None else self.walks.reach(game, state.walked).leaning
-        return Reach(state.parts, none, none, len(state.parts) - 1.0, leaning)
+    def components(self, game: Game, state: Answers) -> VarianceComponents:
+        """Contributions of examples, and the influence of background rows as walks beside the values show it."""
+        background = None if state.walked is None else self.walks.components(game, state.walked).background
+        return VarianceComponents.exact(state.parts, background)
+
+    def local_values(self, game: Game, state: Answers) -> LocalValues:
+        """Values of the examples of positive weight, each in a game of its own."""
+        return LocalValues.exact(state.parts, game.weights[game.weights > 0])
 
     def _walks(self, game: Game) -> bool:
         """Whether there is a background to tell of."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.inference.estimate import Estimate
+from clarysage.inference.estimate import Coverage, Estimate
 from clarysage.inference.moments import Moments
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.protocols import Batched, Game, ability
@@ -65,19 +65,18 @@ def collect(game: Game, contributions: np.ndarray, examples: np.ndarray, payoffs
 def read(game: Game, state: Draws, rows: int, shift: np.ndarray | float = 0.0) -> Estimate:
     """The estimate that a state stands for; ``shift`` (L, p) is a part of the values that is known exactly."""
     weights = game.weights
-    seen = np.unpackbits(state.seen, count=len(weights)).astype(bool)
-    positive = weights > 0
+    is_seen = np.unpackbits(state.seen, count=len(weights)).astype(bool)
+    is_positive = weights > 0
+    to_see_all = (math.log(is_positive.sum()) + 1) / float(weights[is_positive].min())
     return Estimate(
         values=state.moments.mean + shift,
         covariance=state.moments.covariance_of_mean(),
         dof=np.full(state.moments.mean.shape, max(1.0, state.moments.count - 1.0)),
         draws=state.moments.count,
         model_rows=game.rows_spent + rows,
-        visited=float(weights[seen].sum()),
-        unvisited=int((positive & ~seen).sum()),
-        draws_to_see_all=(math.log(positive.sum()) + 1) / float(weights[positive].min()),
-        clipped=state.clipped,
         scale=scale(game),
+        coverage=Coverage.of(weights, is_seen, to_see_all),
+        clipped=state.clipped,
     )
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from clarysage.coalitions import masks, shapley_values, value_shares
 from clarysage.errors import InputError
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.influence import Leaning
-from clarysage.inference.population import Reach
+from clarysage.inference.estimate import Estimate, VarianceComponents
+from clarysage.inference.influence import BackgroundInfluence
+from clarysage.inference.local import LocalValues
 from clarysage.protocols import CoalitionInfluence, Game, SubsampledGame, ability
 
 EXAMPLES_AT_ONCE = 8192
@@ -20,18 +20,18 @@ EXAMPLES_AT_ONCE = 8192
 
 @dataclass(frozen=True)
 class Table:
-    """Mean payoffs of consecutive coalitions, (n, L), and what they add to values, taken apart.
+    """Mean payoffs of consecutive coalitions, (n, L), and what these add to values.
 
     Attributes
     ----------
-    parts : (N, L, q) by examples of positive weight
-    leaning : by background rows; None where there is one alone, or the game does not know
+    contributions : (N, L, q) of examples of positive weight
+    background : influence of background rows; None where there is one alone, or the game does not know
     """
 
     payoffs: np.ndarray
     clipped: int
-    parts: np.ndarray
-    leaning: Leaning | None
+    contributions: np.ndarray
+    background: BackgroundInfluence | None
 
 
 @dataclass(frozen=True)
@@ -73,26 +73,32 @@ class Exact:
         return enumerated(game, first, draws, rng, value_shares)
 
     def merge(self, one: Table, other: Table) -> Table:
-        both = None
-        if one.leaning is not None and other.leaning is not None:
-            both = one.leaning.plus(other.leaning)
-        payoffs = np.concatenate([one.payoffs, other.payoffs])
-        return Table(payoffs, one.clipped + other.clipped, one.parts + other.parts, both)
+        background = None
+        if one.background is not None and other.background is not None:
+            background = one.background.plus(other.background)
+        return Table(
+            np.concatenate([one.payoffs, other.payoffs]),
+            one.clipped + other.clipped,
+            one.contributions + other.contributions,
+            background,
+        )
 
-    def reach(self, game: Game, state: Table) -> Reach:
-        """What the values rest on."""
-        none = np.zeros(state.parts.shape[1:])
-        return Reach(state.parts, none, none, len(state.parts) - 1.0, state.leaning)
+    def components(self, game: Game, state: Table) -> VarianceComponents:
+        """Contributions of examples, and the influence of background rows."""
+        return VarianceComponents.exact(state.contributions, state.background)
+
+    def local_values(self, game: Game, state: Table) -> LocalValues:
+        """Values of the examples of positive weight, each in a game of its own."""
+        return LocalValues.exact(state.contributions, game.weights[game.weights > 0])
 
     def read(self, game: Game, state: Table) -> Estimate:
-        values = shapley_values(state.payoffs).T  # Eq. 6, (L, p)
-        p = game.n_players
-        rows = self.rows(game, 2**p)
-        return Estimate(
-            values=values, covariance=np.zeros((*values.shape, p)), dof=np.ones(values.shape), draws=0,
-            model_rows=game.rows_spent + rows, visited=1.0, unvisited=0, draws_to_see_all=0.0, clipped=state.clipped,
-            scale=scale(game), payoffs=state.payoffs,
-        )  # fmt: skip
+        return Estimate.exact(
+            shapley_values(state.payoffs).T,  # Eq. 6, (L, p)
+            model_rows=game.rows_spent + self.rows(game, 2**game.n_players),
+            scale=scale(game),
+            clipped=state.clipped,
+            payoffs=state.payoffs,
+        )
 
 
 def enumerated(
@@ -103,7 +109,7 @@ def enumerated(
     examples = np.flatnonzero(game.weights > 0)
     coalitions = masks(np.arange(first, first + draws), game.n_players)
     shape = (losses, len(shares(coalitions[0])))
-    table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _nothing(game, shape))
+    table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _no_influence(game, shape))
     for place, coalition in enumerate(coalitions):
         counts = shares(coalition)
         for start in range(0, len(examples), EXAMPLES_AT_ONCE):
@@ -112,11 +118,11 @@ def enumerated(
             shown = _shown(game, examples[part], weights, coalition, rng)
             table.payoffs[place] += weights @ shown.payoffs
             gained = shown.payoffs - game.ends[0][examples[part]]  # counts add up to nothing over all coalitions
-            table.parts[part] += (weights[:, None] * gained)[:, :, None] * counts
+            table.contributions[part] += (weights[:, None] * gained)[:, :, None] * counts
             table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
-            if table.leaning is not None:
-                table.leaning.rows[...] += shown.influence[:, :, None] * counts
-                table.leaning.gain[...] += shown.bias_correction[:, None] * counts
+            if table.background is not None:
+                table.background.rows[...] += shown.influence[:, :, None] * counts
+                table.background.correction[...] += shown.bias_correction[:, None] * counts
     return table
 
 
@@ -131,8 +137,10 @@ def _shown(
     return CoalitionInfluence(payoffs, np.zeros(1), np.zeros((1, 1)))
 
 
-def _nothing(game: Game, shape: tuple[int, int]) -> Leaning | None:
+def _no_influence(game: Game, shape: tuple[int, int]) -> BackgroundInfluence | None:
+    """Influences of zero, to be added to; None where the background is no sample."""
     subsampled = ability(game, SubsampledGame)
     if subsampled is None or not subsampled.is_sampled:
         return None
-    return Leaning(np.zeros((len(subsampled.background_weights), *shape)), *(np.zeros(shape) for _ in range(3)))
+    rows = np.zeros((len(subsampled.background_weights), *shape))
+    return BackgroundInfluence(rows, *(np.zeros(shape) for _ in range(3)))

@@ -14,9 +14,8 @@ from clarysage.estimators.exact import Exact, Table, enumerated
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.pilot import Plan
 from clarysage.estimators.sampling_design import Tour, care_needed
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.population import Reach
-from clarysage.inference.stratified import Visits
+from clarysage.inference.estimate import Estimate, VarianceComponents
+from clarysage.inference.stratified import StratifiedMoments
 from clarysage.protocols import Game, SubsampledGame, ability
 
 
@@ -66,17 +65,18 @@ class ExactInteractions:
     def merge(self, one: Table, other: Table) -> Table:
         return self.exact.merge(one, other)
 
-    def reach(self, game: Game, state: Table) -> Reach:
-        """What the values rest on."""
-        return self.exact.reach(game, state)
+    def components(self, game: Game, state: Table) -> VarianceComponents:
+        """Contributions of examples, and the influence of background rows."""
+        return self.exact.components(game, state)
 
     def read(self, game: Game, state: Table) -> Estimate:
-        values = state.parts.sum(axis=0)  # (L, p + K)
-        return Estimate(
-            values=values, covariance=np.zeros((*values.shape, values.shape[1])), dof=np.ones(values.shape), draws=0,
-            model_rows=game.rows_spent + self.rows(game, 2**game.n_players), visited=1.0, unvisited=0,
-            draws_to_see_all=0.0, clipped=state.clipped, scale=scale(game), payoffs=state.payoffs,
-        )  # fmt: skip
+        return Estimate.exact(
+            state.contributions.sum(axis=0),  # (L, p + K)
+            model_rows=game.rows_spent + self.rows(game, 2**game.n_players),
+            scale=scale(game),
+            clipped=state.clipped,
+            payoffs=state.payoffs,
+        )
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Toggles:
         payoffs, rows = payoffs_at(game, wide(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
         one, other = np.split(self._differences(T, payoffs), 2)
         values = game.weights[examples][:, None, None] * (one + other) / 2
-        found = Visits.of(tour.cell[examples], values, tour.worth(first))
-        return Walked(found, None, draws, int((payoffs <= game.floor).sum()), rows)
+        moments = StratifiedMoments.of(tour.cell[examples], values, tour.worth(first))
+        return Walked(moments, None, draws, int((payoffs <= game.floor).sum()), rows)
 
     def merge(self, one: Walked, other: Walked) -> Walked:
         return self.visits.merge(one, other)
@@ -148,9 +148,9 @@ class Toggles:
     def read(self, game: Game, state: Walked) -> Estimate:
         return self.visits.read(game, state)
 
-    def reach(self, game: Game, state: Walked) -> Reach:
-        """What the values rest on."""
-        return self.visits.reach(game, state)
+    def components(self, game: Game, state: Walked) -> VarianceComponents:
+        """Contributions of examples."""
+        return self.visits.components(game, state)
 
     def _cost(self, game: Game) -> int:
         """Model rows of a draw at most."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.estimators.draws import scale
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.population import Reach
+from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.protocols import Game
 
 EXAMPLES_AT_ONCE = 8192
@@ -78,18 +77,17 @@ class OneByOne:
     def merge(self, one: Parts, other: Parts) -> Parts:
         return Parts(np.concatenate([one.parts, other.parts], axis=2), one.clipped + other.clipped)
 
-    def reach(self, game: Game, state: Parts) -> Reach:
-        """What the values rest on."""
-        none = np.zeros(state.parts.shape[1:])
-        return Reach(state.parts, none, none, len(state.parts) - 1.0)
+    def components(self, game: Game, state: Parts) -> VarianceComponents:
+        """Contributions of examples."""
+        return VarianceComponents.exact(state.parts)
 
     def read(self, game: Game, state: Parts) -> Estimate:
-        values = state.parts.sum(axis=0)  # (L, p)
-        return Estimate(
-            values=values, covariance=np.zeros((*values.shape, game.n_players)), dof=np.ones(values.shape), draws=0,
-            model_rows=game.rows_spent + self.rows(game, game.n_players), visited=1.0, unvisited=0,
-            draws_to_see_all=0.0, clipped=state.clipped, scale=scale(game),
-        )  # fmt: skip
+        return Estimate.exact(
+            state.parts.sum(axis=0),  # (L, p)
+            model_rows=game.rows_spent + self.rows(game, game.n_players),
+            scale=scale(game),
+            clipped=state.clipped,
+        )
 
 
 LEAVE_ONE_OUT = OneByOne("leave one out", is_in=False)

@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError, RunFailedError
+from clarysage.errors import InputError, Note, RunFailedError
 from clarysage.estimators.draws import is_null
 from clarysage.estimators.progress import Progress
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
 from clarysage.inference.degrees_of_freedom import Estimated
-from clarysage.inference.estimate import Estimate, StopReason, Target
-from clarysage.inference.population import Sampled, skewness, tails, targets
+from clarysage.inference.estimate import Estimate, InterimAnalyses, StopReason, VarianceComponents
+from clarysage.inference.population import Sampled, leverage, targets
 from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
 from clarysage.protocols import (
+    Decomposed,
     Estimator,
     Executor,
     Game,
     LateError,
     Observer,
     SelfMatched,
+    SequentialRule,
     StoppingRule,
     SubsampledWalks,
     ability,
@@ -88,7 +90,8 @@ def estimate(
     observer, executor = observer or Silent(), executor or Serial()
     limits = Limits.of(game, estimator, stop)
     rules: list[StoppingRule] = [rule for rule in stop if not isinstance(rule, (Budget, Deadline))]
-    confidences = [getattr(rule, "confidence", 0.95) for rule in rules if getattr(rule, "spends", False)]
+    deciding = [decision for rule in rules if (decision := ability(rule, SequentialRule)) is not None]
+    confidences = [rule.confidence for rule in deciding]
     run = Progress(Looks(confidences), game.rows_spent)
     if checkpoint is not None:
         run, estimator = checkpoint.resumed(run, game, estimator, seed)
@@ -208,22 +211,24 @@ class Looks:
     def taken(self, current: Estimate) -> Estimate:
         """The estimate, and whether it is a look."""
         is_ready = current.draws >= 2 * self.at and not must_see_more(current)
-        if not self.confidences or not is_ready or not (current.is_settled or current.unvisited):
+        coverage = current.coverage
+        if not self.confidences or not is_ready or not (coverage.is_settled or coverage.unvisited):
             return current
         self.number, self.at = self.number + 1, current.draws
-        return replace(current, looks=self.number, is_look=True)
+        return replace(current, interim=InterimAnalyses(self.number, is_now=True))
 
     def again(self, current: Estimate) -> Estimate:
         """The estimate of a round that was looked at, as it was then."""
-        is_look = self.number > 0 and current.draws == self.at
-        return replace(current, looks=self.number, is_look=True) if is_look else current
+        is_now = self.number > 0 and current.draws == self.at
+        return replace(current, interim=InterimAnalyses(self.number, is_now=True)) if is_now else current
 
     def last(self, result: Estimate) -> Estimate:
         """The estimate that is handed out, a further look unless it was one."""
         if not self.confidences:
             return result
         looks = max(1, self.number + (result.draws != self.at))
-        return replace(result, looks=looks, confidence=min(self.confidences))
+        interim = replace(result.interim, count=looks, confidence=min(self.confidences))
+        return replace(result, interim=interim)
 
 
 class ExhaustedError(Exception):
@@ -325,22 +330,29 @@ def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
 
 def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
     """The estimate, and what it says of the populations that examples and background were drawn from."""
-    found = estimator.read(game, state)
-    reach = estimator.reach(game, state) if hasattr(estimator, "reach") else None
-    if reach is None:
-        return found
-    there = game.weights > 0
-    mass, subsampled, matched = reach.mass, ability(game, SubsampledWalks), ability(game, SelfMatched)
-    if mass is None:
-        mass = np.ones(1) if subsampled is None else subsampled.background_weights
-    self_match = None if matched is None else matched.self_match
-    sampled = Sampled(game.weights[there], mass, None if self_match is None else self_match[there])
-    about = targets(Estimated(found.values, found.covariance, found.dof), reach, sampled)
-    known = {
-        name: Target(one.values, np.sqrt(one.variance), one.dof, skewness(reach, sampled, one.variance))
-        for name, one in about.items()
-    }
-    return replace(found, targets=known, tails=tails(reach, sampled), reach=reach)
+    result = estimator.read(game, state)
+    decomposed, matched = ability(estimator, Decomposed), ability(game, SelfMatched)
+    components = None if decomposed is None else decomposed.components(game, state)
+    if components is None:
+        return result
+    is_positive = game.weights > 0
+    weights, self_match = game.weights[is_positive], None if matched is None else matched.self_match
+    sampled = Sampled(
+        weights, _background_weights(game, components), None if self_match is None else self_match[is_positive]
+    )
+    return replace(
+        result,
+        targets=targets(Estimated(result.values, result.covariance, result.dof), components, sampled),
+        tails=leverage(components.contributions, weights),
+        components=components,
+    )
+
+
+def _background_weights(game: Game, components: VarianceComponents) -> np.ndarray:
+    if components.background_weights is not None:
+        return components.background_weights
+    subsampled = ability(game, SubsampledWalks)
+    return np.ones(1) if subsampled is None else subsampled.background_weights
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:
@@ -348,18 +360,16 @@ def _finished(result: Estimate, game: Game) -> Estimate:
         return replace(result, stopped=StopReason.EQUAL)
     if result.stopped is StopReason.NO_EFFECT:
         zeros, none = np.zeros_like(result.values), np.zeros_like(result.covariance)
-        return replace(result, values=zeros, covariance=none, targets={}, tails=None, reach=None, trace=None)
-    if result.stopped is not None and result.stopped.is_converged and result.unvisited:
-        share = (
-            f"It rests on {100 * result.visited:.1f} % of the examples: seeing all {len(game.weights):,} would take "
-            "too long."
-        )
-        return replace(result, remark=" ".join(filter(None, (result.remark, share))))
+        return replace(result, values=zeros, covariance=none, targets={}, tails=None, components=None, trace=None)
+    if result.stopped is not None and result.stopped.is_converged and result.coverage.unvisited:
+        visited, count = 100 * result.coverage.visited, len(game.weights)
+        note = Note(f"It rests on {visited:.1f} % of the examples: seeing all {count:,} would take too long.")
+        return replace(result, notes=(*result.notes, note))
     return result
 
 
 def _is_still(result: Estimate, game: Game) -> bool:
     """Whether values are zero since no example moves, not since what examples lose and gain adds up to nothing."""
-    if result.reach is None or result.reach.parts is None:
+    if result.components is None or result.components.contributions is None:
         return is_null(game)
-    return bool((np.abs(result.reach.parts).sum(axis=0) <= ROUNDING * result.scale[:, None]).all())
+    return bool((np.abs(result.components.contributions).sum(axis=0) <= ROUNDING * result.scale[:, None]).all())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.coalitions import permutations
+from clarysage.errors import Note
 from clarysage.estimators.draws import Draws, collect, is_null
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.permutation import Permutation
@@ -39,8 +40,9 @@ def nothing_moves(game: Game, stop: Sequence[Any], **options: Any) -> tuple[Esti
         return None, found.model_rows - game.rows_spent
     found = replace(found, values=np.zeros_like(found.values), trace=None)
     if found.stopped is StopReason.BUDGET and rows == price:
-        share = f"It rests on {100 * found.visited:.1f} % of the examples: to look at all of them would take too long."
-        found = replace(found, stopped=StopReason.NO_EFFECT, remark=share)
+        visited = 100 * found.coverage.visited
+        note = Note(f"It rests on {visited:.1f} % of the examples: to look at all of them would take too long.")
+        found = replace(found, stopped=StopReason.NO_EFFECT, notes=(note,))
     return found, 0
 
 
@@ -65,4 +67,4 @@ class Sweep(Permutation):
 def _verdict(estimate: Estimate) -> StopReason | None:
     if (estimate.values > 1e-13 * estimate.scale[:, None]).any():
         return StopReason.RULE
-    return StopReason.NO_EFFECT if estimate.unvisited == 0 else None
+    return StopReason.NO_EFFECT if estimate.coverage.unvisited == 0 else None

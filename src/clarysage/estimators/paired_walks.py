@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import permutations
+from clarysage.errors import Note
 from clarysage.estimators.antithetic import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.bias_correction import correction
 from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
 from clarysage.estimators.pilot import Plan, planned
 from clarysage.estimators.sampling_design import Tour
-from clarysage.inference.degrees_of_freedom import Estimated, added
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.influence import Influences, leaning
+from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
+from clarysage.inference.estimate import Coverage, Estimate, VarianceComponents
+from clarysage.inference.influence import InfluenceSums
 from clarysage.inference.moments import Moments
-from clarysage.inference.population import Reach
 from clarysage.inference.stopping import FEWEST_DRAWS
-from clarysage.inference.stratified import Visits, estimated_sum, parts_of
+from clarysage.inference.stratified import StratifiedMoments, contributions_of, estimated_sum
 from clarysage.protocols import Game, Influence, SubsampledGame, SubsampledWalks, ability
 
 NUMBERS_REMEMBERED = 20_000_000  # cells of rows that went to the model
-VARYING = (
+VARYING = Note(
     "The model gives other predictions when it is asked again for the same rows: every hybrid row was evaluated, and "
     "the values hold the model's own noise."
 )
@@ -36,13 +36,13 @@ class Walked:
     rows, where it looks beyond them.
     """
 
-    visits: Visits
+    visits: StratifiedMoments
     comparisons: Moments | None
     draws: int
     clipped: int
     rows: int
     asked: tuple[Asked, ...] = ()
-    influences: Influences | None = None
+    influences: InfluenceSums | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class PairedWalks:
             influence=plan.reaches and bool(is_even.any()), whole=plan.whole,
         )  # fmt: skip
         values = game.weights[examples][:, None, None] * pairs.found
-        visits = Visits.of(plan.tour.cell[examples], values, plan.tour.worth(first))
+        visits = StratifiedMoments.of(plan.tour.cell[examples], values, plan.tour.worth(first))
         count = plan.compared(first + draws) - plan.compared(first)
         found, rows = plan.comparisons.draw(game, count, rng) if count else (None, 0)
         return Walked(
@@ -127,13 +127,13 @@ class PairedWalks:
             None if pairs.influence is None else self._influences(game, examples, is_even, pairs.influence),
         )
 
-    def _influences(self, game: Game, examples: np.ndarray, is_even: np.ndarray, influence: Influence) -> Influences:
+    def _influences(self, game: Game, examples: np.ndarray, is_even: np.ndarray, influence: Influence) -> InfluenceSums:
         subsampled = ability(game, SubsampledWalks)
         assert subsampled is not None
         counted = np.tile(is_even, 2)
         examples = np.tile(examples, 2)[counted]
         weights = game.weights[examples][:, None, None]
-        return Influences.of(
+        return InfluenceSums.of(
             self.tour.group(examples),
             influence.background_index[counted],
             weights[:, None] * influence.influence[counted],
@@ -143,8 +143,7 @@ class PairedWalks:
 
     def merge(self, one: Walked, other: Walked) -> Walked:
         """Both together; ``one`` may be changed, so that a long run does not copy what it has at each step."""
-        cells = len(self.known().tour.size)
-        visits = one.visits if len(one.visits.count) == cells else one.visits.spread(cells)
+        visits = one.visits.dense(len(self.tour.size))
         visits.add(other.visits)
         both = [part for part in (one.comparisons, other.comparisons) if part is not None]
         comparisons = both[0].merge(both[1]) if len(both) == 2 else both[0] if both else None
@@ -160,52 +159,51 @@ class PairedWalks:
 
     def estimated(self, state: Walked) -> Estimated:
         """The values, with the bias of few background rows taken off as far as comparisons know it."""
-        cells = len(self.tour.size)
-        visits = state.visits if len(state.visits.count) == cells else state.visits.spread(cells)
-        found = estimated_sum(visits, self.tour.size, self.tour.stratum)
+        visits = state.visits.dense(len(self.tour.size))
+        subsampled = estimated_sum(visits, self.tour.size, self.tour.stratum)
         if not self.known().per_draw:
-            return found
+            return subsampled
         assert state.comparisons is not None, "the first draws have comparisons"
-        return added([found, self._correction(state.comparisons, visits)], [1.0, 1.0])
+        return weighted_sum([subsampled, self._correction(state.comparisons, visits)], [1.0, 1.0])
 
-    def _correction(self, comparisons: Moments, visits: Visits) -> Estimated:
+    def _correction(self, comparisons: Moments, visits: StratifiedMoments) -> Estimated:
         moves = self.known().active | (visits.mean != 0).any(axis=(0, 1))
         return correction(comparisons, moves)
 
     def read(self, game: Game, state: Walked) -> Estimate:
-        found, plan, tour = self.estimated(state), self.known(), self.tour
-        is_seen = np.zeros(len(game.weights), dtype=bool)
-        is_seen[tour.order[: state.draws]] = True
+        estimated, plan = self.estimated(state), self.known()
         return Estimate(
-            values=found.values,
-            covariance=found.covariance,
-            dof=found.dof,
+            values=estimated.values,
+            covariance=estimated.covariance,
+            dof=estimated.dof,
             draws=state.draws,
             model_rows=game.rows_spent + plan.rows + state.rows,
-            visited=float(game.weights[is_seen].sum()),
-            unvisited=int(((game.weights > 0) & ~is_seen).sum()),
-            draws_to_see_all=tour.draws_to_see_all,
-            clipped=state.clipped,
             scale=scale(game),
-            remark="" if plan.skip else VARYING,
-            is_settled=tour.passes(state.draws) == 2,
+            coverage=self.coverage(game, state),
+            clipped=state.clipped,
+            notes=() if plan.skip else (VARYING,),
         )
 
-    def reach(self, game: Game, state: Walked) -> Reach:
-        """What the values rest on."""
-        tour, visits = self.tour, state.visits
-        visits = visits if len(visits.count) == len(tour.size) else visits.spread(len(tour.size))
-        there = game.weights > 0
-        weights = np.bincount(tour.cell[there], game.weights[there]) / tour.size
-        parts, between = parts_of(visits, tour.size, tour.stratum, weights)
-        rest = np.zeros_like(between)
+    def coverage(self, game: Game, state: Walked) -> Coverage:
+        """Which examples the tour has come to."""
+        is_seen = np.zeros(len(game.weights), dtype=bool)
+        is_seen[self.tour.order[: state.draws]] = True
+        is_settled = self.tour.passes(state.draws) == 2
+        return Coverage.of(game.weights, is_seen, self.tour.draws_to_see_all, is_settled=is_settled)
+
+    def components(self, game: Game, state: Walked) -> VarianceComponents:
+        """Contributions of examples, the variance of the bias correction, and the influence of background rows."""
+        tour, visits = self.tour, state.visits.dense(len(self.tour.size))
+        is_positive = game.weights > 0
+        weights = np.bincount(tour.cell[is_positive], game.weights[is_positive]) / tour.size
+        by_cell, between = contributions_of(visits, tour.size, tour.stratum, weights)
+        residual = np.zeros_like(between)
         if self.known().per_draw and state.comparisons is not None:
-            rest = self._correction(state.comparisons, visits).variance
-        found = None
-        if state.influences is not None:
-            found = leaning(state.influences, tour.groups)
-        seen = int(visits.count.sum()) if parts is None else len(parts)
-        return Reach(None if parts is None else parts[tour.cell[there]], between, rest, seen - 1.0, found)
+            residual = self._correction(state.comparisons, visits).variance
+        background = None if state.influences is None else state.influences.over_all_examples(tour.groups)
+        seen = int(visits.count.sum()) if by_cell is None else len(by_cell)
+        contributions = None if by_cell is None else by_cell[tour.cell[is_positive]]
+        return VarianceComponents(contributions, between, residual, seen - 1.0, background)
 
     @property
     def tour(self) -> Tour:
@@ -217,10 +215,10 @@ class PairedWalks:
         return self.plan
 
 
-def _both(one: Influences | None, other: Influences | None) -> Influences | None:
+def _both(one: InfluenceSums | None, other: InfluenceSums | None) -> InfluenceSums | None:
     if one is None or other is None:
         return one or other
-    return one.merged(other)
+    return one.merge(other)
 
 
 def _kept(one: tuple[Asked, ...], other: tuple[Asked, ...]) -> tuple[Asked, ...]:

@@ -12,9 +12,8 @@ from clarysage.estimators.draws import rows_per_chunk
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.pilot import SHARE_OF_BUDGET, Plan, find_active
 from clarysage.estimators.sampling_design import NUMBERS_KEPT, Tour
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.local import Apart
-from clarysage.inference.population import Reach
+from clarysage.inference.estimate import Estimate, VarianceComponents
+from clarysage.inference.local import LocalValues
 from clarysage.protocols import Game, SubsampledGame, ability
 
 FEWEST_PASSES = 2  # without which examples have no errors
@@ -81,15 +80,13 @@ class PerExample:
     def read(self, game: Game, state: Walked) -> Estimate:
         return self.walks.read(game, state)
 
-    def reach(self, game: Game, state: Walked) -> Reach:
-        """What the values rest on, and those of each example."""
-        return replace(self.walks.reach(game, state), apart=self.apart(game, state))
+    def components(self, game: Game, state: Walked) -> VarianceComponents:
+        """The components of paired walks, with the values of each example."""
+        return replace(self.walks.components(game, state), local=self.local_values(game, state))
 
-    def apart(self, game: Game, state: Walked) -> Apart:
-        """Values of the examples of positive weight."""
-        n, visits = self.walks.tour.length, state.visits
-        visits = visits if len(visits.count) == n else visits.spread(n)
-        return Apart.of_visits(visits, game.weights[game.weights > 0])
+    def local_values(self, game: Game, state: Walked) -> LocalValues:
+        """Values of the examples of positive weight, each in a game of its own."""
+        return LocalValues.sampled(state.visits.dense(self.walks.tour.length), game.weights[game.weights > 0])
 
 
 def is_whole(game: Game) -> bool:

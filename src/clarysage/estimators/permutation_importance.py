@@ -9,10 +9,9 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.estimators.draws import rows_per_chunk, scale
-from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.influence import Leaning
+from clarysage.inference.estimate import Coverage, Estimate, StopReason, VarianceComponents
+from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments
-from clarysage.inference.population import Reach
 from clarysage.protocols import DrawsSingly, ability
 
 FEWEST = 5  # repeats, before their scatter says anything ...
@@ -104,37 +103,40 @@ class Repeats:
             one.asked + other.asked,
         )
 
-    def reach(self, game: Any, state: Repeated) -> Reach:
-        """What the values rest on.
+    def components(self, game: Any, state: Repeated) -> VarianceComponents:
+        """Contributions of examples, and the influence of background rows.
 
-        Parts scatter over examples by what draws do to each of them, as if these were drawn apart; since rows are
-        shared out, values have less of that, or at times more: ``rest`` is the difference.
+        Contributions scatter over examples by what draws do to each of them, as if these drew independently. Rows are
+        shared out, so that values have less of that, or at times more: the residual is the difference.
         """
         R, parts = state.moments.count, state.parts / state.moments.count
         variance = state.moments.covariance_of_mean()
         variance = variance if variance.ndim == 2 else np.einsum("lii->li", variance)
         within = (state.squares - (state.parts**2).sum(axis=0) / R) / (R * (R - 1))
-        return Reach(
+        return VarianceComponents(
             parts,
             between=np.zeros_like(within),
-            rest=variance - within,
+            residual=variance - within,
             dof=len(parts) - 1.0,
-            leaning=self._leaning(game, state, parts),
-            mass=game.background_weights,
+            background=self._background(game, state, parts),
+            background_weights=game.background_weights,
         )
 
-    def _leaning(self, game: Any, state: Repeated, parts: np.ndarray) -> Leaning | None:
-        """Values are means over background rows; what they lack is the part of an example's own row, which is zero."""
+    def _background(self, game: Any, state: Repeated, parts: np.ndarray) -> BackgroundInfluence | None:
+        """Values are means over background rows; an example that is one of them adds nothing to its own value.
+
+        An infinite background would have no such row, so values are corrected by what it would add in its place.
+        """
         if state.rows is None or state.row_squares is None:
             return None
         R, none = state.moments.count, np.zeros(parts.shape[1:])
         noise = (state.row_squares - state.rows**2 / R).sum(axis=0) / (R * (R - 1))
-        gain = none
+        correction = none
         if game.self_match is not None:
             own = game.self_match[game.weights > 0]
             share = np.where(own >= 0, game.background_weights[own], 0.0)
-            gain = np.einsum("n,nlp->lp", share / (1 - share), parts)
-        return Leaning(state.rows / R, noise, gain, none)
+            correction = np.einsum("n,nlp->lp", share / (1 - share), parts)
+        return BackgroundInfluence(state.rows / R, noise, correction, none)
 
     def read(self, game: Any, state: Repeated) -> Estimate:
         R, n = state.moments.count, len(state.parts)
@@ -144,11 +146,9 @@ class Repeats:
             dof=np.full(state.moments.mean.shape, max(1.0, R - 1.0)),
             draws=R * n,
             model_rows=game.rows_spent + state.asked,
-            visited=1.0,
-            unvisited=0,
-            draws_to_see_all=float(n),
-            clipped=state.clipped,
             scale=scale(game),
+            coverage=Coverage(draws_to_see_all=float(n)),
+            clipped=state.clipped,
         )
 
 

@@ -12,15 +12,15 @@ from clarysage.estimators.permutation_importance import Repeated
 from clarysage.estimators.progress import Progress
 from clarysage.estimators.surrogate_walks import Staged
 from clarysage.estimators.trace import Trace
-from clarysage.inference.influence import Influences, Leaning
+from clarysage.inference.influence import BackgroundInfluence, InfluenceSums
 from clarysage.inference.moments import Moments
-from clarysage.inference.stratified import Visits
+from clarysage.inference.stratified import StratifiedMoments
 
 STATES: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Progress, Chunk, Looks, Trace,
         Answers, Draws, Parts, Repeated, Staged, Table, Walked,
-        Influences, Leaning, Moments, Visits,
+        BackgroundInfluence, InfluenceSums, Moments, StratifiedMoments,
     )
 }  # fmt: skip

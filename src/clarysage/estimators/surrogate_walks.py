@@ -12,9 +12,8 @@ from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
 from clarysage.estimators.sampling_design import Tour, care_needed
-from clarysage.inference.degrees_of_freedom import Estimated, added
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.population import Reach, summed
+from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
+from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
 from clarysage.protocols import Game, Imitable, SubsampledWalks, ability
 
 FIRST_STAGE = 100  # pairs; or an eighth of the examples
@@ -35,7 +34,7 @@ class Stage:
     walks: PairedWalks
     game: Any
     surrogate: Estimated | None = None
-    reach: Reach | None = None
+    components: VarianceComponents | None = None
 
 
 @dataclass(frozen=True)
@@ -117,32 +116,28 @@ class SurrogateWalks:
 
     def read(self, game: Game, state: Staged) -> Estimate:
         counted, weights = self._weighted(state)
-        found = added([self._by_stage(number, state) for number in counted], weights)
-        is_seen = np.zeros(len(game.weights), dtype=bool)
-        is_seen[self.stages[counted[-1]].walks.tour.order[: state.walked[counted[-1]].draws]] = True
+        estimated = weighted_sum([self._by_stage(number, state) for number in counted], weights)
         first = self.stages[0].walks.read(game, state.walked[0])
+        last = self.stages[counted[-1]].walks.coverage(game, state.walked[counted[-1]])
         return replace(
             first,
-            values=found.values,
-            covariance=found.covariance,
-            dof=found.dof,
+            values=estimated.values,
+            covariance=estimated.covariance,
+            dof=estimated.dof,
             draws=sum(walked.draws for walked in state.walked.values()),
             model_rows=first.model_rows + sum(walked.rows for number, walked in state.walked.items() if number > 0),
-            visited=float(game.weights[is_seen].sum()),
-            unvisited=int(((game.weights > 0) & ~is_seen).sum()),
-            draws_to_see_all=2 * first.draws_to_see_all,  # earlier stages take as many again
-            is_settled=self.stages[counted[-1]].walks.tour.passes(state.walked[counted[-1]].draws) == 2,
+            coverage=replace(last, draws_to_see_all=2 * first.coverage.draws_to_see_all),  # earlier stages take as many
         )
 
-    def reach(self, game: Game, state: Staged) -> Reach | None:
-        """What the values rest on; None where no stage has seen all examples."""
+    def components(self, game: Game, state: Staged) -> VarianceComponents | None:
+        """The weighted components of all stages; None where no stage has seen all examples."""
         counted, weights = self._weighted(state)
-        return summed([self._reach_by_stage(number, state) for number in counted], weights)
+        return weighted_components([self._components_by_stage(number, state) for number in counted], weights)
 
-    def _reach_by_stage(self, number: int, state: Staged) -> Reach | None:
+    def _components_by_stage(self, number: int, state: Staged) -> VarianceComponents | None:
         stage = self.stages[number]
-        left = stage.walks.reach(stage.game, state.walked[number])
-        return left if stage.surrogate is None else summed([stage.reach, left], [1.0, 1.0])
+        left = stage.walks.components(stage.game, state.walked[number])
+        return left if stage.surrogate is None else weighted_components([stage.components, left], [1.0, 1.0])
 
     def _weighted(self, state: Staged) -> tuple[list[int], list[float]]:
         """Stages that are counted, and their weights."""
@@ -167,7 +162,7 @@ class SurrogateWalks:
         """The values of the model by one stage: those of its surrogate, and what was found to be left of them."""
         stage = self.stages[number]
         left = stage.walks.estimated(state.walked[number])
-        return left if stage.surrogate is None else added([stage.surrogate, left], [1.0, 1.0])
+        return left if stage.surrogate is None else weighted_sum([stage.surrogate, left], [1.0, 1.0])
 
     def _next(self, game: Game, state: Staged, rng: np.random.Generator) -> Stage:
         last = self.stages[-1]
@@ -183,7 +178,7 @@ class SurrogateWalks:
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
         walks = PairedWalks(replace(plan, tour=tour, rows=0))
         surrogate = Estimated(found.values, found.covariance, found.dof)
-        return Stage(last.before + last.pairs, pairs, walks, left, surrogate, found.reach)
+        return Stage(last.before + last.pairs, pairs, walks, left, surrogate, found.components)
 
 
 def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:

@@ -1,4 +1,11 @@
-"""How well one number predicts another over pairs of them: correlation and R2, freed of known noise; intervals."""
+"""How well one number predicts another over pairs of them: correlation and R2, with known noise taken off.
+
+Intervals are by the bootstrap, corrected for bias and acceleration (BCa; Efron 1987).
+
+References
+----------
+B. Efron (1987). Better bootstrap confidence intervals. JASA 82, 171-185.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 
 RESAMPLES = 2000
 CELLS_AT_ONCE = 2_000_000  # numbers of resamples
@@ -52,7 +59,7 @@ class Association:
         Of pairs that are all there are, the noise of v alone is unknown: by adding as much of it once more.
         """
         if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
-            raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
+            raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint=Set("level", 0.95))
         found, tails = self._found, np.array([(1 - level) / 2, (1 + level) / 2])
         if is_drawn:
             terms = self._terms()
@@ -63,7 +70,7 @@ class Association:
         return _ends(self._shaken(rng), np.column_stack([tails, tails]))
 
     def _terms(self) -> np.ndarray:
-        """Of which all that is wanted are means, (n, 8); u and v around their means, since digits would be lost."""
+        """Eight moment columns (n, 8), of u and v around their means, since digits would be lost otherwise."""
         u, v = (one - self.weights @ one for one in (self.u, self.v))
         return np.column_stack([np.ones_like(u), u, v, u * u, v * v, u * v, (self.v - self.u) ** 2, self.variance])
 

@@ -1,4 +1,19 @@
-"""Influences of background rows on values, summed over walks that drew them."""
+r"""Empirical influence of background rows on values: what they change when a row weighs more.
+
+A value is a functional T of the distribution B of the background, known from a sample of m rows of weights w_k. Its
+influence function (Hampel 1974) at a row b is the derivative of T when weight moves to b,
+
+.. math:: \psi(b) = \frac{d}{dt} T((1 - t) B + t \delta_b) \Big|_{t = 0}
+
+and the sum of squares of w_k psi_k estimates the variance of T over other samples of the background (the infinitesimal
+jackknife; Efron & Stein 1981). Walks that draw a few rows each give noisy influences; the noise is estimated beside
+them, so that it can be taken off the sum of squares.
+
+References
+----------
+F. R. Hampel (1974). The influence curve and its role in robust estimation. JASA 69, 383-393.
+B. Efron, C. Stein (1981). The jackknife estimate of variance. Annals of Statistics 9, 586-596.
+"""
 
 from __future__ import annotations
 
@@ -8,116 +23,120 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Influences:
-    """Of each background row that was drawn, in each group of examples, the sum of its influences and of their squares.
+class InfluenceSums:
+    """Sums of influences, and of their squares, of each drawn background row in each group of examples.
 
     Attributes
     ----------
-    place : (t,) group times background rows, plus the number of the row
+    index : (t,) group times background rows, plus the number of the row
     total, squares : (t, L, p)
     walks : (G,) walks in each group
-    gain, gain_squares : (G, L, p) sums of what an endless background would add, and of the squares
-    places : groups times background rows
-    drawn : background rows of a walk
+    correction, correction_squares : (G, L, p) sums of what an infinite background would add, and of the squares
+    size : groups times background rows
+    rows_per_walk : background rows of a walk
     """
 
-    place: np.ndarray
+    index: np.ndarray
     total: np.ndarray
     squares: np.ndarray
     walks: np.ndarray
-    gain: np.ndarray
-    gain_squares: np.ndarray
-    places: int
-    drawn: int
+    correction: np.ndarray
+    correction_squares: np.ndarray
+    size: int
+    rows_per_walk: int
 
     @classmethod
     def of(
-        cls, group: np.ndarray, rows: np.ndarray, influence: np.ndarray, gain: np.ndarray, shape: tuple[int, int]
-    ) -> Influences:
-        """Influences (n, q, L, p) of rows (n, q) on walks of examples of groups (n,), and gains (n, L, p).
+        cls, group: np.ndarray, rows: np.ndarray, influence: np.ndarray, correction: np.ndarray, shape: tuple[int, int]
+    ) -> InfluenceSums:
+        """Sums influences (n, q, L, p) of rows (n, q) on walks of examples of groups (n,), and corrections (n, L, p).
 
         ``shape`` is how many groups and how many background rows there are.
         """
         groups, m = shape
-        place = (group[:, None] * m + rows).ravel()
-        order = np.argsort(place, kind="stable")
-        found, starts = np.unique(place[order], return_index=True)
+        index = (group[:, None] * m + rows).ravel()
+        order = np.argsort(index, kind="stable")
+        distinct, starts = np.unique(index[order], return_index=True)
         values = influence.reshape(-1, *influence.shape[2:])[order]
-        gains, gain_squares = (np.zeros((groups, *gain.shape[1:])) for _ in range(2))
-        np.add.at(gains, group, gain)
-        np.add.at(gain_squares, group, gain**2)
-        total, squares = (np.add.reduceat(one, starts, axis=0) for one in (values, values**2))
+        corrections, correction_squares = (np.zeros((groups, *correction.shape[1:])) for _ in range(2))
+        np.add.at(corrections, group, correction)
+        np.add.at(correction_squares, group, correction**2)
+        total, squares = (np.add.reduceat(terms, starts, axis=0) for terms in (values, values**2))
         walks = np.bincount(group, minlength=groups)
-        return cls(found, total, squares, walks, gains, gain_squares, groups * m, rows.shape[1])
+        return cls(distinct, total, squares, walks, corrections, correction_squares, groups * m, rows.shape[1])
 
-    def spread(self) -> Influences:
-        """The same with every place in it."""
-        if len(self.place) == self.places:
+    def dense(self) -> InfluenceSums:
+        """The sums with an entry for every group and row, zero for those never drawn."""
+        if len(self.index) == self.size:
             return self
-        total, squares = (np.zeros((self.places, *self.total.shape[1:])) for _ in range(2))
-        total[self.place], squares[self.place] = self.total, self.squares
-        return replace(self, place=np.arange(self.places), total=total, squares=squares)
+        total, squares = (np.zeros((self.size, *self.total.shape[1:])) for _ in range(2))
+        total[self.index], squares[self.index] = self.total, self.squares
+        return replace(self, index=np.arange(self.size), total=total, squares=squares)
 
-    def merged(self, other: Influences) -> Influences:
-        """Both together; ``self`` may be changed, once it has a place for each row."""
-        whole = self.spread()
-        whole.total[other.place] += other.total
-        whole.squares[other.place] += other.squares
+    def merge(self, other: InfluenceSums) -> InfluenceSums:
+        """Sums over both sets of walks; once ``self`` is dense its arrays are reused, and so overwritten."""
+        both = self.dense()
+        both.total[other.index] += other.total
+        both.squares[other.index] += other.squares
         return replace(
-            whole,
+            both,
             walks=self.walks + other.walks,
-            gain=self.gain + other.gain,
-            gain_squares=self.gain_squares + other.gain_squares,
+            correction=self.correction + other.correction,
+            correction_squares=self.correction_squares + other.correction_squares,
         )
+
+    def over_all_examples(self, sizes: np.ndarray) -> BackgroundInfluence:
+        r"""The influences on values of all examples, of which ``sizes`` (G,) are in each group.
+
+        A walk draws row k with weight w_k on average q w_k times, so with U its influence on a walk, V walks in a group
+        of N examples, and sums over them,
+
+        .. math:: w_k \psi_k = \sum_g \frac{N_g}{q V_g} \sum U, \qquad
+            \widehat{noise}_k = \sum_g \Big(\frac{N_g}{q V_g}\Big)^2 \frac{V_g}{V_g - 1}
+            \Big(\sum U^2 - (\sum U)^2 / V_g\Big)
+        """
+        dense = self.dense()
+        total, squares = (sums.reshape(len(sizes), -1, *sums.shape[1:]) for sums in (dense.total, dense.squares))
+        walks = np.maximum(self.walks, 1)
+        factor = sizes / (self.rows_per_walk * walks)
+        unbiased = factor**2 * walks / np.maximum(walks - 1, 1)
+        noise = np.einsum("g,gmlp->lp", unbiased, squares) - np.einsum("g,gmlp->lp", unbiased / walks, total**2)
+        correction = np.tensordot(sizes / walks, self.correction, axes=1)
+        scatter = self.correction_squares - self.correction**2 / walks[:, None, None]
+        correction_variance = np.tensordot(sizes**2 / (walks * np.maximum(walks - 1, 1)), scatter, axes=1)
+        return BackgroundInfluence(np.tensordot(factor, total, axes=1), noise, correction, correction_variance)
 
 
 @dataclass(frozen=True)
-class Leaning:
-    """How values lean on single background rows, and what they lack for an endless background. Adds up, like values.
+class BackgroundInfluence:
+    """Empirical influence of single background rows on values, and what an infinite background would add to these.
+
+    Influences are linear in the game, as values are: they add up where values do.
 
     Attributes
     ----------
-    rows : (m, L, p) change of the values when all weight moves to a row, times its mass
+    rows : (m, L, p) change of the values when all weight moves to a row, times the row's weight
     noise : (L, p) what sampling adds to the sum of squares of these
-    gain, gain_variance : (L, p) to be added to the values, and the variance that the sampling of it adds
+    correction, correction_variance : (L, p) to be added to the values for an infinite background, and the variance that
+        the sampling of it adds
     """
 
     rows: np.ndarray
     noise: np.ndarray
-    gain: np.ndarray
-    gain_variance: np.ndarray
+    correction: np.ndarray
+    correction_variance: np.ndarray
 
-    def plus(self, other: Leaning) -> Leaning:
-        """That of the sum of two sets of values."""
-        return Leaning(
+    def plus(self, other: BackgroundInfluence) -> BackgroundInfluence:
+        """The influence on a sum of values: the sum of the influences."""
+        return BackgroundInfluence(
             self.rows + other.rows,
             self.noise + other.noise,
-            self.gain + other.gain,
-            self.gain_variance + other.gain_variance,
+            self.correction + other.correction,
+            self.correction_variance + other.correction_variance,
         )
 
-    def times(self, weight: float) -> Leaning:
-        """That of the values, times a number."""
-        return Leaning(weight * self.rows, weight**2 * self.noise, weight * self.gain, weight**2 * self.gain_variance)
-
-
-def leaning(found: Influences, sizes: np.ndarray) -> Leaning:
-    r"""What the influences are for all examples, of which ``sizes`` (G,) are in each group.
-
-    A walk draws row k with mass w_k on average q w_k times, so with U its influence on a walk, V walks in a group of N
-    examples, and sums over them,
-
-    .. math:: w_k \psi_k = \sum_g \frac{N_g}{q V_g} \sum U, \qquad
-        \widehat{noise}_k = \sum_g \Big(\frac{N_g}{q V_g}\Big)^2 \frac{V_g}{V_g - 1}
-        \Big(\sum U^2 - (\sum U)^2 / V_g\Big)
-    """
-    whole = found.spread()
-    total, squares = (one.reshape(len(sizes), -1, *one.shape[1:]) for one in (whole.total, whole.squares))
-    walks = np.maximum(found.walks, 1)
-    factor = sizes / (found.drawn * walks)
-    beside = factor**2 * walks / np.maximum(walks - 1, 1)
-    noise = np.einsum("g,gmlp->lp", beside, squares) - np.einsum("g,gmlp->lp", beside / walks, total**2)
-    gain = np.tensordot(sizes / walks, found.gain, axes=1)
-    scatter = found.gain_squares - found.gain**2 / walks[:, None, None]
-    gain_variance = np.tensordot(sizes**2 / (walks * np.maximum(walks - 1, 1)), scatter, axes=1)
-    return Leaning(np.tensordot(factor, total, axes=1), noise, gain, gain_variance)
+    def times(self, weight: float) -> BackgroundInfluence:
+        """The influence on the values times a number."""
+        return BackgroundInfluence(
+            weight * self.rows, weight**2 * self.noise, weight * self.correction, weight**2 * self.correction_variance
+        )

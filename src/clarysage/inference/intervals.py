@@ -1,10 +1,20 @@
-"""Intervals around estimated values, one at a time or all together."""
+"""Intervals around estimated values, one at a time or all together.
+
+They are Student's, moved out where estimates are skewed, by the first term of the expansion of Cornish and Fisher
+(1938), as Johnson (1978) does for the mean of a skewed sample.
+
+References
+----------
+E. A. Cornish, R. A. Fisher (1938). Moments and cumulants in the specification of distributions. Revue de l'Institut
+International de Statistique 5, 307-320.
+N. J. Johnson (1978). Modified t tests and confidence intervals for asymmetrical populations. JASA 73, 536-544.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 
 
 def interval(
@@ -34,7 +44,7 @@ def interval(
     True
     """
     if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
-        raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint="level=0.95")
+        raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint=Set("level", 0.95))
     outside = (1 - level) / (len(values) if joint else 1)
     below, above = (reached(outside / 2, dof, side * np.asarray(skew)) * std_error for side in (-1, 1))
     return values - below, values + above

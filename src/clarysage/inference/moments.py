@@ -1,4 +1,10 @@
-"""Moments that add: count, mean and scatter of draws, merged without a second look at them."""
+"""Moments that merge: count, mean and scatter of draws, pairwise (Chan, Golub & LeVeque 1983).
+
+References
+----------
+T. F. Chan, G. H. Golub, R. J. LeVeque (1983). Algorithms for computing the sample variance: analysis and
+recommendations. The American Statistician 37, 242-247.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs made apart on the same rows and background: what they say together of the populations behind these."""
+"""Pooling of replicated runs on the same rows and background: what they say together of the populations."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Pool:
         """The variance (p,) that the sampling of all runs leaves."""
         return np.asarray(self.weights**2 @ self.sampling)
 
-    def mean(self, found: Sequence[np.ndarray]) -> np.ndarray:
-        """By weight, of one array a run; added up in the order of the runs."""
-        return np.asarray(sum(weight * one for weight, one in zip(self.weights, found, strict=True)))
+    def mean(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The weighted mean of one array a run, added up in the order of the runs."""
+        return np.asarray(sum(weight * array for weight, array in zip(self.weights, arrays, strict=True)))
 
     def rows(self, found: Sequence[Target]) -> Target:
         """About the population of rows, where what single rows contribute is not known."""
@@ -50,7 +50,7 @@ class Pool:
         return self._target(found, shared + self.least)
 
     def rows_by_parts(self, found: Sequence[Target], parts: Sequence[np.ndarray], weights: np.ndarray) -> Target | None:
-        r"""The same from what rows of the given weights contribute, (N, p) a run.
+        r"""About the population of rows, from what rows of the given weights contribute, (N, p) a run.
 
         Their weighted mean e_x over the runs scatters over the rows by T, and by what sampling has left of itself in
         it; what V_r holds beside the scatter of the run's own parts is of its sampling alone:
@@ -76,7 +76,7 @@ class Pool:
         the background adds to it in a run, ``found`` less ``by_rows``.
 
         A little of that is sampling, of what an endless background would add, and is counted whole; V is at least the
-        share of that about the rows that it has in a run (:func:`~clarysage.inference.population.targets`).
+        share of that about the rows that it has in a run (:func:`~clarysage.inference.population.estimates`).
         """
         added = self.mean([one.std_error**2 - of.std_error**2 for one, of in zip(found, by_rows, strict=True)])
         return self._target(found, np.maximum(rows.std_error**2 + added, LEAST * rows.std_error**2))

@@ -1,15 +1,20 @@
-"""Decisions about values: their signs, and which are the largest; as rules for stopping once they are known.
+r"""Sequential tests of values: of their signs, and of which are the largest; as rules for stopping.
 
-Who looks again and again at the same run, and stops when a decision falls, is wrong far more often than a single look
-would be. So these rules look seldom, when all examples have been visited twice and then each time the draws have
-doubled, and share out their level over the looks: alpha / (k (k + 1)) for the k-th, which adds up to alpha.
+Whoever analyses the same run again and again, and stops as soon as a test rejects, is wrong far more often than in a
+single analysis. So these rules have few interim analyses, when all examples have been visited twice and then each time
+the draws have doubled, and spend their level alpha over them (Lan & DeMets 1983): the k-th is at
+
+.. math:: \alpha_k = \frac{\alpha}{k (k + 1)}, \qquad \sum_k \alpha_k = \alpha
+
+References
+----------
+K. K. G. Lan, D. L. DeMets (1983). Discrete sequential boundaries for clinical trials. Biometrika 70, 659-663.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Protocol
 
 import numpy as np
 
@@ -17,11 +22,12 @@ from clarysage.errors import InputError
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.intervals import interval
 
+NEGLIGIBLE_SHARE = "a share of the range of the values below 1, such as 0.01"
 HELPS, HURTS, UNDECIDED, NO_EFFECT = "helps", "hurts", "undecided", "no effect"
 
 
 def level_of(confidence: float, look: int) -> float:
-    """The confidence of the k-th look, so that all of them together have the one given.
+    """The confidence of the k-th interim analysis, so that all of them together have the one given.
 
     Examples
     --------
@@ -82,22 +88,23 @@ class SignsKnown:
     --------
     >>> import clarysage as cs
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> found = cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], stop=cs.SignsKnown(), method="paired walks", rng=0)
-    >>> found.signs
+    >>> sage = cs.sage(lambda X: X[:, 0] - X[:, 1], X, X[:, 0], stop=cs.SignsKnown(), method="paired walks", rng=0)
+    >>> sage.signs
     {'x0': 'helps', 'x1': 'hurts'}
     """
 
     confidence: float = 0.95
     negligible: float = 0.01
-    spends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_shares(self)
+        _check_share("confidence", self.confidence, "a number between 0 and 1, such as 0.95")
+        _check_share("negligible", self.negligible, NEGLIGIBLE_SHARE)
 
     def __call__(self, estimate: Estimate) -> StopReason | None:
-        return StopReason.SIGNS_KNOWN if _holds_for_all(self, estimate, self._is_known) else None
+        return StopReason.SIGNS_KNOWN if _is_decided(self, estimate) else None
 
-    def _is_known(self, estimate: Estimate, loss: int, level: float) -> bool:
+    def is_known(self, estimate: Estimate, loss: int, level: float) -> bool:
+        """Whether the signs of the values for a loss are known at the given level."""
         values, error, dof = estimate.values[loss], estimate.std_error[loss], estimate.dof[loss]
         low, high = interval(values, error, dof, level, joint=True)
         is_small = np.maximum(np.abs(low), np.abs(high)) < self.negligible * _range(values)
@@ -119,47 +126,53 @@ class TopKnown:
     >>> import clarysage as cs
     >>> X = np.random.default_rng(0).normal(size=(200, 3))
     >>> y = X @ [3.0, 2.0, 1.0]
-    >>> found = cs.sage(lambda X: X @ [3.0, 2.0, 1.0], X, y, stop=cs.TopKnown(2), method="paired walks", rng=0)
-    >>> found.top(2), found.top(2).is_certain
+    >>> sage = cs.sage(lambda X: X @ [3.0, 2.0, 1.0], X, y, stop=cs.TopKnown(2), method="paired walks", rng=0)
+    >>> sage.top(2), sage.top(2).is_certain
     (['x0', 'x1'], True)
     """
 
     k: int
     confidence: float = 0.95
     negligible: float = 0.01
-    spends: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
             raise InputError("k", got=f"{self.k!r}", wanted="a whole number of one or more")
-        _check_shares(self)
+        _check_share("confidence", self.confidence, "a number between 0 and 1, such as 0.95")
+        _check_share("negligible", self.negligible, NEGLIGIBLE_SHARE)
 
     def __call__(self, estimate: Estimate) -> StopReason | None:
-        return StopReason.TOP_KNOWN if _holds_for_all(self, estimate, self._is_known) else None
+        return StopReason.TOP_KNOWN if _is_decided(self, estimate) else None
 
-    def _is_known(self, estimate: Estimate, loss: int, level: float) -> bool:
+    def is_known(self, estimate: Estimate, loss: int, level: float) -> bool:
+        """Whether it is known at the given level which values for a loss are the largest."""
         values, covariance, dof = estimate.values[loss], estimate.covariance[loss], estimate.dof[loss]
         least, most = least_lead(values, covariance, dof, self.k, level)
         return least > 0 or most < self.negligible * _range(values)
 
 
-def _holds_for_all(rule: Any, estimate: Estimate, is_known: Callable[[Estimate, int, float], bool]) -> bool:
-    """Whether this is a look, and what is asked is known for all losses at its level."""
-    if not estimate.is_look:
+class _Decision(Protocol):
+    """What a rule decides at each interim analysis."""
+
+    @property
+    def confidence(self) -> float: ...
+
+    def is_known(self, estimate: Estimate, loss: int, level: float) -> bool: ...
+
+
+def _is_decided(rule: _Decision, estimate: Estimate) -> bool:
+    """Whether this is an interim analysis at whose level the decision falls for all losses."""
+    if not estimate.interim.is_now:
         return False
-    level = level_of(rule.confidence, estimate.looks)
-    return all(is_known(estimate, loss, level) for loss in range(len(estimate.values)))
+    level = level_of(rule.confidence, estimate.interim.count)
+    return all(rule.is_known(estimate, loss, level) for loss in range(len(estimate.values)))
 
 
 def _range(values: np.ndarray) -> float:
-    """Of values, zero included."""
+    """The range of values, zero included."""
     return float(max(values.max(), 0.0) - min(values.min(), 0.0))
 
 
-def _check_shares(rule: Any) -> None:
-    for name, wanted in (("confidence", "a number between 0 and 1, such as 0.95"),
-                         ("negligible", "a share of the range of the values below 1, such as 0.01")):  # fmt: skip
-        value = getattr(rule, name)
-        is_number = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
-        if not is_number or not 0 < value < 1:
-            raise InputError(name, got=f"{value!r}", wanted=wanted)
+def _check_share(name: str, value: object, wanted: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 < value < 1:
+        raise InputError(name, got=f"{value!r}", wanted=wanted)

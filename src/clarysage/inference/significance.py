@@ -1,4 +1,11 @@
-"""Tests of whether values are above or below zero, and what becomes of them when there are many."""
+"""Tests of whether values are above or below zero, and their adjustment when there are many.
+
+References
+----------
+S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
+Y. Benjamini, Y. Hochberg (1995). Controlling the false discovery rate: a practical and powerful approach to multiple
+testing. Journal of the Royal Statistical Society B 57, 289-300.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for stopping: the paper's criterion (Sec. 3.3), a budget of model rows, a deadline."""
+"""Rules for stopping: the paper's criterion (Sec. 3.3), one relative to a given size, a budget, a deadline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.inference.estimate import Estimate, StopReason
 
 FEWEST_DRAWS = 64  # before these a standard error is too rough to stop by
@@ -40,7 +40,9 @@ class Converged:
     def __post_init__(self) -> None:
         _check_positive("tolerance", self.tolerance, "a share of the range of the values, such as 0.025")
         if self.tolerance >= 1:
-            raise InputError("tolerance", got=f"{self.tolerance!r}", wanted="a share below 1", hint="tolerance=0.025")
+            raise InputError(
+                "tolerance", got=f"{self.tolerance!r}", wanted="a share below 1", hint=Set("tolerance", 0.025)
+            )
 
     def __call__(self, estimate: Estimate) -> StopReason | None:
         if estimate.draws < FEWEST_DRAWS:
@@ -69,9 +71,40 @@ class Converged:
 
 def must_see_more(estimate: Estimate) -> bool:
     """Whether examples are left unseen that could be seen at a fair price."""
-    if estimate.unvisited == 0:
+    if estimate.coverage.unvisited == 0:
         return False
-    return estimate.draws_to_see_all <= max(AFFORDABLE_DRAWS, AFFORDABLE_TIMES * estimate.draws)
+    return estimate.coverage.draws_to_see_all <= max(AFFORDABLE_DRAWS, AFFORDABLE_TIMES * estimate.draws)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The largest standard error is below ``tolerance`` times a size (L,), or the largest value where that is larger.
+
+    As :class:`~clarysage.Converged`, with one difference: interactions of an additive model are all zero, have no range
+    of their own, and are known well enough when their errors are small beside the SAGE values.
+    """
+
+    tolerance: float
+    size: np.ndarray
+
+    def __post_init__(self) -> None:
+        Converged(self.tolerance)
+
+    def __call__(self, estimate: Estimate) -> StopReason | None:
+        if estimate.draws < FEWEST_DRAWS or must_see_more(estimate):
+            return None
+        is_fine = estimate.cautious_error.max(axis=1) <= self.tolerance * self._size(estimate)
+        return StopReason.CONVERGED if is_fine.all() else None
+
+    def progress(self, estimate: Estimate) -> float:
+        """About which share of the draws needed has been made."""
+        error = estimate.cautious_error.max(axis=1)
+        share = np.divide(self.tolerance * self._size(estimate), error, out=np.ones_like(error), where=error > 0)
+        return float(np.clip(share**2, 0.0, 1.0).min())
+
+    def _size(self, estimate: Estimate) -> np.ndarray:
+        largest = np.abs(estimate.values).max(axis=1)
+        return np.asarray(np.maximum(np.maximum(self.size, largest), NEGLIGIBLE * estimate.scale))
 
 
 @dataclass(frozen=True)

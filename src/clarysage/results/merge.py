@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import Call, InputError, PythonOnly, Set, Words
-from clarysage.inference.degrees_of_freedom import Estimated, added
-from clarysage.inference.estimate import Estimate, StopReason, Target
+from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
+from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
 from clarysage.results.comparison import MOST_NAMED, arranged, fingerprint
@@ -86,7 +86,7 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
     and not to its precision as it has estimated that itself. A run that has missed the rare draws by which a feature
     matters finds a value too small and a variance too small along with it: weights by estimated variances would prefer
     such runs, and bias what each run estimates without bias. Degrees of freedom are Satterthwaite's
-    (:func:`~clarysage.inference.degrees_of_freedom.degrees`).
+    (:mod:`clarysage.inference.degrees_of_freedom`).
 
     **Rows and population.** Runs share their rows and background, so that what these are off by stays, however many
     runs there are; their sampling alone averages out. With V_r what run r says of a population, and its own sampling
@@ -202,7 +202,7 @@ def _added(runs: Sequence[Explanation]) -> Estimated:
     """The sum of runs, by their draws; variances alone."""
     found = [Estimated(one.values[None], one.std_error[None] ** 2, _dof(one)[None]) for one in runs]
     draws = [one.draws for one in runs]
-    return added(found, [count / sum(draws) for count in draws])
+    return weighted_sum(found, [count / sum(draws) for count in draws])
 
 
 def _dof(explanation: Explanation) -> np.ndarray:
@@ -297,8 +297,8 @@ def _as_estimate(runs: Sequence[Explanation], merged: Explanation) -> Estimate:
     size = float(np.abs(merged.values).max()) if merged.base is None else abs(merged.base)
     return Estimate(
         values=merged.values[None], covariance=merged.std_error[None] ** 2, dof=_dof(merged)[None], draws=merged.draws,
-        model_rows=merged.model_rows, visited=1.0, unvisited=0 if is_seen else 1, draws_to_see_all=to_see_all,
-        clipped=0, scale=np.array([size]),
+        model_rows=merged.model_rows, scale=np.array([size]),
+        coverage=Coverage(unvisited=0 if is_seen else 1, draws_to_see_all=to_see_all),
     )  # fmt: skip
 
 
