@@ -69,7 +69,7 @@ def writing(folder: Path, *names: str) -> Iterator[None]:
     ("arguments", "code", "key"),
     [
         (["explain", *EXPLAIN], 0, "values"),
-        (["measures", *EXPLAIN, "--only", "sage"], 0, "measures"),
+        (["measures", *EXPLAIN, "--only", "sage"], 0, "explanations"),
         (["compare", "a.json", "b.json"], 0, "differences"),
         (["monitor", "plain:load", "then.csv", "broken.csv", *QUICK], 4, "flagged"),
         (["doctor"], 0, "needed"),
