@@ -613,7 +613,7 @@ def test_wrong_tables_say_what_is_wanted(tables):
 @pytest.mark.parametrize(
     ("column", "every", "message"),
     [
-        (None, "month", "by: got None, with every='month'"),
+        (None, "month", 'by: got None, with every="month"'),
         (["a"] * 50, "month", "every: got 'month' for a column that holds no dates"),
         (["a"] * 50, "decade", "every: got 'decade'"),
         (["a"] * 50, [3], r"every: got \[3\]"),

@@ -1,7 +1,8 @@
 """Errors that say what was got, what was wanted and what to try; and notes on a run that went well.
 
-Messages are made of words: plain text with advice between (:class:`Set`, :class:`Call`, :class:`PythonOnly`), which
-Python and the command line format each in their own way. Nothing reads the finished sentences.
+Messages are made of words: plain text with advice between (:class:`Set`, :class:`Call`, :class:`Argument`,
+:class:`PythonOnly`), which Python and the command line format each in their own way. Nothing reads the finished
+sentences.
 """
 
 from __future__ import annotations
@@ -50,6 +51,22 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Argument:
+    """A mention of an argument, or of what it holds, by its name.
+
+    Examples
+    --------
+    >>> in_python(["5 columns, as in ", Argument("X")])
+    '5 columns, as in X'
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class PythonOnly:
     """Words that make sense in Python alone, such as the name of a class; other faces leave them out."""
 
@@ -59,13 +76,13 @@ class PythonOnly:
         return self.text
 
 
-Advice = Set | Call | PythonOnly
+Advice = Set | Call | Argument | PythonOnly
 Words = str | Advice | Sequence[str | Advice]
 
 
 def parts_of(words: Words) -> tuple[str | Advice, ...]:
     """Words as a tuple of plain text and advice."""
-    return (words,) if isinstance(words, (str, Set, Call, PythonOnly)) else tuple(words)
+    return (words,) if isinstance(words, (str, Set, Call, Argument, PythonOnly)) else tuple(words)
 
 
 def in_python(words: Words) -> str:

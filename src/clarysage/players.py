@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,10 @@ class Players:
 def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> dict[int, str]:
     if not isinstance(groups, Mapping):
         raise InputError(
-            "groups", got=type(groups).__name__, wanted="a mapping of names to columns", hint='{"weather": ["temp"]}'
+            "groups",
+            got=type(groups).__name__,
+            wanted="a mapping of names to columns",
+            hint=PythonOnly('{"weather": ["temp"]}'),
         )
     names = [str(name) for name in groups]
     if len(set(names)) < len(names):

@@ -9,11 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from clarysage.errors import Advice, Call, InputError, Note, PythonOnly, Set, Words, in_digits, message, parts_of
+from clarysage.errors import (
+    Advice,
+    Argument,
+    Call,
+    InputError,
+    Note,
+    PythonOnly,
+    Set,
+    Words,
+    in_digits,
+    message,
+    parts_of,
+)
 
 # arguments of the library -> what commands call them
 CALLED = {
-    "X": "DATA", "y": "--target", "X or background": "DATA or --background",
+    "X": "DATA", "y": "--target", "target": "--target", "X or background": "DATA or --background",
     "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
     "path": "FILE", "reference": "REFERENCE", "current": "CURRENT",
     **{name: f"--{name.replace('_', '-')}" for name in
@@ -113,6 +125,8 @@ def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
     """The options that do what is advised; None where there are none."""
     if isinstance(advice, Set):
         return _option(advice, called)
+    if isinstance(advice, Argument):
+        return called.get(advice.name)
     if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:
         options = [_option(each, called) for each in advice.options]
         known = [option for option in options if option is not None]

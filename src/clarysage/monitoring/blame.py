@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, RunFailedError, in_python
+from clarysage.errors import InputError, RunFailedError
 from clarysage.monitoring.shifts.wording import quoted
 from clarysage.monitoring.sides import Side
 from clarysage.results import Shift
 from clarysage.tables import schema_of
+from clarysage.tables.target import WITHOUT_THEM
 
 OF_ROWS = ("model", "X", "y", "X or background", "X and background", "background and X")  # what such errors name
 SHOWN = 80  # letters of a column's name
@@ -52,7 +53,7 @@ def _of_responses(error: InputError, name: str, side: Side) -> InputError:
     if side.target is None:
         return type(error)("y", **{**parts, "got": (*error.got, f" ({where})")})
     parts["got"] = (*error.got, f" ({where}, column {side.target[:SHOWN]!r})")
-    if in_python(error.hint).startswith("dropping those rows"):
+    if error.hint == WITHOUT_THEM:
         parts["hint"] = "dropping those rows, of which it may not be known yet"
     return type(error)("target", **parts)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.sage import sage
-from clarysage.errors import InputError, as_note
+from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import BACKGROUND, entropy_of, stream
 from clarysage.inference.estimate import StopReason
 from clarysage.models import as_predictor
@@ -115,10 +115,16 @@ def monitor(
     moved = shifts_of_each(before.X, [rows_of(after.X, places) for places in slices.places], columns)
     moved, of_slicing = _apart_from(by, moved)
     shared: dict[str, Any] = {
-        "background": _background(background, background_rows, removal, before.X, entropy), "method": method,
-        "groups": groups, "tolerance": tolerance, "budget": budget, "deadline": deadline, "n_jobs": n_jobs,
-        "progress": progress, "rng": entropy,
-    }  # fmt: skip
+        "background": _background(background, background_rows, removal, before.X, entropy),
+        "method": method,
+        "groups": groups,
+        "tolerance": tolerance,
+        "budget": budget,
+        "deadline": deadline,
+        "n_jobs": n_jobs,
+        "progress": progress,
+        "rng": entropy,
+    }
     chosen = Chosen(model, loss, removal)
     with blaming("reference", before, before.X, ()):
         first = _explained(chosen, shared, before)
@@ -154,15 +160,21 @@ def _apart_from(by: Any, moved: tuple[tuple[Shift, ...], ...]) -> tuple[Any, lis
 
 def _check_loss(loss: Any) -> None:
     if isinstance(loss, (list, tuple)):
-        raise InputError("loss", got=f"a list of {len(loss)}", wanted="one loss to watch", hint='loss="cross entropy"')
+        raise InputError(
+            "loss", got=f"a list of {len(loss)}", wanted="one loss to watch", hint=Set("loss", "cross entropy")
+        )
 
 
 def _check_paired(paired: bool | None, rows: int, slices: Slices) -> None:
     """An error, before anything is explained, where rows cannot be the very ones of the reference."""
     for name, places in zip(slices.names, slices.places, strict=True):
         if paired and len(places) != rows:
-            raise InputError("paired", got=f"True, with {rows:,} rows of reference and {len(places):,} of {name!r}",
-                             wanted="the very rows of reference", hint="paired=None for other rows")  # fmt: skip
+            raise InputError(
+                "paired",
+                got=f"True, with {rows:,} rows of reference and {len(places):,} of {name!r}",
+                wanted="the very rows of reference",
+                hint=[Set("paired", False), " for other rows"],
+            )
 
 
 def _background(given: Any, rows: int | None, removal: Any, X: Any, entropy: int) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clarysage.errors import InputError, resembling
+from clarysage.errors import Argument, InputError, PythonOnly, resembling
 from clarysage.models import Predictor
 from clarysage.names import shortened
 from clarysage.tables import as_table, container_of, labels_of, rows_of
@@ -51,8 +51,12 @@ class Layout:
         after = self._side(current, "current", f, self.by)
         if (before.y is None) != (after.y is None):
             known, unknown = ("reference", "current") if after.y is None else ("current", "reference")
-            raise InputError(unknown, got=f"no responses, which {known} has", wanted="responses in both, or in neither",
-                             hint="target=None, with tables, to see what features do to the output")  # fmt: skip
+            raise InputError(
+                unknown,
+                got=["no responses, which ", Argument(known), " has"],
+                wanted="responses in both, or in neither",
+                hint=PythonOnly("target=None, with tables, to see what features do to the output"),
+            )
         return before, replace(after, X=_arranged(before.X, after.X))
 
     def _check_target(self, reference: Any, current: Any) -> None:
@@ -65,10 +69,14 @@ class Layout:
             return
         known, unknown = ("reference", "current") if has[0] else ("current", "reference")
         raise InputError(
-            "target", got=f"{self.target!r}, which is no column of {unknown}", wanted="responses in both tables",
-            hint=f"target=None where they are not known yet, and {known} without {self.target!r}: what features do to "
-            "the output is compared then",
-        )  # fmt: skip
+            "target",
+            got=[f"{self.target!r}, which is no column of ", Argument(unknown)],
+            wanted="responses in both tables",
+            hint=PythonOnly(
+                f"target=None where they are not known yet, and {known} without {self.target!r}: what features do to "
+                "the output is compared then"
+            ),
+        )
 
     def _side(self, given: Any, argument: str, f: Predictor, by: Any) -> Side:
         """Of a table with all of its columns, or of a pair (X, y) or (X, y, weights)."""
@@ -108,8 +116,11 @@ class Layout:
         named = {"target": self.target, "sample_weight": self.sample_weight, "by": by if isinstance(by, str) else None}
         for word, column in named.items():
             if column is not None:
-                raise InputError(word, got=f"{column!r}, while {argument} is an array, whose columns have no names",
-                                 wanted=f"a data frame, or {argument}=(X, y)")  # fmt: skip
+                raise InputError(
+                    word,
+                    got=f"{column!r}, while {argument} is an array, whose columns have no names",
+                    wanted=f"a data frame, or {argument}=(X, y)",
+                )
         return Side(table, None, None, by)
 
 
@@ -118,9 +129,11 @@ def _column(table: Any, names: dict[str, Any], column: Any, word: str, argument:
         return None
     if str(column) not in names:
         raise InputError(
-            word, got=f"{column!r}, which is no column of {argument}", wanted=f"one of {_listed(list(names))}",
+            word,
+            got=[f"{column!r}, which is no column of ", Argument(argument)],
+            wanted=f"one of {_listed(list(names))}",
             hint=resembling(str(column), names),
-        )  # fmt: skip
+        )
     return table[names[str(column)]]
 
 
@@ -180,8 +193,11 @@ def _arranged(reference: Any, current: Any) -> Any:
     mine, theirs = labels_of(reference), labels_of(current)
     if mine is None or theirs is None:
         if reference.shape[1] != current.shape[1]:
-            raise InputError("current", got=f"{current.shape[1]:,} columns",
-                             wanted=f"{reference.shape[1]:,}, as reference has")  # fmt: skip
+            raise InputError(
+                "current",
+                got=f"{current.shape[1]:,} columns",
+                wanted=[f"{reference.shape[1]:,}, as ", Argument("reference"), " has"],
+            )
         return current
     before, after = ({str(label): label for label in labels} for labels in (mine, theirs))
     for names, others, argument, other in (
@@ -190,8 +206,12 @@ def _arranged(reference: Any, current: Any) -> Any:
     ):
         missing = [name for name in names if name not in others]
         if missing:
-            raise InputError(argument, got=f"no {_listed(missing)}, which {other} has", wanted="the same features",
-                             hint=resembling(missing[0], others))  # fmt: skip
+            raise InputError(
+                argument,
+                got=[f"no {_listed(missing)}, which ", Argument(other), " has"],
+                wanted="the same features",
+                hint=resembling(missing[0], others),
+            )
     return current if list(before) == list(after) else _selected(current, [after[name] for name in before])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.catalogue import PERIODS
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly, Set
 from clarysage.monitoring.sides import FEWEST
 from clarysage.monitoring.times import as_times, fitting, name_of, names_of_spans
 
@@ -38,7 +38,9 @@ def sliced(column: Any, every: Any, n_rows: int) -> Slices:
     count = _count(every)
     if column is None:
         if count is None:
-            raise InputError("by", got=f"None, with every={every!r}", wanted="the column of dates that this is about")
+            raise InputError(
+                "by", got=["None, with ", Set("every", every)], wanted="the column of dates that this is about"
+            )
         return _by_count(np.arange(n_rows), count, None)
     cells = _as_series(column, n_rows)
     known = np.flatnonzero(cells.notna().to_numpy())
@@ -53,7 +55,7 @@ def sliced(column: Any, every: Any, n_rows: int) -> Slices:
             "every",
             got=f"{every!r} for a column that holds no dates",
             wanted="dates, such as 2024-05-31",
-            hint="pd.to_datetime(..., dayfirst=True) of it first, if it holds dates such as 31.12.2025",
+            hint=PythonOnly("pd.to_datetime(..., dayfirst=True) of it first, if it holds dates such as 31.12.2025"),
         )
     if count is not None:
         order = np.argsort(_ranked(cells)[0] if times is None else times.to_numpy(), kind="stable")
@@ -149,8 +151,12 @@ def _by_count(order: np.ndarray, count: int, times: Any) -> Slices:
 def _check_number(slices: int, every: Any) -> None:
     if slices > MOST:
         argument, how = ("by", "distinct entries") if every is None else ("every", f"slices of a {every}")
-        raise InputError(argument, got=f"{slices:,} {how}", wanted=f"at most {MOST} slices",
-                         hint='every="month" for dates, or every=1000 for slices of so many rows')  # fmt: skip
+        raise InputError(
+            argument,
+            got=f"{slices:,} {how}",
+            wanted=f"at most {MOST} slices",
+            hint=[Set("every", "month"), " for dates, or ", Set("every", 1000), " for slices of so many rows"],
+        )
 
 
 def _checked(found: Slices, notes: list[str]) -> Slices:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import Argument, InputError
 from clarysage.tables.cells import Backend
 from clarysage.tables.cells.common import EXACT_INTEGERS
 from clarysage.tables.cells.missing import NULL
@@ -111,9 +111,11 @@ def _floats(backend: Backend, cells: Any, argument: str, name: str) -> np.ndarra
         return backend.to_float(cells)
     except (ValueError, TypeError) as error:
         raise InputError(
-            argument, got=f"column {name!r} of {backend.dtype(cells)}, which holds numbers in the other table",
-            wanted="the same kind of column in X and background", hint="the same dtypes for both",
-        ) from error  # fmt: skip
+            argument,
+            got=f"column {name!r} of {backend.dtype(cells)}, which holds numbers in the other table",
+            wanted=["the same kind of column in ", Argument("X"), " and background"],
+            hint="the same dtypes for both",
+        ) from error
 
 
 def _distinct(backend: Backend, parts: Mapping[str, Any], name: str) -> Any:
@@ -122,6 +124,11 @@ def _distinct(backend: Backend, parts: Mapping[str, Any], name: str) -> Any:
     except (TypeError, ValueError, NotImplementedError) as error:
         kinds = dict.fromkeys(str(backend.dtype(cells)) for cells in parts.values())
         raise InputError(
-            " and ".join(parts), got=f"column {name!r} of {' and '.join(kinds)} ({error})",
-            wanted="numbers, booleans, strings, categories or dates, the same kind in X and background",
-        ) from error  # fmt: skip
+            " and ".join(parts),
+            got=f"column {name!r} of {' and '.join(kinds)} ({error})",
+            wanted=[
+                "numbers, booleans, strings, categories or dates, the same kind in ",
+                Argument("X"),
+                " and background",
+            ],
+        ) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import Argument, InputError, PythonOnly
 
 FRAMES = {("pandas", "DataFrame"): "pandas", ("polars", "DataFrame"): "polars", ("pyarrow", "Table"): "pyarrow"}
 CELLS_OF_SPARSE = 200_000_000  # a sparse matrix is filled in up to this many cells (1.6 GB)
@@ -27,8 +27,12 @@ def as_table(table: Any, argument: str) -> Any:
         return table
     first = table[0] if isinstance(table, (list, tuple)) and table else table
     if isinstance(first, (str, os.PathLike)):
-        raise InputError(argument, got=f"{os.fspath(first)!r}, a text or the name of a file",
-                         wanted="a table in memory", hint="pandas.read_parquet(path)")  # fmt: skip
+        raise InputError(
+            argument,
+            got=f"{os.fspath(first)!r}, a text or the name of a file",
+            wanted="a table in memory",
+            hint=PythonOnly("pandas.read_parquet(path)"),
+        )
     kind = type(table).__name__
     if kind == "LazyFrame":
         return as_table(table.collect(), argument)
@@ -98,21 +102,23 @@ def _with_kinds_kept(array: np.ndarray, table: Any) -> np.ndarray:
 
 def _check_array(array: np.ndarray, argument: str) -> None:
     if array.dtype.kind == "c":
-        raise InputError(argument, got="complex numbers", wanted="real numbers", hint=f"{argument}.real")
+        raise InputError(argument, got="complex numbers", wanted="real numbers", hint=PythonOnly(f"{argument}.real"))
     if array.ndim == 1:
         raise InputError(
             argument,
             got=f"a one-dimensional array of length {array.shape[0]}",
             wanted="rows and columns",
-            hint=f"{argument}.reshape(-1, 1) for one feature, {argument}.reshape(1, -1) for one row; "
-            "or see whether X and y were swapped",
+            hint=[
+                PythonOnly(f"{argument}.reshape(-1, 1) for one feature, {argument}.reshape(1, -1) for one row; or "),
+                "to see whether X and y were swapped",
+            ],
         )
     if array.ndim != 2:
         raise InputError(
             argument,
             got=f"an array of {array.ndim} dimensions, shape {array.shape}",
             wanted="rows and columns",
-            hint=f"{argument}.reshape(len({argument}), -1), and a model that folds the columns back",
+            hint=PythonOnly(f"{argument}.reshape(len({argument}), -1), and a model that folds the columns back"),
         )
     _check_extent(array.shape, argument)
 
@@ -125,7 +131,7 @@ def _check_frame(table: Any, argument: str) -> None:
             argument,
             got=f"several columns named {', '.join(map(repr, repeated))}",
             wanted="distinct column names",
-            hint=f"renaming the columns of {argument}",
+            hint=["renaming the columns of ", Argument(argument)],
         )
     if container_of(table) == "pandas" and any(dtype.kind == "c" for dtype in table.dtypes):
         raise InputError(argument, got="complex numbers", wanted="real numbers", hint="their real parts")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import Argument, InputError
 from clarysage.tables.cells import Backend, backend
 from clarysage.tables.cells.common import EXACT_INTEGERS, common_dtype
 from clarysage.tables.cells.numpy import holds
@@ -16,6 +16,7 @@ from clarysage.tables.columns import Column, Numbers, column_of
 from clarysage.tables.containers import as_table, container_of, labels_of
 
 FLOAT = np.dtype(np.float64)
+X = Argument("X")
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ class Schema:
                 codes[:, place] = column.encode(cells[place])
             except KeyError as error:
                 raise InputError(
-                    argument, got=f"the value {error.args[0]!r} in column {self.names[place]!r}",
+                    argument,
+                    got=f"the value {error.args[0]!r} in column {self.names[place]!r}",
                     wanted="values that occur in X or background",
-                ) from error  # fmt: skip
+                ) from error
         return codes
 
     def decode(self, codes: np.ndarray) -> Any:
@@ -179,9 +181,10 @@ def _cells(table: Any, labels: tuple[Any, ...] | None, argument: str, library: B
         except (TypeError, ValueError) as error:
             name = _names(labels, width)[len(cells)]
             raise InputError(
-                argument, got=f"column {name!r}, which cannot be put in the kind of table that X is ({error})",
-                wanted="the same kind of table for X and background",
-            ) from error  # fmt: skip
+                argument,
+                got=[f"column {name!r}, which cannot be put in the kind of table that ", X, f" is ({error})"],
+                wanted=["the same kind of table for ", X, " and background"],
+            ) from error
     return cells
 
 
@@ -191,7 +194,10 @@ def _order(table: Any, wanted: tuple[Any, ...] | None, argument: str, width: int
     if labels is None or wanted is None:
         if table.shape[1] != width:
             raise InputError(
-                argument, got=f"{table.shape[1]} columns", wanted=f"{width}, as in X", hint="the same columns for both"
+                argument,
+                got=f"{table.shape[1]} columns",
+                wanted=[f"{width}, as in ", X],
+                hint="the same columns for both",
             )
         return list(range(width))
     place = {str(label): j for j, label in enumerate(labels)}
@@ -201,5 +207,5 @@ def _order(table: Any, wanted: tuple[Any, ...] | None, argument: str, width: int
         what = "; ".join(
             f"{word} {', '.join(map(repr, found[:5]))}" for word, found in (("no", missing), ("extra", extra)) if found
         )
-        raise InputError(argument, got=f"columns that differ from X's: {what}", wanted="the columns of X")
+        raise InputError(argument, got=["columns that differ from ", X, f"'s: {what}"], wanted=["the columns of ", X])
     return [place[name] for name in want]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import ClarysageWarning, InputError, MissingLibraryError, resembling
+from clarysage.errors import ClarysageWarning, InputError, MissingLibraryError, PythonOnly, Words, resembling
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 WANTED = "a Parquet or Arrow file, a folder of Parquet files, or a table"
@@ -90,23 +90,31 @@ class Stored:
         """The name of a column, if there is one of that name."""
         known = (*self.columns, *self.index)
         if column not in known:
-            raise InputError(argument, got=f"{column!r}, which is no column of {self.name}",
-                             wanted=f"one of {_listed(known)}", hint=resembling(column, known))  # fmt: skip
+            raise InputError(
+                argument,
+                got=f"{column!r}, which is no column of {self.name}",
+                wanted=f"one of {_listed(known)}",
+                hint=resembling(column, known),
+            )
         return column
 
     def take(self, places: np.ndarray) -> Any:
         """The rows at the given places, which ascend, as a table in memory."""
         for column, file in self.lacking:
             if column in self.columns:
-                warnings.warn(f"{self.argument}: {file} has no column {column!r}, so that its cells are missing there.",
-                              ClarysageWarning, stacklevel=2)  # fmt: skip
+                warnings.warn(
+                    f"{self.argument}: {file} has no column {column!r}, so that its cells are missing there.",
+                    ClarysageWarning,
+                    stacklevel=2,
+                )
         try:
             table = self._read(places)
         except (OSError, ValueError, TypeError) as error:  # pyarrow's own are children of these
             if isinstance(error, InputError):
                 raise
-            raise InputError(self.argument, got=f"{self.name}, which cannot be read ({_reason(error)})",
-                             wanted="a sound file") from error  # fmt: skip
+            raise InputError(
+                self.argument, got=f"{self.name}, which cannot be read ({_reason(error)})", wanted="a sound file"
+            ) from error
         table = _as_pandas(table) if self.container == "pandas" else table
         return table if self.prepare is None else self.prepare(table)
 
@@ -193,8 +201,9 @@ def _of_paths(paths: list[str], argument: str) -> Stored:
     """Parquet files of a list, one after the other."""
     for path in paths:
         if "://" not in path and not (os.path.isfile(path) and path.lower().endswith(PARQUET)):
-            raise InputError(argument, got=f"a list with {path!r}, which is no Parquet file",
-                             wanted="a list of Parquet files")  # fmt: skip
+            raise InputError(
+                argument, got=f"a list with {path!r}, which is no Parquet file", wanted="a list of Parquet files"
+            )
     return replace(_of_files(paths), name=f"{len(paths):,} files", container="pandas")
 
 
@@ -202,15 +211,19 @@ def _of_path(path: str, argument: str) -> Stored:
     if "://" in path:
         return replace(_of_files(path), name=path, container="pandas")
     if not os.path.exists(path):
-        near = "glob.glob(path)" if "*" in path else resembling(Path(path).name, _names_beside(path))
+        near: Words = PythonOnly("glob.glob(path)") if "*" in path else resembling(Path(path).name, _names_beside(path))
         raise InputError(argument, got=f"{path!r}, which does not exist", wanted=WANTED, hint=near)
     name, suffix = Path(path).name, Path(path).suffix.lower()
     if suffix in ARROW and not os.path.isdir(path):
         return replace(_of_ipc(path), name=name, container="pandas")
     if not os.path.isdir(path) and suffix not in PARQUET:
-        hint = "reading it, as with pandas.read_csv, and handing in the frame" if suffix else ""
-        raise InputError(argument, got=f"{path!r}", wanted=f"{WANTED}; files end in {', '.join((*PARQUET, *ARROW))}",
-                         hint=hint)  # fmt: skip
+        read = "reading it, as with pandas.read_csv, and handing in the frame"
+        raise InputError(
+            argument,
+            got=f"{path!r}",
+            wanted=f"{WANTED}; files end in {', '.join((*PARQUET, *ARROW))}",
+            hint=PythonOnly(read) if suffix else "",
+        )
     return replace(_of_files(path), name=name, container="pandas")
 
 
@@ -298,8 +311,12 @@ def _of_parquet_file(file: Any, argument: str) -> Stored:
 
 def _of_parquet_dataset(dataset: Any, argument: str) -> Stored:
     if getattr(dataset, "_filter_expression", None) is not None:
-        raise InputError(argument, got="a ParquetDataset with filters", wanted="one without them",
-                         hint="pyarrow.dataset.dataset(path).filter(...)")  # fmt: skip
+        raise InputError(
+            argument,
+            got="a ParquetDataset with filters",
+            wanted="one without them",
+            hint=PythonOnly("pyarrow.dataset.dataset(path).filter(...)"),
+        )
     return _of_fragments(dataset.fragments, dataset.schema)
 
 

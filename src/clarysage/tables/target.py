@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import Argument, InputError, PythonOnly
 from clarysage.tables.cells.missing import is_missing
+
+WITHOUT_THEM = ("dropping those rows from ", Argument("X"), " and y")  # advice where responses are missing
 
 
 def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
@@ -24,14 +26,23 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
         raise InputError("y", got=f"shape {target.shape}", wanted="one response a row, shape (n,) or (n, k)")
     if len(target) != n_rows:
         raise InputError(
-            "y", got=f"{len(target):,} responses", wanted=f"{n_rows:,}, one for each row of X",
-            hint="the y that belongs to these rows (are X and y swapped, or from different splits?)",
-        )  # fmt: skip
+            "y",
+            got=f"{len(target):,} responses",
+            wanted=[f"{n_rows:,}, one for each row of ", Argument("X")],
+            hint=[
+                "the y that belongs to these rows (are ",
+                Argument("X"),
+                " and y swapped, or from different splits?)",
+            ],
+        )
     missing = _missing(target)
     if missing:
-        raise InputError("y", got=f"{missing:,} missing or infinite response{'s' * (missing != 1)}",
-                         wanted="a response for each row",
-                         hint="dropping those rows from X and y")  # fmt: skip
+        raise InputError(
+            "y",
+            got=f"{missing:,} missing or infinite response{'s' * (missing != 1)}",
+            wanted="a response for each row",
+            hint=WITHOUT_THEM,
+        )
     return target
 
 
@@ -121,7 +132,7 @@ def _check_index(values: Any, rows: Any, argument: str, of: str) -> None:
         argument,
         got=f"an index that disagrees with the index of {of}",
         wanted="the same rows in the same order",
-        hint=f".loc[{of}.index] to match by index, or .to_numpy() to match by position",
+        hint=PythonOnly(f".loc[{of}.index] to match by index, or .to_numpy() to match by position"),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, resembling
+from clarysage.errors import Argument, InputError, resembling
 from clarysage.monitoring.shifts.categories import category_shift
 from clarysage.monitoring.shifts.fewness import are_few
 from clarysage.monitoring.shifts.numbers import number_shift
@@ -112,16 +112,20 @@ def _places(table: Any, names: tuple[str, ...], argument: str) -> list[int]:
     if labels is None:
         if table.shape[1] != len(names):
             raise InputError(
-                argument, got=f"an array of {table.shape[1]:,} columns", wanted=f"{len(names):,}, one for each name",
-                hint="columns=[...] with a name for each, or tables with names",
-            )  # fmt: skip
+                argument,
+                got=f"an array of {table.shape[1]:,} columns",
+                wanted=f"{len(names):,}, one for each name",
+                hint=[Argument("columns"), " with a name for each, or tables with names"],
+            )
         return list(range(len(names)))
     place = {str(label): j for j, label in enumerate(labels)}
     for name in names:
         if name not in place:
             known = resembling(name, place)
             raise InputError(
-                argument, got=f"a table without the column {name[:80]!r}", wanted="every column that is looked at",
-                hint=known or "columns=[...] with those that both tables have",
-            )  # fmt: skip
+                argument,
+                got=f"a table without the column {name[:80]!r}",
+                wanted="every column that is looked at",
+                hint=known or [Argument("columns"), " with those that both tables have"],
+            )
     return [place[name] for name in names]
