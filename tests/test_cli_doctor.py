@@ -75,7 +75,7 @@ def test_versions_are_those_of_the_libraries(asked: Any) -> None:
 
 def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
     asked(of_project())
-    for part in installed.PARTS:
+    for part in installed.optional():
         if part.extra in PROJECT["optional-dependencies"]:
             (wanted,) = PROJECT["optional-dependencies"][part.extra]
             assert part.library.lowest == wanted.partition(">=")[2]
@@ -86,11 +86,13 @@ def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
 
 @pytest.mark.subprocess
 def test_optional_parts_are_told_without_loading_them() -> None:
-    heavy = [part.module for part in installed.PARTS if part.module != "pyarrow"]  # which pandas may load itself
+    heavy = [part.module for part in installed.optional() if part.module != "pyarrow"]  # which pandas may load itself
     nothing_heavy = f"loaded = set({heavy}) & set(sys.modules)\nassert not loaded, loaded\n"
     done = run_main("doctor", "--json", "-", after=nothing_heavy)
     assert done.returncode == 0, done.stderr
-    assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [part.module for part in installed.PARTS]
+    assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [
+        part.module for part in installed.optional()
+    ]
 
 
 def test_text_tells_absent_parts_and_how_to_get_them(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:

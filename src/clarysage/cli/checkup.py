@@ -11,7 +11,7 @@ from typing import Any
 
 from clarysage import __version__
 from clarysage.cli.console import reason
-from clarysage.cli.installed import PARTS, Library, Part, bounds, needed
+from clarysage.cli.installed import Library, Part, bounds, needed, optional
 
 FORMAT = "clarysage doctor"
 VERSION = 1
@@ -108,7 +108,7 @@ class Checkup:
     @classmethod
     def done(cls) -> Checkup:
         """The checkup of this installation. The self-check comes first: it loads what threads are looked at of."""
-        check, parts, is_terminal = self_check(), [(part, part.library) for part in PARTS], sys.stdout.isatty()
+        check, parts, is_terminal = self_check(), [(part, part.library) for part in optional()], sys.stdout.isatty()
         try:
             return cls(needed(), parts, Machine.found(), check, is_terminal)
         except Exception as broken:  # numba, as a rule, which the self-check does not touch

@@ -58,7 +58,7 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def imported(library: str, extra: str, purpose: str) -> Any:
+def imported(library: str, extra: str | None, purpose: str) -> Any:
     """A library, or the error that names the extra it comes with."""
     try:
         return import_module(library)

@@ -9,6 +9,8 @@ from importlib import metadata
 from importlib.util import find_spec
 from itertools import zip_longest
 
+from clarysage.models.libraries import LIBRARIES
+
 # what clarysage cannot do without, as distributions are called
 NEEDED = (
     "numpy", "scipy", "scikit-learn", "pandas", "numba", "joblib", "threadpoolctl", "lazy-loader", "matplotlib",
@@ -61,19 +63,21 @@ class Part:
         return f'pip install "clarysage[{self.extra}]"' if is_extra else f"pip install {self.module}"
 
 
-PARTS = (
-    Part("polars", "polars", "data in polars frames"),
-    Part("pyarrow", "arrow", "Parquet files and Arrow tables"),
-    Part("xgboost", "xgboost", "XGBoost models"),
-    Part("lightgbm", "lightgbm", "LightGBM models"),
-    Part("catboost", "catboost", "CatBoost models"),
-    Part("torch", "torch", "PyTorch modules"),
-    Part("onnxruntime", "onnx", "ONNX models"),
-    Part("skops", "skops", "scikit-learn models in files that run no code"),
-    Part("statsmodels", "statsmodels", "statsmodels results"),
-    Part("shap", "shap", "mean absolute SHAP by its fast explainers"),
-    Part("mlflow", "mlflow", "results logged to MLflow"),
-)
+def optional() -> list[Part]:
+    """What optional libraries bring, those of models among them."""
+    of_models = [
+        Part(library.name, library.extra or library.name, library.summary)
+        for library in LIBRARIES.values()
+        if not library.is_needed
+    ]
+    return [
+        Part("polars", "polars", "data in polars frames"),
+        Part("pyarrow", "arrow", "Parquet files and Arrow tables"),
+        *of_models,
+        Part("skops", "skops", "scikit-learn models in files that run no code"),
+        Part("shap", "shap", "mean absolute SHAP by its fast explainers"),
+        Part("mlflow", "mlflow", "results logged to MLflow"),
+    ]
 
 
 def needed() -> list[Library]:

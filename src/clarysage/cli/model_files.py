@@ -1,7 +1,7 @@
-"""Models on disk. ``FORMATS`` is the table of suffixes; ``module:name`` is an object of a Python module.
+"""Models on disk, by the suffixes of their names; ``module:name`` is an object of a Python module.
 
-XGBoost, LightGBM, CatBoost and ONNX files are data. A skops file may hold only types that we vouch for, or the user
-does. A pickle can run any code while it is read, so it is read only on request.
+Files of libraries of models are data; ``models.libraries`` lists them. A skops file may hold only types that we vouch
+for, or the user does. A pickle can run any code while it is read, so it is read only on request.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from clarysage.cli.console import reason
 from clarysage.cli.files import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
+from clarysage.models.libraries import LIBRARIES, ModelFile
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,23 @@ class Format:
 
     name: str
     package: str
-    extra: str
-    load: Callable[[Any, Path, Trust], Any]
+    extra: str | None
+    load: Callable[[Path, Trust], Any]
+
+
+def formats() -> dict[str, Format]:
+    """How model files are read, by the suffixes of their names: those of libraries of models, and those of Python."""
+    of_libraries = {
+        suffix: Format(library.file.kind, library.name, library.extra, partial(_data, library.file))
+        for library in LIBRARIES.values()
+        if library.file is not None
+        for suffix in library.file.suffixes
+    }
+    skops, pickle = (
+        Format("a skops model", "skops.io", "skops", _skops),
+        Format("a pickled model", "joblib", "models", _pickle),
+    )
+    return {**of_libraries, ".skops": skops, **dict.fromkeys((".joblib", ".pkl", ".pickle"), pickle)}
 
 
 def load_model(source: str, trust: Trust) -> Any:
@@ -43,20 +60,31 @@ def load_model(source: str, trust: Trust) -> Any:
     path = Path(source)
     if names_object(source):
         return _imported(source)
-    kind = FORMATS.get(path.suffix.lower())
+    kind = formats().get(path.suffix.lower())
     if kind is None:
-        known = ", ".join(FORMATS)
+        known = ", ".join(formats())
         raise InputError("MODEL", got=f"{source!r}", wanted=f"a file that ends in {known}, or module:name")
     check_readable("MODEL", path)
-    library = imported(kind.package, kind.extra, f"Reading {kind.name}")
+    imported(kind.package, kind.extra, f"Reading {kind.name}")
     try:
-        return kind.load(library, path, trust)
+        return kind.load(path, trust)
     except ClarysageError:
         raise
     except Exception as error:
         raise FormatError(
             "MODEL", got=f"{path.name}, which {kind.package} cannot read ({reason(error)})", wanted=kind.name
         ) from error
+
+
+def endings() -> str:
+    """What names of model files end in, for help, beside the libraries where the ending alone does not tell."""
+    of_libraries = [
+        f"{library.file.kind.split()[1]} {' or '.join(library.file.suffixes)}"
+        for library in LIBRARIES.values()
+        if library.file is not None
+    ]
+    others = [suffix for suffix, kind in formats().items() if kind.package not in LIBRARIES]
+    return ", ".join([*of_libraries, *others])
 
 
 def names_object(source: str, folder: Path = Path()) -> bool:
@@ -96,37 +124,25 @@ def _see_current_folder() -> None:
         sys.path.insert(0, os.getcwd())
 
 
-def _xgboost(library: Any, path: Path, trust: Trust) -> Any:
-    library.set_config(verbosity=0)
-    return library.Booster(model_file=path)
+def _data(file: ModelFile, path: Path, trust: Trust) -> Any:
+    """A file of data, which needs no trust."""
+    try:
+        return file.read(path)
+    except FormatError as error:
+        raise FormatError("MODEL", **error.parts) from error
 
 
-def _lightgbm(library: Any, path: Path, trust: Trust) -> Any:
-    with path.open(encoding="utf-8") as file:
-        lines = (line.rstrip() for line in file)
-        is_whole = next(lines, "") == "tree" and "end of trees" in lines
-    if not is_whole:  # LightGBM itself crashes on a file that was cut off
-        raise FormatError("MODEL", got=f"{path.name}, which is not a whole LightGBM model", wanted="a LightGBM model",
-                          hint="a file that Booster.save_model wrote")  # fmt: skip
-    return library.Booster(model_file=path)
+def _skops(path: Path, trust: Trust) -> Any:
+    import skops.io
 
-
-def _catboost(library: Any, path: Path, trust: Trust) -> Any:
-    return library.CatBoost().load_model(str(path))
-
-
-def _onnx(library: Any, path: Path, trust: Trust) -> Any:
-    library.set_default_logger_severity(4)  # what fails is said once, by us
-    return library.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-
-
-def _skops(library: Any, path: Path, trust: Trust) -> Any:
     from clarysage.cli.skops_files import load
 
-    return load(library, path, trust.types)
+    return load(skops.io, path, trust.types)
 
 
-def _pickle(library: Any, path: Path, trust: Trust) -> Any:
+def _pickle(path: Path, trust: Trust) -> Any:
+    import joblib
+
     if not trust.pickles:
         raise InputError(
             "MODEL", got=f"{path.name}, a pickle, which can run any code while it is read",
@@ -134,21 +150,4 @@ def _pickle(library: Any, path: Path, trust: Trust) -> Any:
             hint="--allow-pickle if you trust whoever wrote the file",
         )  # fmt: skip
     _see_current_folder()  # where the classes of the model may be defined
-    return library.load(path)
-
-
-XGBOOST = Format("an XGBoost model", "xgboost", "xgboost", _xgboost)
-PICKLE = Format("a pickled model", "joblib", "models", _pickle)
-
-# suffix -> how it is read
-FORMATS: dict[str, Format] = {
-    ".json": XGBOOST,
-    ".ubj": XGBOOST,
-    ".txt": Format("a LightGBM model", "lightgbm", "lightgbm", _lightgbm),
-    ".cbm": Format("a CatBoost model", "catboost", "catboost", _catboost),
-    ".onnx": Format("an ONNX model", "onnxruntime", "onnx", _onnx),
-    ".skops": Format("a skops model", "skops.io", "skops", _skops),
-    ".joblib": PICKLE,
-    ".pkl": PICKLE,
-    ".pickle": PICKLE,
-}
+    return joblib.load(path)

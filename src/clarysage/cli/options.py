@@ -10,6 +10,7 @@ import typer
 from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, REMOVALS
 from clarysage.cli.completion import columns, names
 from clarysage.cli.config import configured
+from clarysage.cli.model_files import endings
 from clarysage.registry import Named, Registry
 
 
@@ -34,8 +35,7 @@ def _removals() -> str:
 MODEL = typer.Argument(
     metavar="MODEL",
     show_default=False,
-    help="The model: XGBoost .json or .ubj, LightGBM .txt, CatBoost .cbm, .onnx, .skops, .joblib, .pkl, .pickle, "
-    "or module:name for a function or model in a Python module.",
+    help=f"The model: {endings()}, or module:name for a function or model in a Python module.",
 )
 DATA = typer.Argument(
     metavar="DATA",
