@@ -9,17 +9,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clarysage.coalitions import draw_evenly, even_chances, masks
 from clarysage.codec import Array, require, settle_arrays
-from clarysage.errors import InputError
-from clarysage.execution.observers import ProgressBar, Silent
-from clarysage.execution.parallel import as_executor
-from clarysage.execution.seeds import RESAMPLES, SUBSETS, entropy_of, stream
+from clarysage.errors import InputError, PythonOnly
+from clarysage.execution.seeds import RESAMPLES, stream
 from clarysage.inference.association import Association
-from clarysage.protocols import NamedPlayers, Observer, ability
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import as_plain, file_format, save
-from clarysage.results.worths import worths
 
 FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
 
@@ -104,9 +99,9 @@ class Agreement:
 
     def against(self, explanation: Explanation) -> Agreement:
         """The same subsets and powers with the values of another explanation, which costs nothing."""
-        places = _places(explanation, self.names)
+        places = places_of(explanation, self.names)
         return replace(
-            self, u=_proxy(explanation, self.subsets, places), is_in_units=_is_in_units(explanation),
+            self, u=proxy(explanation, self.subsets, places), is_in_units=is_in_units(explanation),
             measure=explanation.measure, model_rows=0, fits=0,
         )  # fmt: skip
 
@@ -144,84 +139,30 @@ class Agreement:
         return Association(self.u, self.v, self.std_error**2, self.weights)
 
 
-def agreement(
-    explanation: Explanation, game: Any, n: int = 1000, *, n_jobs: Any = None, progress: Any = None, rng: Any = None
-) -> Agreement:
-    """See :meth:`clarysage.Explanation.agreement`."""
-    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 2:
-        raise InputError("n", got=f"{n!r}", wanted="a whole number of subsets, two or more", hint="n=1000")
-    players, p = _players(game, explanation), len(explanation.values)
-    loss, name = _loss(game, explanation)
-    entropy, executor = entropy_of(rng), as_executor(n_jobs)
-    is_complete = p < 63 and 2**p <= n
-    subsets = masks(np.arange(2**p), p) if is_complete else draw_evenly(int(n), p, stream(entropy, SUBSETS, 0))
-    observer: Observer = ProgressBar(lambda _: 0.0) if progress else Silent()
-    try:
-        found = worths(game, subsets[:, players], loss, executor=executor, observer=observer, entropy=entropy)
-    finally:
-        observer.close()
-    return Agreement(
-        subsets=subsets,
-        u=_proxy(explanation, subsets, np.arange(p)),
-        v=found.values,
-        std_error=np.sqrt(found.variances),
-        weights=even_chances(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),
-        names=explanation.feature_names,
-        is_complete=is_complete,
-        is_in_units=_is_in_units(explanation),
-        measure=explanation.measure,
-        loss=name,
-        model_rows=found.rows,
-        fits=found.fits,
-        seed=entropy,
-    )
-
-
-def _proxy(explanation: Explanation, subsets: np.ndarray, places: np.ndarray) -> np.ndarray:
+def proxy(explanation: Explanation, subsets: np.ndarray, places: np.ndarray) -> np.ndarray:
     """u(S) of subsets (n, p) whose columns are these places of the explanation."""
     constant = 0.0 if explanation.constant is None else explanation.constant
     return np.asarray(constant + subsets @ explanation.values[places])
 
 
-def _is_in_units(explanation: Explanation) -> bool:
+def is_in_units(explanation: Explanation) -> bool:
     """Whether values are losses saved, which a constant makes a prediction of v(S)."""
     return explanation.constant is not None and explanation.base is not None
 
 
-def _players(game: Any, explanation: Explanation) -> np.ndarray:
-    """The place in the explanation of each of the game's players."""
-    if not all(hasattr(game, name) for name in ("n_players", "weights", "ends", "payoff")):
-        raise InputError("game", got=type(game).__name__, wanted="a game", hint="cs.game(model, X, y)")
-    named = ability(game, NamedPlayers)
-    if named is not None:
-        return _places(explanation, named.players.names)
-    if game.n_players != len(explanation.values):
-        raise InputError("game", got=f"{game.n_players:,} players", wanted=f"{len(explanation.values):,}, as explained")
-    return np.arange(game.n_players)
-
-
-def _places(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
+def places_of(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
+    """The place in the explanation of each name; an error where the names are not those of its players."""
     if not isinstance(explanation, Explanation):
         raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation")
     if sorted(names) != sorted(explanation.feature_names):
         strange = sorted(set(names) ^ set(explanation.feature_names))
         raise InputError(
-            "game", got=f"players that are not those of the explanation: {strange[0]!r} is in one of them alone",
-            wanted="the same features or groups", hint="players=Players.of(feature_names, groups) for the game",
-        )  # fmt: skip
+            "game",
+            got=f"players that are not those of the explanation: {strange[0]!r} is in one of them alone",
+            wanted="the same features or groups",
+            hint=PythonOnly("players=Players.of(feature_names, groups) for the game"),
+        )
     return np.array([explanation.feature_names.index(name) for name in names])
-
-
-def _loss(game: Any, explanation: Explanation) -> tuple[int, str]:
-    """The number and name of the game's loss that is the explanation's; the first where that is in units of none."""
-    names = [loss.name for loss in getattr(game, "losses", ())]
-    if not names:
-        return 0, explanation.loss
-    if explanation.loss in names:
-        return names.index(explanation.loss), explanation.loss
-    if explanation.base is None:
-        return 0, names[0]
-    raise InputError("game", got=f"losses {', '.join(map(repr, names))}", wanted=f"{explanation.loss!r}, as explained")
 
 
 def _known(number: float) -> float | None:

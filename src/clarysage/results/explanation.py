@@ -272,9 +272,10 @@ class Explanation:
         >>> found.is_complete, 0.8 < found.correlation < 1
         (True, True)
         """
-        from clarysage.results.agreement import agreement
-
-        return agreement(self, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
+        result: Agreement = import_module("clarysage._measures.agreement").agreement(
+            self, game, n, n_jobs=n_jobs, progress=progress, rng=rng
+        )
+        return result
 
     def top(self, k: int) -> Top:
         """Names of the k players with the largest values, largest first.
