@@ -21,9 +21,8 @@ from clarysage.inference.estimate import StopReason
 from clarysage.inference.significance import adjusted
 from clarysage.monitoring.slices import sliced
 from clarysage.results.finding_words import said_of, two_numbers
-from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding
+from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, verdicts_of
 from clarysage.results.shift import Shift
-from clarysage.results.verdicts import verdicts_of
 
 NAMES = ["a", "b", "c", "d"]
 BETA = np.array([2.0, 1.0, 0.5, 0.0])  # of the response

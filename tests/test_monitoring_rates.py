@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import clarysage as cs
-from clarysage.results.verdicts import SURELY
+from clarysage.results.monitoring import SURELY
 from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 pytestmark = pytest.mark.statistical

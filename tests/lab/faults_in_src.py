@@ -951,7 +951,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "shift-threshold-turned",
         THRESHOLD,
-        "results/verdicts.py",
+        "results/monitoring.py",
         "(chance < share * (1 - comparison.level) for share",
         "(chance < share * comparison.level for share",
     ),
@@ -965,7 +965,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "share-of-loss-sign",
         SIGN,
-        "results/verdicts.py",
+        "results/monitoring.py",
         "np.asarray(-(after.values - before.values)",
         "np.asarray((after.values - before.values)",
     ),
