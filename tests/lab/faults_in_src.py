@@ -1114,21 +1114,25 @@ FAULTS: tuple[Fault, ...] = (
         "typer.Exit(NOT_CONVERGED)",
     ),
     Fault(
-        "cli-seed", FORWARD, "cli/commands/explain.py", "seed=seed, settings=settings,", "seed=0, settings=settings,"
+        "cli-seed",
+        FORWARD,
+        "cli/commands/explain.py",
+        "seed=run.seed, settings=settings,",
+        "seed=0, settings=settings,",
     ),
     Fault(
         "cli-tests",
         FORWARD,
         "cli/commands/explain.py",
-        "of_explanation(explanation, say, about=about, tests=tests, rows=rows)",
-        "of_explanation(explanation, say, about=about, rows=rows)",
+        "of_explanation(explanation, say, about=written.about, tests=written.tests, rows=written.rows)",
+        "of_explanation(explanation, say, about=written.about, rows=written.rows)",
     ),
     Fault(
         "cli-monitor-level",
         FORWARD,
-        "cli/commands/monitor.py",
-        '"level": level, "paired": paired}',
-        '"level": 0.95, "paired": paired}',
+        "cli/options.py",
+        '"level": self.level}',
+        '"level": 0.95}',
     ),
     Fault(
         "cli-merge-tolerance",
@@ -1141,8 +1145,8 @@ FAULTS: tuple[Fault, ...] = (
         "cli-classes",
         FORWARD,
         "cli/request.py",
-        "cs.as_predictor(model, output=request.output, classes=request.classes)",
-        "cs.as_predictor(model, output=request.output)",
+        "cs.as_predictor(model, output=request.of_model.output, classes=request.of_model.labels)",
+        "cs.as_predictor(model, output=request.of_model.output)",
     ),
     # execution
     Fault("streams-of-all-purposes", SEED, "execution/seeds.py", "spawn_key=(purpose, number)", "spawn_key=(number,)"),

@@ -13,6 +13,7 @@ from clarysage.cli.console import Say
 from clarysage.cli.data_files import Table, check_groups, features, read_groups, read_table, with_categories
 from clarysage.cli.files import check_readable
 from clarysage.cli.model_files import Trust, load_model
+from clarysage.cli.options import ModelOptions, ProblemOptions
 from clarysage.errors import InputError
 
 
@@ -53,30 +54,21 @@ class Request:
     """What the user asks to be explained; ``settings`` are options that are keyword arguments of the library."""
 
     model: str
-    trust: Trust
-    output: str | None
-    classes: tuple[str, ...] | None
     data: Path
-    columns: Columns
-    background: Path | None
-    background_rows: int | None
-    groups: Path | None
+    problem: ProblemOptions
+    of_model: ModelOptions
     seed: int
     settings: Mapping[str, Any]
+    target: str | None = None
+    background: Path | None = None
+    by: str | None = None
     train: Path | None = None
     current: Path | None = None
 
-    @classmethod
-    def of(
-        cls, model: str, data: Path, *, target: str | None, sample_weight: str | None, drop: Sequence[str] | None,
-        allow_pickle: bool, trust: Sequence[str] | None, classes: str | None, by: str | None = None, **others: Any,
-    ) -> Request:  # fmt: skip
-        """The request, from options as they are typed."""
-        return cls(
-            model=model, trust=Trust(allow_pickle, tuple(trust or ())), data=data,
-            columns=Columns(target, sample_weight, tuple(drop or ()), by),
-            classes=None if classes is None else tuple(label.strip() for label in classes.split(",")), **others,
-        )  # fmt: skip
+    @property
+    def columns(self) -> Columns:
+        """Columns that are no features."""
+        return Columns(self.target, self.problem.sample_weight, tuple(self.problem.drop or ()), self.by)
 
     @property
     def called(self) -> str:
@@ -102,7 +94,11 @@ class Request:
     @property
     def inputs(self) -> list[Path]:
         """All files that are read."""
-        return [Path(self.model), *self.tables.values(), *([] if self.groups is None else [self.groups])]
+        return [
+            Path(self.model),
+            *self.tables.values(),
+            *([] if self.problem.groups is None else [self.problem.groups]),
+        ]
 
 
 @dataclass(frozen=True)
@@ -118,12 +114,12 @@ class Loaded:
     current: dict[str, Any] | None = None
 
 
-def run(request: Request, say: Say, *, progress: bool) -> Any:
+def explained(request: Request, say: Say, *, progress: bool) -> Any:
     """The explanation that is asked for."""
     import clarysage as cs
 
     found = loaded(request, say)
-    if request.columns.target is None:
+    if request.target is None:
         say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
     return cs.sage(
         found.f, **found.tables, groups=found.groups, rng=request.seed, progress=progress, **request.settings
@@ -136,9 +132,10 @@ def loaded(request: Request, say: Say) -> Loaded:
 
     for what, path in request.tables.items():
         check_readable(what, path, folder=True)
-    groups = None if request.groups is None else read_groups(request.groups)
-    model = load_model(request.model, request.trust)
-    f = cs.as_predictor(model, output=request.output, classes=request.classes)
+    groups = None if request.problem.groups is None else read_groups(request.problem.groups)
+    trust = Trust(request.of_model.allow_pickle, tuple(request.of_model.trust or ()))
+    model = load_model(request.model, trust)
+    f = cs.as_predictor(model, output=request.of_model.output, classes=request.of_model.labels)
     tables = _tables(request, model, f.feature_names, say)
     columns = request.columns.without(list(tables["X"].columns), f.feature_names)
     check_groups(groups or {}, columns)
@@ -214,7 +211,7 @@ def _background_rows(request: Request) -> float:
 
     if request.settings["removal"] == "baseline":
         return math.inf
-    return request.background_rows or default_rows(request.settings["removal"])
+    return request.problem.background_rows or default_rows(request.settings["removal"])
 
 
 def _thinned(rows: Any, request: Request, say: Say) -> Any:

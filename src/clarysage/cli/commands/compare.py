@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from clarysage.cli import options
 from clarysage.cli.config import or_configured
 from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
 from clarysage.cli.files import explanation_in
-from clarysage.cli.option_checks import as_adjustment, check_level
+from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_groups
 from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_comparison
 from clarysage.cli.words import CALLED
@@ -21,24 +20,34 @@ from clarysage.cli.words import CALLED
 CALLED_HERE = {**CALLED, **dict.fromkeys(("loss", "measure", "groups"), "FILE")}
 
 
+@with_groups
 def compare(
-    files: Annotated[list[Path] | None, typer.Argument(
-        metavar="FILE", show_default=False, callback=or_configured,
-        help="Explanations that --json of explain wrote, two or more; all others are compared with the first.")] = None,
-    paired: options.Paired = None,
-    adjust: options.Adjust = "holm",
-    level: options.Level = 0.95,
-    names: Annotated[str | None, typer.Option(
-        metavar="A,B,...", show_default=False,
-        help="What the explanations are called. Default: the names of the files.")] = None,
-    json_file: options.JsonFile = None,
-    plot: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False, help="Draw bars side by side into a .png, .svg or .pdf file.")] = None,
-    html: options.Html = None,
-    config: options.Config = None,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-) -> None:  # fmt: skip
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            callback=or_configured,
+            help="Explanations that --json of explain wrote, two or more; all others are compared with the first.",
+        ),
+    ] = None,
+    *,
+    differences: DifferenceOptions,
+    names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            show_default=False,
+            help="What the explanations are called. Default: the names of the files.",
+        ),
+    ] = None,
+    written: FileOptions,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Draw bars side by side into a .png, .svg or .pdf file."),
+    ] = None,
+    console: ConfiguredOptions,
+) -> None:
     """Compare explanations: which features contribute more or less than before, and which differences are no accident.
 
     Explanations are of the same features, by the same measure and loss: of two models on the same rows, or of one model
@@ -48,16 +57,15 @@ def compare(
     Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 ok, whether anything changed or not,
     1 error, 2 usage, 3 some explanation not converged, with the result printed and written all the same.
     """
-    say, delivery, given = speaker(quiet), Delivery(json_file, {"--plot": plot}, html), files or []
-    with guarded(say, debug=debug, called=CALLED_HERE):
+    say, given = speaker(console.quiet), files or []
+    delivery = Delivery(written.json_file, {"--plot": plot}, written.html)
+    with guarded(say, debug=console.debug, called=CALLED_HERE):
         with clean_stdout():
             import clarysage as cs
 
-            called, adjustment = _names(given, names), as_adjustment(adjust)
-            check_level(level)
-            delivery.check([*given, config])
-            explanations = [explanation_in(path) for path in given]
-            found = cs.compare(explanations, names=called, paired=paired, adjust=adjustment, level=level)
+            called, settings = _names(given, names), differences.settings
+            delivery.check([*given, console.config])
+            found = cs.compare([explanation_in(path) for path in given], names=called, **settings)
         delivery.deliver(of_comparison(found), say)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.options import ConsoleOptions, with_groups
 from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_explanation
 from clarysage.errors import InputError
@@ -16,27 +17,28 @@ BACKGROUND_ROWS = 64
 TOLERANCE = 0.03
 
 
+@with_groups
 def demo(
+    *,
     output: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where to write the report, the plot and the JSON.")
     ] = Path("clarysage-demo"),
     seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the split, the model and the draws.")] = 0,
     n_jobs: Annotated[int, typer.Option(metavar="K", help="Workers, -1 for all cores.")] = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar and no notes.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    console: ConsoleOptions,
 ) -> None:
     """Explain a model of how diabetes progresses: needs no data, no model and no network.
 
     Gradient boosting learns the progression of the disease in 442 patients after a year from ten measurements (Efron
     et al. 2004, as it comes with scikit-learn) and is explained on patients that it has not seen. Takes seconds.
     """
-    say = speaker(quiet)
+    say = speaker(console.quiet)
     delivery = Delivery(output / "sage.json", {"--plot": output / "sage.png"}, output / "report.html")
-    with guarded(say, debug=debug):
+    with guarded(say, debug=console.debug):
         with clean_stdout():
             _make_folder(output)
             delivery.check([])
-            explanation = _explained(say, seed, n_jobs, progress=has_viewer(quiet))
+            explanation = _explained(say, seed, n_jobs, progress=has_viewer(console.quiet))
         delivery.deliver(of_explanation(explanation, say), say)
 
 

@@ -6,13 +6,14 @@ import json
 
 import typer
 
-from clarysage.cli import options
 from clarysage.cli.console import FAILED, clean_stdout, complain, guarded, print_data, speaker
+from clarysage.cli.options import ConsoleOptions, JsonOptions, with_groups
 from clarysage.cli.output import STDOUT, Delivery
 from clarysage.whole_file import write_whole
 
 
-def doctor(json_file: options.JsonFile = None, quiet: options.Quiet = False, debug: options.Debug = False) -> None:
+@with_groups
+def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
     """Tell what is installed and whether it works: for a look around, and for reports of errors.
 
     Versions of what clarysage needs, optional parts with what each is for and how to get it, cores and threads, where
@@ -20,8 +21,8 @@ def doctor(json_file: options.JsonFile = None, quiet: options.Quiet = False, deb
 
     Prints a text, or JSON with --json -. Exit codes: 0 ok, 1 something that is needed is missing, too old or broken.
     """
-    say = speaker(quiet)
-    with guarded(say, debug=debug):
+    say, json_file = speaker(console.quiet), written.json_file
+    with guarded(say, debug=console.debug):
         with clean_stdout():
             from clarysage.cli.checkup import Checkup
 

@@ -8,63 +8,91 @@ from typing import Annotated, Any
 
 import typer
 
-from clarysage.cli import completion, options
+from clarysage.cli import completion
 from clarysage.cli.commands.refit_costs import say_costs
 from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, reworded, speaker
-from clarysage.cli.option_checks import check_options, named_measures, whole, workers
+from clarysage.cli.option_checks import check_options, named_measures
+from clarysage.cli.options import (
+    DATA,
+    MODEL,
+    Background,
+    ConfiguredOptions,
+    FileOptions,
+    ModelOptions,
+    ProblemOptions,
+    RunOptions,
+    with_groups,
+)
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_importances
-from clarysage.registry import normalised
 
 
+@with_groups
 def measures(
-    model: Annotated[str | None, options.MODEL] = None,
-    data: Annotated[Path | None, options.DATA] = None,
-    target: Annotated[str | None, typer.Option(
-        metavar="COLUMN", show_default=False, autocompletion=completion.columns,
-        help="The column that the model predicts. Without it: only measures that need none.")] = None,
-    only: Annotated[str | None, typer.Option(
-        metavar="NAME,NAME,...", show_default=False, autocompletion=completion.measures,
-        help='Compute these alone, such as "sage,permutation test". Default: all that apply.')] = None,
-    refits: Annotated[bool, typer.Option(
-        "--refits/--no-refits", show_default=False,
-        help="Compute measures that fit learners anew, too; what they cost is said first.")] = False,
-    train: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False,
-        help="Rows to fit learners on, with the target. Default: cross-fitting on DATA.")] = None,
-    background: options.Background = None,
-    background_rows: options.BackgroundRows = None,
-    loss: options.Loss = "auto",
-    removal: options.Removal = "marginal",
-    groups: options.Groups = None,
-    sample_weight: options.SampleWeight = None,
-    drop: options.Drop = None,
-    output: options.Output = None,
-    classes: options.Classes = None,
-    tolerance: options.Tolerance = 0.025,
-    budget: options.Budget = None,
-    deadline: options.Deadline = None,
-    n_jobs: options.NJobs = 1,
-    backend: options.Backend = "processes",
-    address: options.Address = None,
-    seed: options.Seed = 0,
-    json_file: options.JsonFile = None,
-    plot: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False, help="Draw the measures side by side into a .png, .svg or .pdf file.",
-        )] = None,
-    ranks: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False, help="Draw a map of ranks, features by measures, into such a file.",
-        )] = None,
-    html: options.Html = None,
-    allow_pickle: options.AllowPickle = False,
-    trust: options.Trust = None,
-    show_list: Annotated[bool, typer.Option(
-        "--list", help="Print what measures there are, and what they are; needs no MODEL.")] = False,
-    config: options.Config = None,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-) -> None:  # fmt: skip
+    model: Annotated[str | None, MODEL] = None,
+    data: Annotated[Path | None, DATA] = None,
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            autocompletion=completion.columns,
+            help="The column that the model predicts. Without it: only measures that need none.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,...",
+            show_default=False,
+            autocompletion=completion.measures,
+            help='Compute these alone, such as "sage,permutation test". Default: all that apply.',
+        ),
+    ] = None,
+    refits: Annotated[
+        bool,
+        typer.Option(
+            "--refits/--no-refits",
+            show_default=False,
+            help="Compute measures that fit learners anew, too; what they cost is said first.",
+        ),
+    ] = False,
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Rows to fit learners on, with the target. Default: cross-fitting on DATA.",
+        ),
+    ] = None,
+    background: Background = None,
+    problem: ProblemOptions,
+    of_model: ModelOptions,
+    run: RunOptions,
+    written: FileOptions,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Draw the measures side by side into a .png, .svg or .pdf file.",
+        ),
+    ] = None,
+    ranks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Draw a map of ranks, features by measures, into such a file.",
+        ),
+    ] = None,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="Print what measures there are, and what they are; needs no MODEL.")
+    ] = False,
+    console: ConfiguredOptions,
+) -> None:
     """Compare measures of a model: what SAGE, permutation tests, heuristics and others say of each feature.
 
     Columns are found as by "clarysage explain". Measures that do not apply to the model are left out, with the reason.
@@ -74,25 +102,22 @@ def measures(
     Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage,
     3 some measure not converged, with the result printed and written all the same.
     """
-    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot, "--ranks": ranks}, html)
-    with guarded(say, debug=debug):
+    say = speaker(console.quiet)
+    delivery = Delivery(written.json_file, {"--plot": plot, "--ranks": ranks}, written.html)
+    with guarded(say, debug=console.debug):
         if show_list:
             print(listing())
             return
-        settings = {
-            "loss": normalised(loss), "removal": normalised(removal), "tolerance": tolerance, "budget": whole(budget),
-            "deadline": deadline, "n_jobs": workers(n_jobs, backend, address),
-        }  # fmt: skip
+        settings = {**problem.settings, **run.settings}
         with clean_stdout():
-            request = Request.of(
-                *_given(model, data), target=target, sample_weight=sample_weight, drop=drop, allow_pickle=allow_pickle,
-                trust=trust, output=output, classes=classes, background=background, background_rows=background_rows,
-                groups=groups, seed=seed, settings=settings, train=train,
+            request = Request(
+                *_given(model, data), problem, of_model, seed=run.seed, settings=settings, target=target,
+                background=background, train=train,
             )  # fmt: skip
             check_options(settings, has_target=target is not None)
             chosen = None if only is None else named_measures(only)
-            delivery.check([*request.inputs, config])
-            found = _compared(request, chosen, say, refits=refits, progress=has_viewer(quiet))
+            delivery.check([*request.inputs, console.config])
+            found = _compared(request, chosen, say, refits=refits, progress=has_viewer(console.quiet))
         delivery.deliver(of_importances(found), say)
 
 

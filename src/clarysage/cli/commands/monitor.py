@@ -8,16 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.catalogue import PERIODS
-from clarysage.cli import options
 from clarysage.cli.completion import columns, names
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
-from clarysage.cli.option_checks import (
-    as_adjustment,
-    as_every,
-    check_level,
-    check_options,
-    whole,
-    workers,
+from clarysage.cli.option_checks import as_every, check_options
+from clarysage.cli.options import (
+    MODEL,
+    ConfiguredOptions,
+    DifferenceOptions,
+    FileOptions,
+    Method,
+    ModelOptions,
+    ProblemOptions,
+    RunOptions,
+    with_groups,
 )
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
@@ -33,57 +36,71 @@ CALLED_HERE = {
 PARTS = ("X", "y", "sample_weight")
 
 
+@with_groups
 def monitor(
-    model: Annotated[str, options.MODEL],
-    reference: Annotated[Path, typer.Argument(
-        metavar="REFERENCE", show_default=False,
-        help="Rows on which the model did what it should, such as its test data: .csv, .csv.gz, .tsv, .parquet.")],
-    current: Annotated[Path, typer.Argument(
-        metavar="CURRENT", show_default=False, help="Rows of now, with the same columns.")],
-    target: Annotated[str | None, typer.Option(
-        metavar="COLUMN", show_default=False, autocompletion=columns,
-        help="The column that the model predicts. Without it, where it is not known yet: Shapley effects, the variance "
-        "of the model's output that each feature explains.")] = None,
-    by: Annotated[str | None, typer.Option(
-        metavar="COLUMN", show_default=False, autocompletion=columns,
-        help="A column of CURRENT with dates or batches, each of which is compared with the reference.")] = None,
-    every: Annotated[str | None, typer.Option(
-        metavar="PERIOD", show_default=False, autocompletion=names("every"),
-        help=f"How long slices are: {PERIODS.help()} of the dates in --by; or a "
-        "number of rows. Default: each batch a slice, or what fits the dates.")] = None,
-    background: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False,
-        help="Rows that stand in for withheld features, such as the training data. Default: rows of REFERENCE.",
-        )] = None,
-    background_rows: options.BackgroundRows = None,
-    loss: options.Loss = "auto",
-    removal: options.Removal = "marginal",
-    method: options.Method = "auto",
-    groups: options.Groups = None,
-    sample_weight: options.SampleWeight = None,
-    drop: options.Drop = None,
-    output: options.Output = None,
-    classes: options.Classes = None,
-    paired: options.Paired = None,
-    adjust: options.Adjust = "holm",
-    level: options.Level = 0.95,
-    tolerance: options.Tolerance = 0.025,
-    budget: options.Budget = None,
-    deadline: options.Deadline = None,
-    n_jobs: options.NJobs = 1,
-    backend: options.Backend = "processes",
-    address: options.Address = None,
-    seed: options.Seed = 0,
-    json_file: options.JsonFile = None,
-    plot: Annotated[Path | None, typer.Option(
-        metavar="FILE", show_default=False, help="Draw what changed into a .png, .svg or .pdf file.")] = None,
-    html: options.Html = None,
-    allow_pickle: options.AllowPickle = False,
-    trust: options.Trust = None,
-    config: options.Config = None,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-) -> None:  # fmt: skip
+    model: Annotated[str, MODEL],
+    reference: Annotated[
+        Path,
+        typer.Argument(
+            metavar="REFERENCE",
+            show_default=False,
+            help="Rows on which the model did what it should, such as its test data: .csv, .csv.gz, .tsv, .parquet.",
+        ),
+    ],
+    current: Annotated[
+        Path,
+        typer.Argument(metavar="CURRENT", show_default=False, help="Rows of now, with the same columns."),
+    ],
+    *,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            autocompletion=columns,
+            help="The column that the model predicts. Without it, where it is not known yet: Shapley effects, the "
+            "variance of the model's output that each feature explains.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            show_default=False,
+            autocompletion=columns,
+            help="A column of CURRENT with dates or batches, each of which is compared with the reference.",
+        ),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERIOD",
+            show_default=False,
+            autocompletion=names("every"),
+            help=f"How long slices are: {PERIODS.help()} of the dates in --by; or a "
+            "number of rows. Default: each batch a slice, or what fits the dates.",
+        ),
+    ] = None,
+    background: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Rows that stand in for withheld features, such as the training data. Default: rows of REFERENCE.",
+        ),
+    ] = None,
+    problem: ProblemOptions,
+    method: Method = "auto",
+    of_model: ModelOptions,
+    differences: DifferenceOptions,
+    run: RunOptions,
+    written: FileOptions,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default=False, help="Draw what changed into a .png, .svg or .pdf file."),
+    ] = None,
+    console: ConfiguredOptions,
+) -> None:
     """Find features that no longer contribute what they did, such as columns that broke on the way to the model.
 
     Columns are found as by "clarysage explain"; what --by names is no feature either, unless the model knows it. A
@@ -94,24 +111,18 @@ def monitor(
     1 error, 2 usage, 3 nothing flagged, but not converged, 4 something flagged; after 3 and 4 the result is printed and
     written all the same.
     """
-    say, delivery = speaker(quiet), Delivery(json_file, {"--plot": plot}, html)
-    with guarded(say, debug=debug, called=CALLED_HERE):
-        settings = {
-            "loss": normalised(loss), "removal": normalised(removal), "method": normalised(method),
-            "tolerance": tolerance, "budget": whole(budget), "deadline": deadline,
-            "n_jobs": workers(n_jobs, backend, address),
-        }  # fmt: skip
-        request = Request.of(
-            model, reference, current=current, target=target, by=by, sample_weight=sample_weight, drop=drop,
-            allow_pickle=allow_pickle, trust=trust, output=output, classes=classes, background=background,
-            background_rows=background_rows, groups=groups, seed=seed, settings=settings,
+    say, delivery = speaker(console.quiet), Delivery(written.json_file, {"--plot": plot}, written.html)
+    with guarded(say, debug=console.debug, called=CALLED_HERE):
+        settings = {**problem.settings, "method": normalised(method), **run.settings}
+        request = Request(
+            model, reference, problem, of_model, seed=run.seed, settings=settings, target=target,
+            background=background, by=by, current=current,
         )  # fmt: skip
         with clean_stdout():
             check_options(settings, has_target=target is not None)
-            check_level(level)
-            asked = {"every": as_every(every, by), "adjust": as_adjustment(adjust), "level": level, "paired": paired}
-            delivery.check([*request.inputs, config])
-            found = _monitored(request, asked, say, progress=has_viewer(quiet))
+            asked = {"every": as_every(every, by), **differences.settings}
+            delivery.check([*request.inputs, console.config])
+            found = _monitored(request, asked, say, progress=has_viewer(console.quiet))
         delivery.deliver(of_monitoring(found), say)
 
 
@@ -119,11 +130,11 @@ def _monitored(request: Request, asked: dict[str, Any], say: Say, *, progress: b
     import clarysage as cs
 
     found = loaded(request, say)
-    if request.columns.target is None:
+    if request.target is None:
         say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
     assert found.current is not None
     then, now = (tuple(side[part] for part in PARTS) for side in (found.tables, found.current))
     rows = {"background": found.tables["background"], "by": found.current["by"], "groups": found.groups}
     if request.background is None:  # otherwise they have been drawn
-        rows["background_rows"] = request.background_rows
+        rows["background_rows"] = request.problem.background_rows
     return cs.monitor(found.f, then, now, rng=request.seed, progress=progress, **rows, **asked, **request.settings)

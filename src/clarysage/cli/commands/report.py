@@ -7,37 +7,56 @@ from typing import Annotated
 
 import typer
 
-from clarysage.cli import options
+from clarysage.cli.completion import names
 from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speaker
 from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
+from clarysage.cli.options import ConsoleOptions, with_groups
 from clarysage.cli.output import STDOUT
 from clarysage.cli.results import about_known
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
 
 
+@with_groups
 def report(
-    file: Annotated[Path, typer.Argument(
-        metavar="FILE", show_default=False, help="What --json wrote, or save of a result.")],
-    output: Annotated[Path | None, typer.Option(
-        "--output", "-o", metavar="FILE", show_default=False,
-        help='The page to write; "-" prints it. Default: FILE with the ending .html.')] = None,
-    title: Annotated[str | None, typer.Option(
-        metavar="TEXT", show_default=False, help="Above the page. Default: what was found.")] = None,
-    about: Annotated[str | None, typer.Option(
-        metavar="NAME", show_default=False,
-        help='What intervals of an explanation are about when the page is opened: "data", "rows" or "population". '
-        "Default: the widest that is known.")] = None,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-) -> None:  # fmt: skip
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", show_default=False, help="What --json wrote, or save of a result."),
+    ],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help='The page to write; "-" prints it. Default: FILE with the ending .html.',
+        ),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", show_default=False, help="Above the page. Default: what was found."),
+    ] = None,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default=False,
+            autocompletion=names("about"),
+            help='What intervals of an explanation are about when the page is opened: "data", "rows" or "population". '
+            "Default: the widest that is known.",
+        ),
+    ] = None,
+    console: ConsoleOptions,
+) -> None:
     """Write the report of a result: one page with chart, table and warnings, to open in a browser.
 
     The page needs no other file and no network, and holds no rows of data.
     """
-    say = speaker(quiet)
-    with guarded(say, debug=debug):
+    say = speaker(console.quiet)
+    with guarded(say, debug=console.debug):
         with clean_stdout():
             if about is not None:
                 check_about(about)
