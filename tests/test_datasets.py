@@ -27,8 +27,8 @@ import clarysage as cs
 from clarysage.datasets import cache, loading
 from clarysage.datasets import download as network
 from clarysage.datasets.packing import PackingError, unpacked
-from clarysage.datasets.row import Address, PublicFile, Row
-from clarysage.datasets.table import DATASETS, ROWS
+from clarysage.datasets.row import Address, DatasetRow, PublicFile
+from clarysage.datasets.table import DATASETS
 from clarysage.errors import ClarysageWarning, FormatError, InputError, MissingDataError, MissingLibraryError
 
 BANK = (
@@ -111,7 +111,7 @@ def published(name: str, content: bytes, *addresses: Address | str) -> PublicFil
     return PublicFile(name, len(content), hashlib.sha256(content).hexdigest(), places)
 
 
-def known(name: str) -> Row:
+def known(name: str) -> DatasetRow:
     """A row of the table whose files are the made-up ones."""
     return replace(DATASETS[name], files=tuple(published(*file) for file in CONTENTS[name].items()))
 
@@ -223,7 +223,7 @@ class TestColumns:
 
 
 class TestTable:
-    @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+    @pytest.mark.parametrize("row", DATASETS.values(), ids=lambda row: row.name)
     def test_every_row_has_a_function_and_files_by_https(self, row):
         assert row.name in cs.datasets.__all__
         assert callable(getattr(cs.datasets, row.name))
@@ -379,7 +379,7 @@ class Site:
         self.pages[path] = page
         return self.url + path
 
-    def row(self, page: Callable[[BaseHTTPRequestHandler], None], content: bytes = BANK) -> Row:
+    def row(self, page: Callable[[BaseHTTPRequestHandler], None], content: bytes = BANK) -> DatasetRow:
         """The bank's row, with its file of this content at the page."""
         return replace(DATASETS["bank"], files=(published("bank-full.csv", content, self.put("/bank.csv", page)),))
 

@@ -9,7 +9,7 @@ from typing import Any
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.kinds import category, cells, check_columns, nothing_beside, whole
 from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, Parts, PublicFile, Row
+from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 # columns as published -> the paper's names of them
 NAMES = {
@@ -64,7 +64,7 @@ def arrange(table: Any) -> Parts:
     return Parts(pd.DataFrame(columns), category(table["y"], ["no", "yes"]).rename("Success"), nothing_beside(table))
 
 
-BANK = Row(
+BANK = DatasetRow(
     name="bank",
     about="calls of a bank: is a term deposit taken out?",
     task="classification",

@@ -9,7 +9,7 @@ from typing import Any
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.kinds import cells, check_columns, real, whole
 from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, Parts, PublicFile, Row
+from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 CLOCK = ("Year", "Month", "Day", "Hour")
 WHOLE = ("Season", "Holiday", "Workingday", "Weather", "Humidity", "Casual", "Registered", "Count")
@@ -48,7 +48,7 @@ def arrange(table: Any) -> Parts:
     return Parts(table[list(FEATURES)], table["Count"], table[["Casual", "Registered"]])
 
 
-BIKE = Row(
+BIKE = DatasetRow(
     name="bike",
     about="hours of a bike rental: how many bikes are rented?",
     task="regression",

@@ -12,7 +12,7 @@ from typing import Any
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.kinds import category, cells, check_columns, real
 from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, Parts, PublicFile, Row
+from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 SUBTYPES = ("Basal", "Her2", "LumA", "LumB")  # 0 to 3 in the published file
 BESIDE = ("patient", "tissue")
@@ -74,7 +74,7 @@ def arrange(table: Any) -> Parts:
     return Parts(genes, category(table[TARGET], SUBTYPES), table[beside].assign(**tissues))
 
 
-BRCA = Row(
+BRCA = DatasetRow(
     name="brca",
     about="breast cancer samples: which subtype? Not the paper's genes",
     task="classification",
@@ -102,7 +102,7 @@ BRCA = Row(
     ),
 )  # fmt: skip
 
-BRCA50 = Row(
+BRCA50 = DatasetRow(
     name="brca50",
     about="breast cancer samples: which subtype? Nine of the paper's 50 genes",
     task="classification",

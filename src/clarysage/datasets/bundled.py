@@ -8,7 +8,7 @@ from typing import Any
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.kinds import nothing_beside
 from clarysage.datasets.loading import load
-from clarysage.datasets.row import Parts, Row
+from clarysage.datasets.row import DatasetRow, Parts
 
 # scikit-learn's names of the columns of diabetes -> what they measure
 MEASURED = {
@@ -70,7 +70,7 @@ def _arranger(target: str, names: dict[str, str]) -> Callable[[Any], Parts]:
     return arrange
 
 
-DIABETES = Row(
+DIABETES = DatasetRow(
     name="diabetes",
     about="diabetes patients: how far does the disease progress?",
     task="regression",
@@ -85,7 +85,7 @@ DIABETES = Row(
     notes=("Sex is 1 or 2; the source does not say which is which.",),
 )
 
-BREAST_CANCER = Row(
+BREAST_CANCER = DatasetRow(
     name="breast_cancer",
     about="tumours under the microscope: benign?",
     task="classification",
@@ -100,7 +100,7 @@ BREAST_CANCER = Row(
     notes=("1 is benign, 0 is malignant.",),
 )
 
-WINE = Row(
+WINE = DatasetRow(
     name="wine",
     about="wines by their chemistry: which cultivar?",
     task="classification",
@@ -113,7 +113,7 @@ WINE = Row(
     citation="S. Aeberhard, M. Forina: Wine. UCI Machine Learning Repository (1991).",
 )
 
-DIGITS = Row(
+DIGITS = DatasetRow(
     name="digits",
     about="handwritten digits, small: which one?",
     task="classification",

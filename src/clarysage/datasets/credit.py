@@ -10,7 +10,7 @@ from typing import Any
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.kinds import category, cells, check_columns, nothing_beside, whole
 from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, Parts, PublicFile, Row
+from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 # columns as published -> the paper's names of them
 NAMES = {
@@ -64,7 +64,7 @@ def arrange(table: Any) -> Parts:
     return Parts(X, table[TARGET], nothing_beside(table))
 
 
-CREDIT = Row(
+CREDIT = DatasetRow(
     name="credit",
     about="loans of a bank: is it paid back as agreed?",
     task="classification",

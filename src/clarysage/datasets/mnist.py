@@ -12,7 +12,7 @@ import numpy as np
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.kinds import category, check_columns, whole
 from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, Parts, PublicFile, Row
+from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 PIXELS = [f"p{place}" for place in range(28 * 28)]
 SPLITS = ("train", "test")
@@ -78,7 +78,7 @@ def _published(name: str, size: int, sha256: str) -> PublicFile:
     return PublicFile(name, size, sha256, tuple(Address(f"{mirror}{name}.gz") for mirror in MIRRORS))
 
 
-MNIST = Row(
+MNIST = DatasetRow(
     name="mnist",
     about="handwritten digits: which one?",
     task="classification",

@@ -12,7 +12,7 @@ from pathlib import Path
 from clarysage.datasets import cache
 from clarysage.datasets.download import DownloadError, checked, download
 from clarysage.datasets.packing import PackingError, unpacked
-from clarysage.datasets.row import Address, PublicFile, Row
+from clarysage.datasets.row import Address, DatasetRow, PublicFile
 from clarysage.errors import ClarysageWarning, FormatError, InputError, MissingDataError
 
 VARIABLE = "CLARYSAGE_DATA"
@@ -36,18 +36,18 @@ class Places:
                              wanted="a folder that holds datasets")  # fmt: skip
         return cls(Path(os.path.expanduser(named)), download)
 
-    def tidy(self, row: Row) -> Path | None:
+    def tidy(self, row: DatasetRow) -> Path | None:
         """The tidy file of a dataset."""
         if self.directory is None or row.tidy_sha256 is None:
             return None
         path = self.directory / row.tidy_name
         return path if path.is_file() else None
 
-    def has_all(self, row: Row) -> bool:
+    def has_all(self, row: DatasetRow) -> bool:
         """Whether all files of a dataset, as they are published, are in the data directory."""
         return bool(row.files) and all(self._in_directory(file) is not None for file in row.files)
 
-    def where(self, row: Row) -> str:
+    def where(self, row: DatasetRow) -> str:
         """Where a dataset would come from, in words."""
         if row.is_bundled:
             return "scikit-learn"
@@ -57,7 +57,7 @@ class Places:
             return "a data directory alone"
         return "cache" if all(self._is_here(file, row) for file in row.files) else "download"
 
-    def content(self, file: PublicFile, row: Row) -> bytes:
+    def content(self, file: PublicFile, row: DatasetRow) -> bytes:
         """What a published file holds."""
         if (found := self._in_directory(file)) is not None:
             return _read(*found, file)
@@ -72,11 +72,11 @@ class Places:
         forms = ((self.directory / address.file_name, address) for address in _forms(file))
         return next(((path, address) for path, address in forms if path.is_file()), None)
 
-    def _is_here(self, file: PublicFile, row: Row) -> bool:
+    def _is_here(self, file: PublicFile, row: DatasetRow) -> bool:
         kept = _path_in_cache(file, row)
         return self._in_directory(file) is not None or (kept is not None and kept.is_file())
 
-    def _downloaded(self, file: PublicFile, row: Row, *, is_damaged: bool) -> bytes:
+    def _downloaded(self, file: PublicFile, row: DatasetRow, *, is_damaged: bool) -> bytes:
         what = f"{row.name}: {file.name} is " + ("damaged in the cache" if is_damaged else "not on this machine")
         if not self.may_download:
             raise MissingDataError(f"{what}, and download=False. {_what_to_do(file, row)}")
@@ -98,13 +98,13 @@ def warn_of_difference(path: Path) -> None:
     )  # fmt: skip
 
 
-def is_tidy_file(path: Path, row: Row) -> bool:
+def is_tidy_file(path: Path, row: DatasetRow) -> bool:
     """Whether a tidy file is the one that is known."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == row.tidy_sha256
 
 
-def not_published(row: Row) -> MissingDataError:
+def not_published(row: DatasetRow) -> MissingDataError:
     """The error for a dataset of which there is a tidy file alone, where that is not found."""
     return MissingDataError(
         f"{row.name}: {row.tidy_name} is not in a data directory, and is not published. Where you have it, name its "
@@ -129,7 +129,7 @@ def _read(path: Path, address: Address, file: PublicFile) -> bytes:
     return content
 
 
-def _in_cache(file: PublicFile, row: Row) -> bytes | None:
+def _in_cache(file: PublicFile, row: DatasetRow) -> bytes | None:
     path = _path_in_cache(file, row)
     try:
         return None if path is None else path.read_bytes()
@@ -137,7 +137,7 @@ def _in_cache(file: PublicFile, row: Row) -> bytes | None:
         return None
 
 
-def _path_in_cache(file: PublicFile, row: Row) -> Path | None:
+def _path_in_cache(file: PublicFile, row: DatasetRow) -> Path | None:
     directory = cache.cache_directory()
     return None if directory is None else directory / row.name / file.name
 
@@ -149,7 +149,7 @@ def _if_right(content: bytes, file: PublicFile) -> bytes | None:
         return None
 
 
-def _what_to_do(file: PublicFile, row: Row) -> str:
+def _what_to_do(file: PublicFile, row: DatasetRow) -> str:
     ways = " or ".join(_way(address) for address in file.addresses)
     return (
         f"Get it yourself from {ways}, put it into a folder, and name the folder by directory=... or the environment "

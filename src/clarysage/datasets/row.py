@@ -46,7 +46,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Row:
+class DatasetRow:
     """A dataset.
 
     Attributes
@@ -60,6 +60,7 @@ class Row:
     files : what is published; none for a dataset that comes with a library
     tidy_sha256 : of NAME.parquet, which holds the tidy table; None where there is no such form
     source, licence, citation, notes : as in a Dataset
+    aliases : other names by which it is asked for
     """
 
     name: str
@@ -75,6 +76,12 @@ class Row:
     files: tuple[PublicFile, ...] = ()
     tidy_sha256: str | None = None
     notes: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """One line of help."""
+        return self.about
 
     @property
     def is_bundled(self) -> bool:

@@ -1,9 +1,9 @@
-"""The datasets by name, one row each."""
+"""The datasets by name, one row each. A new one is a file of this room, and its row in this table."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
 from clarysage.datasets import loading
 from clarysage.datasets.bank import BANK
@@ -14,14 +14,20 @@ from clarysage.datasets.credit import CREDIT
 from clarysage.datasets.dataset import Dataset
 from clarysage.datasets.mnist import MNIST
 from clarysage.datasets.places import Places
-from clarysage.datasets.row import Row
-from clarysage.errors import InputError, resembling
+from clarysage.datasets.row import DatasetRow
+from clarysage.registry import Registry
 
-ROWS = (BANK, BIKE, CREDIT, BRCA, BRCA50, MNIST, DIABETES, BREAST_CANCER, WINE, DIGITS)
-DATASETS = {row.name: row for row in ROWS}
+if TYPE_CHECKING:
+    import pandas as pd
+
+DATASETS: Registry[DatasetRow] = Registry(
+    "name",
+    (BANK, BIKE, CREDIT, BRCA, BRCA50, MNIST, DIABETES, BREAST_CANCER, WINE, DIGITS),
+    entry_points="clarysage.datasets",
+)
 
 
-def load(name: str | Row, *, directory: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
+def load(name: str | DatasetRow, *, directory: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
     """A dataset by its name, or by a row of one's own.
 
     Parameters
@@ -35,10 +41,11 @@ def load(name: str | Row, *, directory: str | os.PathLike[str] | None = None, do
     >>> load("breast cancer").X.shape
     (569, 30)
     """
-    return loading.load(name if isinstance(name, Row) else _row(name), directory=directory, download=download)
+    row = name if isinstance(name, DatasetRow) else DATASETS.get_row(name)
+    return loading.load(row, directory=directory, download=download)
 
 
-def listed(*, directory: str | os.PathLike[str] | None = None) -> Any:
+def listed(*, directory: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     """The datasets as a pandas frame: what they are about, how large, under which licence, and where they would come
     from now.
 
@@ -50,14 +57,16 @@ def listed(*, directory: str | os.PathLike[str] | None = None) -> Any:
     import pandas as pd
 
     places = Places.of(directory, download=False)
-    facts = [{"name": row.name, "about": row.about, "task": row.task, "rows": row.rows, "features": row.features,
-              "licence": row.licence, "from": places.where(row)} for row in ROWS]  # fmt: skip
+    facts = [
+        {
+            "name": row.name,
+            "about": row.about,
+            "task": row.task,
+            "rows": row.rows,
+            "features": row.features,
+            "licence": row.licence,
+            "from": places.where(row),
+        }
+        for row in DATASETS.values()
+    ]
     return pd.DataFrame(facts).set_index("name")
-
-
-def _row(name: Any) -> Row:
-    spelled = "_".join(name.lower().replace("_", " ").replace("-", " ").split()) if isinstance(name, str) else ""
-    if spelled not in DATASETS:
-        raise InputError("name", got=f"{name!r}", wanted=f"one of {', '.join(map(repr, DATASETS))}",
-                         hint=resembling(spelled, DATASETS))  # fmt: skip
-    return DATASETS[spelled]
