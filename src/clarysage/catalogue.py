@@ -80,7 +80,9 @@ LOSSES: Registry[LossRow] = Registry(
     "loss",
     (
         LossRow("squared error", "(prediction - y)², summed over outputs", "clarysage.losses.regression:SquaredError"),
-        LossRow("absolute error", "|prediction - y|, summed over outputs", "clarysage.losses.regression:AbsoluteError"),
+        LossRow(
+            "absolute error", "abs(prediction - y), summed over outputs", "clarysage.losses.regression:AbsoluteError"
+        ),
         LossRow(
             "cross entropy",
             "-log of the probability of the true class",

@@ -129,9 +129,10 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     def markdown(self) -> str:
         """A Markdown table of the names and what they are, for the docs."""
-        rows = [f"| `{row.name}` | {row.summary} |" for row in self.values()]
+        meanings = {row.name: row.summary for row in self.values()}
         if self.special is not None:
-            rows.append(f"| `{self.special.name}` | {self.special.purpose} |")
+            meanings[self.special.name] = self.special.purpose
+        rows = [f"| `{name}` | {meaning.replace('|', chr(92) + '|')} |" for name, meaning in meanings.items()]
         return "\n".join([f"| `{self.argument}` | |", "|---|---|", *rows])
 
     def register(self, row: RowType) -> RowType:

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import InputError, ModelError
+from clarysage.errors import Call, InputError, ModelError, Set
 from clarysage.losses.debiasing import Debiasing, Logarithm, Plain, Square
 from clarysage.protocols import LossTask
 
+NAMED = Call("as_predictor", "model", (Set("classes", ("a", "b")),))
 ROUNDING = 1e-9  # by which equal probabilities may differ
 SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about
 
@@ -47,9 +48,11 @@ class CrossEntropy:
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         if outputs.shape[1] == 1 and classes is None and np.isin(outputs, (0.0, 1.0)).all():
             raise ModelError(
-                "model", got="outputs that are all 0 or 1, as labels are", wanted="probabilities of the second class",
-                hint='as_predictor(model, output="predict_proba"), or loss="zero one"',
-            )  # fmt: skip
+                "model",
+                got="outputs that are all 0 or 1, as labels are",
+                wanted="probabilities of the second class",
+                hint=[_output("predict_proba"), ", or ", Set("loss", "zero one")],
+            )
         return class_target(y, classes, outputs.shape[1])
 
     def check(self, outputs: np.ndarray) -> None:
@@ -146,10 +149,16 @@ def check_probabilities(outputs: np.ndarray, loss: str) -> None:
     low, high = float(outputs.min()), float(outputs.max())
     if low < -SUM_TOLERANCE or high > 1 + SUM_TOLERANCE:
         raise ModelError(
-            "model", got=f"outputs from {low:.4g} to {high:.4g}", wanted=f'class probabilities, for the loss "{loss}"',
-            hint='as_predictor(model, output="predict_proba"), output="softmax" or "sigmoid" for logits, '
-            'or a regression loss such as "squared error"',
-        )  # fmt: skip
+            "model",
+            got=f"outputs from {low:.4g} to {high:.4g}",
+            wanted=f'class probabilities, for the loss "{loss}"',
+            hint=[
+                _output("predict_proba"),
+                ", ",
+                Set("output", "softmax"),
+                ' or "sigmoid" for logits, or a regression loss such as "squared error"',
+            ],
+        )
     if outputs.shape[1] == 1:
         return
     off = np.abs(outputs.sum(axis=1) - 1)
@@ -160,8 +169,12 @@ def check_probabilities(outputs: np.ndarray, loss: str) -> None:
             got=f"{int((off > SUM_TOLERANCE).sum()):,} of {len(outputs):,} rows of outputs that do not add up to one, "
             f"such as {np.array2string(outputs[row][:6], precision=4)}",
             wanted=f'class probabilities, for the loss "{loss}"',
-            hint='as_predictor(model, output="softmax") for logits',
+            hint=[_output("softmax"), " for logits"],
         )
+
+
+def _output(name: str) -> Call:
+    return Call("as_predictor", "model", (Set("output", name),))
 
 
 def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> np.ndarray:
@@ -184,9 +197,11 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
         strange = y.tolist()[int((numbers < 0).argmax())]
         shown = ", ".join(repr(_plain(label)) for label in list(classes)[:8])
         raise InputError(
-            "y", got=f"the label {strange!r}", wanted=f"the model's classes: {shown}",
-            hint="as_predictor(model, classes=[...]) for a model that does not know the names of its classes",
-        )  # fmt: skip
+            "y",
+            got=f"the label {strange!r}",
+            wanted=f"the model's classes: {shown}",
+            hint=[NAMED, " for a model that does not know the names of its classes"],
+        )
     return numbers
 
 
@@ -228,9 +243,11 @@ def presumed_classes(y: np.ndarray, n_classes: int) -> list[Any]:
     if len(labels) == n_classes:
         return labels
     raise InputError(
-        "y", got=f"{len(labels)} labels, such as {labels[0]!r}, for a model with {n_classes} classes of unknown names",
-        wanted=f"class numbers 0 to {n_classes - 1}", hint="as_predictor(model, classes=[...])",
-    )  # fmt: skip
+        "y",
+        got=f"{len(labels)} labels, such as {labels[0]!r}, for a model with {n_classes} classes of unknown names",
+        wanted=f"class numbers 0 to {n_classes - 1}",
+        hint=NAMED,
+    )
 
 
 def _plain(label: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.losses.debiasing import Debiasing, Plain
 from clarysage.losses.regression import moderate
 from clarysage.protocols import LossTask
@@ -52,9 +52,11 @@ class CustomLoss:
             losses = losses[:, 0]
         if losses.shape != (len(target),):
             raise InputError(
-                "loss", got=f"values of shape {losses.shape} from {self.name} for {len(target):,} examples",
-                wanted="one value per example, not reduced", hint="leaving out the mean: lambda y, p: (y - p) ** 2",
-            )  # fmt: skip
+                "loss",
+                got=f"values of shape {losses.shape} from {self.name} for {len(target):,} examples",
+                wanted="one value per example, not reduced",
+                hint=["leaving out the mean", PythonOnly(": lambda y, p: (y - p) ** 2")],
+            )
         return moderate(losses, self.name)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:

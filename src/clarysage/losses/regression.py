@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set, Words
 from clarysage.losses.debiasing import Debiasing, Plain, Square
 from clarysage.protocols import LossTask
 
@@ -31,8 +31,12 @@ class SquaredError:
         target = numeric_target(y, outputs, self.name)
         largest = max(np.abs(target).max(), np.abs(outputs).max())
         if 0 < largest < 1 / LARGEST:
-            raise InputError("y", got=f"responses and predictions of at most {largest:.3g}, whose squares vanish",
-                             wanted=f"numbers above {1 / LARGEST:g}", hint="other units")  # fmt: skip
+            raise InputError(
+                "y",
+                got=f"responses and predictions of at most {largest:.3g}, whose squares vanish",
+                wanted=f"numbers above {1 / LARGEST:g}",
+                hint="other units",
+            )
         return target
 
     def check(self, outputs: np.ndarray) -> None:
@@ -92,15 +96,21 @@ def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
         target = y.astype(np.float64).reshape(len(y), -1)
     except (TypeError, ValueError) as error:
         raise InputError(
-            "y", got=f"labels such as {y.ravel()[0]!r}", wanted=f'numbers, for the loss "{loss}"',
-            hint='loss="cross entropy" or loss="brier" for a classifier',
-        ) from error  # fmt: skip
+            "y",
+            got=f"labels such as {y.ravel()[0]!r}",
+            wanted=f'numbers, for the loss "{loss}"',
+            hint=[Set("loss", "cross entropy"), " or ", Set("loss", "brier"), " for a classifier"],
+        ) from error
     if target.shape != outputs.shape:
-        hint = 'loss="brier" or loss="cross entropy" for class probabilities' if outputs.shape[1] > 1 else "one column"
+        hint: Words = "one column"
+        if outputs.shape[1] > 1:
+            hint = [Set("loss", "brier"), " or ", Set("loss", "cross entropy"), " for class probabilities"]
         raise InputError(
-            "y", got=f"shape {y.shape} beside model outputs of shape {outputs.shape}",
-            wanted=f'one number for each output, for the loss "{loss}"', hint=hint,
-        )  # fmt: skip
+            "y",
+            got=f"shape {y.shape} beside model outputs of shape {outputs.shape}",
+            wanted=f'one number for each output, for the loss "{loss}"',
+            hint=hint,
+        )
     return target
 
 
@@ -116,6 +126,8 @@ def moderate(losses: np.ndarray, name: str) -> np.ndarray:
         return losses
     worst = losses.flat[int(np.nan_to_num(np.abs(losses), nan=np.inf).argmax())]
     raise InputError(
-        "loss", got=f"{worst:.3g} from {name}", wanted=f"finite values below {LARGEST:g}",
+        "loss",
+        got=f"{worst:.3g} from {name}",
+        wanted=f"finite values below {LARGEST:g}",
         hint="y and predictions in other units, or another loss",
-    )  # fmt: skip
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.protocols import LimitedRemoval, NamedRemoval, Removal, RemovalFromExamples, SeededRemoval, ability
 from clarysage.removal.baseline import Baseline
 from clarysage.removal.copula import Copula
@@ -28,7 +28,7 @@ def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Gener
     if ready is not None:
         return ready
     got = f"the class {removal.__name__}" if isinstance(removal, type) else type(removal).__name__
-    raise InputError("removal", got=got, wanted="a name, or an object such as Marginal(X_train)")
+    raise InputError("removal", got=got, wanted=["a name", PythonOnly(", or an object such as Marginal(X_train)")])
 
 
 def is_auto_conditional(removal: object) -> bool:

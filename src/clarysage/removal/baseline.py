@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.models import BoundPredictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.removal.marginal import bound_to
@@ -73,7 +73,7 @@ class Baseline:
             row = as_table(row.reshape(1, -1).tolist() if row.ndim <= 1 else row, VALUES)
         if row.shape[0] != 1:
             raise InputError(VALUES, got=f"{row.shape[0]} rows", wanted="one row, one value a column",
-                             hint="removal=Marginal(rows) to average over several")  # fmt: skip
+                             hint=PythonOnly("removal=Marginal(rows) to average over several"))  # fmt: skip
         return row
 
     def _summary(self, background: np.ndarray, mass: np.ndarray, schema: Schema) -> np.ndarray:
@@ -82,7 +82,7 @@ class Baseline:
             if self.values != "mode" and isinstance(column, Categories) and column.holds_numbers:
                 raise InputError(
                     "background", got=f"numbers in column {name!r} that are no numeric column, or integers beyond 2^53",
-                    wanted=f"a numeric column, for the {self.values}", hint='removal=Baseline("mode")',
+                    wanted=f"a numeric column, for the {self.values}", hint=PythonOnly('removal=Baseline("mode")'),
                 )  # fmt: skip
             row.append(self._of_column(codes, mass, column.is_number))
         return np.array([row])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set, Words
 from clarysage.models import BoundPredictor
 from clarysage.one_thread import one_thread
 from clarysage.removal.hybrid import HybridModel
@@ -147,7 +147,7 @@ def conditionable(R: np.ndarray) -> np.ndarray:
 def drawn(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarray:
     """So many rows of scores from N(0, R)."""
     if not isinstance(draws, (int, np.integer)) or isinstance(draws, bool) or draws < 2:
-        raise InputError("draws", got=f"{draws!r}", wanted="a whole number of two or more", hint="512")
+        raise InputError("draws", got=f"{draws!r}", wanted="a whole number of two or more", hint=Set("draws", 512))
     noise = rng.normal(size=(int(draws), len(R)))
     with one_thread():
         return np.asarray(noise @ np.linalg.cholesky(R).T)
@@ -178,8 +178,9 @@ def _check(schema: Schema, rows: np.ndarray, argument: str) -> None:
     """Raise where columns are not of finite numbers."""
     for column, (cells, name) in enumerate(zip(rows.T, schema.names, strict=True)):
         if not schema.is_number[column]:
-            raise InputError("removal", got=f"'gaussian' for column {name!r}, which is not of numbers",
-                             wanted="columns of numbers", hint='removal="copula"')  # fmt: skip
+            got = f"'gaussian' for column {name!r}, which is not of numbers"
+            raise InputError("removal", got=got, wanted="columns of numbers", hint=Set("removal", "copula"))
         if not np.isfinite(cells).all():
-            raise InputError(argument, got=f"missing or infinite cells in column {name!r}, for a Gaussian law",
-                             wanted="finite numbers", hint='removal="copula", or an imputer')  # fmt: skip
+            got = f"missing or infinite cells in column {name!r}, for a Gaussian law"
+            hint: Words = [Set("removal", "copula"), ", or an imputer"]
+            raise InputError(argument, got=got, wanted="finite numbers", hint=hint)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, ModelError
+from clarysage.errors import InputError, ModelError, Set
 from clarysage.models import BoundPredictor, Predictor, as_predictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
 from clarysage.removal.row_identity import source_of
@@ -66,7 +66,8 @@ def bound_to(
 ) -> tuple[Schema, BoundPredictor]:
     """The joint columns of X and background, in the model's own order, and the predictor bound to them."""
     if not isinstance(memory_limit, (int, float)) or not memory_limit > 0:
-        raise InputError("memory_limit", got=f"{memory_limit!r}", wanted="a positive number of bytes", hint="1e9")
+        hint = Set("memory_limit", 1e9)
+        raise InputError("memory_limit", got=f"{memory_limit!r}", wanted="a positive number of bytes", hint=hint)
     if background is None:
         raise InputError(argument, got="None", wanted="a table of rows with the columns of X")
     f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)

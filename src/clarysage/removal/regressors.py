@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.models.learners import weights_argument
 from clarysage.models.torch_training import is_module
 
@@ -52,12 +52,12 @@ def check_regressor(regressor: Any) -> None:
     is_one = all(callable(getattr(regressor, name, None)) for name in ("fit", "predict", "get_params"))
     if regressor is not None and (isinstance(regressor, type) or not (is_one or is_module(regressor))):
         raise InputError("regressor", got=repr(regressor)[:80], wanted="a scikit-learn regressor or a PyTorch module",
-                         hint="HistGradientBoostingRegressor()")  # fmt: skip
+                         hint=PythonOnly("HistGradientBoostingRegressor()"))  # fmt: skip
 
 
 def _unfit(regressor: Any, what: str) -> InputError:
     return InputError(
         "regressor", got=what.replace("{}", type(regressor).__name__)[:300],
         wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
-        hint="HistGradientBoostingRegressor(), or a pipeline that begins with an imputer",
+        hint=[PythonOnly("HistGradientBoostingRegressor(), or "), "a pipeline that begins with an imputer"],
     )  # fmt: skip

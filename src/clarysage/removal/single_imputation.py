@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.removal.row_identity import bits
 
 
@@ -30,9 +30,11 @@ def singly(restricted: Any) -> Any:
     if hasattr(restricted, "single"):
         return restricted.singly()
     raise InputError(
-        "removal", got=f"{type(restricted).__name__}, which has no rows to draw: it predicts without what is withheld",
-        wanted="a removal that puts drawn values in its place", hint='removal="copula", "neighbours" or "trees"',
-    )  # fmt: skip
+        "removal",
+        got=f"{type(restricted).__name__}, which has no rows to draw: it predicts without what is withheld",
+        wanted="a removal that puts drawn values in its place",
+        hint=[Set("removal", "copula"), ', "neighbours" or "trees"'],
+    )
 
 
 def along(weights: np.ndarray, places: np.ndarray) -> np.ndarray:
