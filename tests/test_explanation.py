@@ -12,7 +12,7 @@ import pytest
 
 import clarysage as cs
 from clarysage import StopReason
-from clarysage._measures.fingerprints import fingerprint_of_rows
+from clarysage._measures.provenance import fingerprint_of_rows
 from clarysage.errors import FormatError, UnavailableError
 from clarysage.tables import schema_of
 

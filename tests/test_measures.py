@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage._measures.importance import options_of
+from clarysage._measures.options import options_of
 from clarysage._measures.table import MEASURES, THE_REST
 from clarysage.errors import InputError
 from clarysage.testing import check_measure, measure_checks, measure_problem

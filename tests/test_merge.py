@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import norm as normal
 
 import clarysage as cs
-from clarysage._measures.problem import explained
+from clarysage._measures.explain import explained
 from clarysage.errors import InputError
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.loop import Chunk, Work

@@ -14,7 +14,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
-from clarysage._measures.problem import Setting
+from clarysage._measures.problem import Problem
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
 from clarysage.inference import population
@@ -377,10 +377,7 @@ def test_own_rows_are_those_that_are_there_once_or_the_whole_table():
 def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they_are_alike():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(700, 3)).astype(float)
-    setting = Setting.of(
-        lambda Z: Z[:, 0], X, background=None, removal="marginal", groups=None, feature_names=None, rng=0
-    )
-    f_S = setting.removal.restrict(setting.f, setting.X)
+    f_S = Problem.of(lambda Z: Z[:, 0], X, rng=0).restricted
     game = PredictivePower.of(f_S, "squared error", X, X[:, 0])
     assert (game.self_match >= 0).sum() == 512
     assert np.array_equal(X[game.self_match >= 0], f_S.background[game.self_match[game.self_match >= 0]])

@@ -18,6 +18,7 @@ from ._measures.mean_absolute_shap import mean_absolute_shap as mean_absolute_sh
 from ._measures.mean_importance import mean_importance as mean_importance
 from ._measures.mean_loss_shap import mean_loss_shap as mean_loss_shap
 from ._measures.off_manifold import off_manifold as off_manifold
+from ._measures.options import Run as Run
 from ._measures.permutation_test import permutation_test as permutation_test
 from ._measures.removal_quality import removal_quality as removal_quality
 from ._measures.sage import sage as sage

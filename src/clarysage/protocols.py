@@ -11,10 +11,11 @@ Notation: N examples, d columns, p players, k outputs, L losses, m background ro
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator, Sequence
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -670,3 +671,30 @@ class Observer(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class HasShape(Protocol):
+    """An array, a data frame, a sparse matrix, a tensor: whatever has rows and columns."""
+
+    @property
+    def shape(self) -> Any: ...
+
+
+class HasSchema(Protocol):
+    """A table of pyarrow, in memory or on disk, or a lazy frame of polars."""
+
+    @property
+    def schema(self) -> Any: ...
+
+
+# what public functions take; models are of so many kinds that only asking them tells
+ModelLike: TypeAlias = object
+TableLike: TypeAlias = HasShape | HasSchema | Sequence[Any] | str | os.PathLike[str]
+TargetLike: TypeAlias = Iterable[Any] | str
+WeightsLike: TypeAlias = Iterable[Any] | str
+LossLike: TypeAlias = str | Loss | Callable[..., Any]
+LossList: TypeAlias = list[str] | list[LossLike] | tuple[LossLike, ...]
+RemovalLike: TypeAlias = str | Removal
+MethodLike: TypeAlias = str | Estimator[Any] | type
+GroupsLike: TypeAlias = Mapping[str, Sequence[Any]]
+Seed: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.SeedSequence | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,6 @@ def over_best_constant(v: PredictivePower) -> PredictivePower:
     return replace(v, ends=(np.column_stack(payoffs), v.ends[1]))
 
 
-def with_constant(found: Sequence[Explanation]) -> list[Any]:
+def with_constant(found: Sequence[Explanation]) -> list[Explanation]:
     """Explanations whose phi_0 is what values leave of the total, so that u(D) is v(D)."""
     return [replace(one, constant=one.total - float(one.values.sum())) for one in found if one.total is not None]

@@ -1,4 +1,4 @@
-"""What ``checkpoint=`` names, at the door: a file that is of this run, or of none."""
+"""Checkpoint identity: a file to keep a run in must be absent, or of this very run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from clarysage import __version__
-from clarysage._measures.fingerprints import fingerprint
-from clarysage._measures.problem import Setting, provenance_of
+from clarysage._measures.problem import Problem
+from clarysage._measures.provenance import fingerprint, provenance_of
 from clarysage.errors import InputError
 from clarysage.estimators.checkpoint import Checkpoint
 from clarysage.execution.checkpoint_file import ANEW, Saved, file_for, read_checkpoint
@@ -27,32 +27,32 @@ FINGERPRINT = re.compile("[0-9a-f]{32}")  # of which the beginning will do
 
 
 @dataclass(frozen=True)
-class Kept:
+class CheckpointFile:
     """A file to keep a run in, and what it holds already; no file at all where ``file`` is None."""
 
     file: Path | None = None
     saved: Saved | None = None
 
     @classmethod
-    def at(cls, path: Any) -> Kept:
-        """The door: a path where nothing can be written, or a file that is not to be trusted, ends the call here."""
+    def at(cls, path: Any) -> CheckpointFile:
+        """The file at a path; an error where nothing can be written, or of a file that is not to be trusted."""
         if path is None:
             return cls()
         file = file_for(path)
         return cls(file, read_checkpoint(file) if file.exists() else None)
 
-    def rng(self, given: Any) -> Any:
-        """The seed of the run that is kept, where none is given: the same call then goes on with it."""
+    def seed(self, given: Any) -> Any:
+        """The seed that is given, or that of the run that is kept: the same call then goes on with it."""
         seed = None if self.saved is None else self.saved.identity.get("seed")
         return seed if given is None and type(seed) is int and seed >= 0 else given
 
-    def of(
-        self, setting: Setting, v: PredictivePower, *, measure: str, estimator: Any, rules: Sequence[Any]
+    def checkpoint(
+        self, problem: Problem, v: PredictivePower, *, measure: str, estimator: Any, rules: Sequence[Any]
     ) -> Checkpoint | None:
         """The checkpoint of a run; an error where the file is of another, with all that differs."""
         if self.file is None:
             return None
-        identity = identity_of(setting, v, measure, estimator, rules)
+        identity = identity_of(problem, v, measure, estimator, rules)
         if self.saved is not None and (found := differences(self.saved.identity, identity)):
             raise InputError("checkpoint", got=f"{self.file}, which is of another run: {'; '.join(found)}",
                              wanted="a checkpoint of this one", hint=ANEW)  # fmt: skip
@@ -60,27 +60,27 @@ class Kept:
 
 
 def identity_of(
-    setting: Setting, v: PredictivePower, measure: str, estimator: Any, rules: Sequence[Any]
+    problem: Problem, v: PredictivePower, measure: str, estimator: Any, rules: Sequence[Any]
 ) -> dict[str, Any]:
     """What makes a run the one it is: all that its bits depend on.
 
     Workers, a deadline, memory and the tolerance do not belong to it: rounds are the same whatever these are. Plans
     reckon with fewer model rows where there is a deadline, but a plan that was made is kept to.
     """
-    known, chosen = provenance_of(setting, v), np.unique(np.linspace(0, len(v.X) - 1, PROBES).astype(int))
+    known, chosen = provenance_of(problem, v), np.unique(np.linspace(0, len(v.X) - 1, PROBES).astype(int))
     budgets = [rule.rows for rule in rules if isinstance(rule, Budget)]
     deciding = [rule for rule in rules if not isinstance(rule, (Budget, Deadline, Converged))]
     return {
         "clarysage": __version__,
         "measure": measure,
-        "model": setting.f.name,
-        "seed": setting.entropy,
+        "model": problem.predictor.name,
+        "seed": problem.seed,
         "method": told(estimator),
-        "removal": f"{setting.removal_name} {told(setting.removal)}",
+        "removal": f"{problem.removal_name} {told(problem.removal)}",
         "loss": ", ".join(loss.name for loss in v.losses),
-        "features": ", ".join(setting.players.names),
-        "columns of features": fingerprint(np.asarray(setting.players.owner)),
-        "groups": repr(setting.members),
+        "features": ", ".join(problem.players.names),
+        "columns of features": fingerprint(np.asarray(problem.players.owner)),
+        "groups": repr(problem.members),
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
         "batch size": v.batch_size,
         "budget": f"{float(min(budgets)):.17g}" if budgets else "none",

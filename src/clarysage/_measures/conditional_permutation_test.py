@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack, overload
 
-from clarysage._measures.checkpoint_identity import Kept
-from clarysage._measures.problem import Setting
-from clarysage._measures.repeated import repeated
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.permutation_test import by_repeats
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError, Set
+from clarysage.errors import InputError, PythonOnly, Set, Words
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.removal import is_auto_conditional
+from clarysage.results import Explanation
 
 
+@overload
 def conditional_permutation_test(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    background: Any = None,
-    removal: Any = "copula",
-    loss: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    loss: LossList,
+    repeats: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def conditional_permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    repeats: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused={"check_manifold": "features are drawn given the others"}, defaults={"removal": "copula"})
+def conditional_permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
     repeats: int | None = None,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    stop: Any = None,
-    n_jobs: Any = None,
-    checkpoint: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     r"""Conditional permutation test: how much worse the model predicts when a feature is drawn given the others.
 
     .. math:: \phi_i = E_{XY}\big[ E_{X_i | X_{D \setminus \{i\}}} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big]
@@ -48,7 +61,7 @@ def conditional_permutation_test(
         "gaussian", "neighbours", "trees", "auto conditional" for the one of these that comes nearest to E[f | x_S] on
         the data, or an object such as ``Gaussian(X_train)``. A surrogate has no values to draw
     background : rows that the removal learns from; default X itself, thinned to 4,096 rows
-    others : as in :func:`~clarysage.permutation_test`
+    model, X, y, loss, repeats : as in :func:`~clarysage.permutation_test`
 
     Returns
     -------
@@ -64,17 +77,10 @@ def conditional_permutation_test(
     >>> bool((given.values < 0.05).all())  # each is known from the other
     True
     """
-    _check(removal)
-    kept = Kept.at(checkpoint)
-    setting = Setting.of(
-        model, X, y, sample_weight, background=background, removal=removal, groups=groups,
-        feature_names=feature_names, rng=kept.rng(rng), among=_drawing(),
-    )  # fmt: skip
-    return repeated(
-        setting, measure="conditional permutation test", loss=loss, repeats=repeats,
-        tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs, kept=kept,
-        progress=progress,
-    )  # fmt: skip
+    data, run = apart(options)
+    data.setdefault("removal", "copula")
+    _check(data["removal"])
+    return by_repeats("conditional permutation test", model, X, y, data, run, loss, repeats, among=_drawing())
 
 
 def _drawing() -> list[str]:
@@ -90,7 +96,8 @@ def _check(removal: Any) -> None:
     if row is None or row.name in _drawing():
         return
     automatic = [] if REMOVALS.special is None else [REMOVALS.special.name]
-    wanted = f"one of {', '.join(map(repr, (*_drawing(), *automatic)))}, or an object such as Gaussian(X_train)"
+    names = ", ".join(map(repr, (*_drawing(), *automatic)))
+    wanted: Words = [f"one of {names}", PythonOnly(", or an object such as Gaussian(X_train)")]
     if row.is_conditional:
         got = f"a {row.name}, which predicts without a feature and has no values to put in"
         raise InputError("removal", got=got, wanted=wanted, hint=Set("removal", "copula"))

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, resembling
+from clarysage.errors import InputError, Set, Words, resembling
 from clarysage.models import Predictor
-from clarysage.results import Explanation
-from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, stored
+from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, select, stored
 from clarysage.tables.stored import from_table
 from clarysage.tables.target import given_weights, read_target
 
@@ -103,7 +102,7 @@ def narrowed(background: Any, X: Any, apart: Sequence[str]) -> Any:
     if not extra:
         return background
     kept = [label for label in labels or () if label not in extra]
-    return _selected(background, kept)
+    return select(background, kept)
 
 
 def without(X: Any, column: Any) -> Any:
@@ -117,7 +116,7 @@ def without(X: Any, column: Any) -> Any:
     return _apart(as_table(X, "X"), {"y": column}, ())[0]
 
 
-def check_size(value: Any, argument: str, of: str, hint: str) -> None:
+def check_size(value: Any, argument: str, of: str, hint: Words) -> None:
     """Raise unless it is a whole number of one or more, or None."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
         raise InputError(argument, got=f"{value!r}", wanted=f"a whole number of {of}, one or more", hint=hint)
@@ -127,7 +126,9 @@ def check_memory(limit: Any) -> None:
     """Raise unless it is a positive number of bytes, or None."""
     is_number = isinstance(limit, Real) and not isinstance(limit, bool)
     if limit is not None and not (is_number and 0 < limit < math.inf):
-        raise InputError("memory_limit", got=f"{limit!r}", wanted="a positive number of bytes", hint="memory_limit=1e9")
+        raise InputError(
+            "memory_limit", got=f"{limit!r}", wanted="a positive number of bytes", hint=Set("memory_limit", 1e9)
+        )
 
 
 def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | None) -> int:
@@ -136,32 +137,6 @@ def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | Non
         return max_rows
     wanted = ROWS_OF_STORED if max_rows is None else max_rows
     return _rows_within(MEMORY_LIMIT if memory_limit is None else memory_limit, source, wanted)
-
-
-def with_rows_wanted(explanation: Explanation, tolerance: float | None) -> Explanation:
-    """The explanation; where rows were drawn, and too few for its tolerance, with a note on how many would do.
-
-    The variance that is due to the rows, what there is beyond that of the run, goes down as one over their number.
-    """
-    told, rows = explanation.provenance, explanation.targets.get("rows")
-    if tolerance is None or rows is None or "rows_of_source" not in told:
-        return explanation
-    by_rows = np.sqrt(np.maximum(rows.std_error**2 - explanation.std_error**2, 0.0)).max()
-    spread = float(explanation.values.max() - explanation.values.min())
-    if not 0 < tolerance * spread < by_rows:
-        return explanation
-    wanted = told["examples"] * (by_rows / (tolerance * spread)) ** 2
-    size = 10 ** (math.floor(math.log10(wanted)) - 1)  # two digits of it are known, if that
-    wanted = int(math.ceil(wanted / size) * size)
-    note = (
-        f"Drawing other rows would change values by up to {100 * by_rows / spread:.2g} % of their range, one standard "
-        f"error; for {100 * tolerance:.2g} % "
-    )
-    if wanted < told["rows_of_source"]:
-        note += f"about {wanted:,} rows are needed. Try max_rows={wanted:_}."
-    else:
-        note += f"all {told['rows_of_source']:,} rows are not enough."
-    return replace(explanation, notes=(*explanation.notes, note))
 
 
 def _from_stored(
@@ -178,7 +153,7 @@ def _from_stored(
     weights = weights if weights is None or "sample_weight" in named else given_weights(weights, None, rows)[places]
     table = source.take(places)
     found = {argument: table[name] for argument, name in named.items()}
-    X = _selected(table, features) if len(features) < table.shape[1] else table
+    X = select(table, features) if len(features) < table.shape[1] else table
     return Examples(
         X, found.get("y", y), found.get("sample_weight", weights), tuple(named.values()),
         rows if len(places) < rows else None,
@@ -224,7 +199,7 @@ def _apart(X: Any, named: dict[str, str], fitted: Sequence[str]) -> tuple[Any, d
     kept = [label for label in labels or () if label not in named.values() or (label == weight and weight in fitted)]
     if not kept:
         raise InputError("X", got="a table of which no column is a feature", wanted="features")
-    return _selected(X, kept), {argument: X[name] for argument, name in named.items()}
+    return select(X, kept), {argument: X[name] for argument, name in named.items()}
 
 
 def _features(f: Predictor, source: Stored, named: dict[str, str]) -> list[str]:
@@ -265,7 +240,7 @@ def _rows_within(limit: float, source: Stored, wanted: int) -> int:
     if affordable < least:
         size = COPIES_OF_ROW * source.bytes_of_row * least
         raise InputError("memory_limit", got=f"{limit:g} bytes, which hold {affordable:,} of {source.rows:,} rows of "
-                         f"{source.name}", wanted=f"{size:,} or more, for {least} rows", hint="memory_limit=1e9"
+                         f"{source.name}", wanted=f"{size:,} or more, for {least} rows", hint=Set("memory_limit", 1e9)
                          )  # fmt: skip
     return min(affordable, wanted)
 
@@ -273,7 +248,3 @@ def _rows_within(limit: float, source: Stored, wanted: int) -> int:
 def _affordable(limit: float, bytes_of_row: int) -> int:
     """Rows of which a run holds no more than the limit."""
     return int(limit / (COPIES_OF_ROW * bytes_of_row))
-
-
-def _selected(X: Any, columns: Sequence[Any]) -> Any:
-    return X[list(columns)] if container_of(X) == "pandas" else X.select(list(columns))

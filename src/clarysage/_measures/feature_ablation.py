@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack, overload
 
-from clarysage._measures.refits import with_the_rest
-from clarysage._measures.refits_one_by_one import refits_one_by_one
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.refits import OF_REFITS, ONE_FIT_EACH, RefitOptions, TrainLike, one_by_one, with_the_rest
 from clarysage.estimators import LEAVE_ONE_OUT
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
 
 
+@overload
 def feature_ablation(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    learner: Any = None,
-    train: Any = None,
+    loss: LossList,
+    **options: Unpack[RefitOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def feature_ablation(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    **options: Unpack[RefitOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused={**OF_REFITS, **ONE_FIT_EACH})
+def feature_ablation(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    learner: object = None,
+    train: TrainLike | None = None,
     folds: int = 5,
-    loss: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    loss: LossLike | LossList = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     r"""Feature ablation: the loss that each feature saves a learner that has all others.
 
     .. math:: \phi_i = E[\ell(f_i(X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)], \qquad
@@ -48,10 +67,6 @@ def feature_ablation(
     groups : mapping of names to columns that are left out together; columns not named are left out alone
     sample_weight : one weight a row of X: for losses, and, where X is fitted on, for constants and for fits where the
         learner's ``fit`` takes ``sample_weight``; of a pipeline its last step
-    n_jobs : workers, among whom fits are shared out; results are the same bits for any number
-    progress : True for a bar on stderr
-    feature_names : names for the columns, where X has none or others are wanted
-    rng : seed or Generator
 
     Returns
     -------
@@ -75,9 +90,8 @@ def feature_ablation(
     >>> explanation.top(2), explanation.fits
     (['x0', 'x1'], 20)
     """
-    found = refits_one_by_one(
-        "feature ablation", LEAVE_ONE_OUT, model, X, y, learner=learner, train=train, folds=folds, loss=loss,
-        groups=groups, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress, feature_names=feature_names,
-        rng=rng,
-    )  # fmt: skip
-    return with_the_rest(found)
+    data, run = apart(options)
+    explanations = one_by_one(
+        "feature ablation", LEAVE_ONE_OUT, model, X, y, data, run, learner=learner, train=train, folds=folds, loss=loss
+    )
+    return with_the_rest(explanations)

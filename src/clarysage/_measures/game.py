@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
-from clarysage._measures.problem import Setting
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.problem import Problem
 from clarysage.games import PredictivePower
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+
+NO_RUN = dict.fromkeys(
+    ("tolerance", "budget", "deadline", "stop", "n_jobs", "checkpoint", "progress", "check_manifold"),
+    "a game is not yet a run",
+)
 
 
+@with_shared_options(unused=NO_RUN)
 def game(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    background: Any = None,
-    removal: Any = "marginal",
-    loss: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
+    loss: LossLike | LossList = "auto",
+    **options: Unpack[SharedOptions],
 ) -> PredictivePower:
     """v_f, the predictive power of subsets of features (Eq. 2), of which :func:`~clarysage.sage` gives Shapley values.
 
@@ -35,8 +37,5 @@ def game(
     >>> float((v.weights @ (v.ends[1] - v.ends[0])).round(1)[0])  # of all features, less that of none
     1.0
     """
-    setting = Setting.of(
-        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
-        rng=rng,
-    )  # fmt: skip
-    return setting.game(loss)[0]
+    data, run = apart(options)
+    return Problem.of(model, X, y, run=run, **data).game(loss)[0]

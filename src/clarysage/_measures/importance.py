@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+from typing import TYPE_CHECKING, overload
 
+from clarysage._measures.options import DEFAULTS, options_of, taking_shared_options
 from clarysage._measures.table import as_measure
 from clarysage.errors import InputError, resembling
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
+
+if TYPE_CHECKING:
+    from clarysage._measures.table import Measure
 
 
-def importance(name: Any, model: Any, X: Any, y: Any = None, **options: Any) -> Any:
+@overload
+def importance(
+    name: str | Measure,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossList,
+    **options: object,
+) -> list[Explanation]: ...
+
+
+@overload
+def importance(
+    name: str | Measure,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    **options: object,
+) -> Explanation: ...
+
+
+def importance(
+    name: str | Measure, model: ModelLike, X: TableLike, y: TargetLike | None = None, **options: object
+) -> Explanation | list[Explanation]:
     """The importance of features by the measure of the given name.
 
     Parameters
     ----------
     name : "sage", "permutation test", ..., a name of :func:`clarysage.measures`
     model, X, y : as in :func:`~clarysage.sage`
-    options : of the measure, as in the function of its name, such as :func:`clarysage.permutation_test`
+    options : those that all measures share, as in :func:`~clarysage.sage` (a note in the explanation says which of
+        them this measure has no use for), and those of the measure's own function
 
     Returns
     -------
@@ -30,20 +62,11 @@ def importance(name: Any, model: Any, X: Any, y: Any = None, **options: Any) -> 
     ['x0', 'x1']
     """
     measure = as_measure(name)
-    known = options_of(measure.function)
+    function = taking_shared_options(measure.function)
+    known = list(dict.fromkeys([*options_of(function), *DEFAULTS]))
     for option in options:
         if option not in known:
             got, wanted = f"an option that {measure.name!r} does not have", f"one of {', '.join(known)}"
             raise InputError(option, got=got, wanted=wanted, hint=resembling(option, known))
-    return measure.function(model, X, y, **options)
-
-
-def options_of(function: Any) -> list[str]:
-    """Names of the options that a measure takes beside model, X and y.
-
-    Examples
-    --------
-    >>> options_of(lambda model, X, y=None, *, loss="auto": None)
-    ['loss']
-    """
-    return [one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    explanation: Explanation | list[Explanation] = function(model, X, y, **options)
+    return explanation

@@ -2,52 +2,52 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack, cast
 
 from clarysage._measures.examples import narrowed, taken_apart
+from clarysage._measures.explain import written
 from clarysage._measures.game import game
-from clarysage._measures.importance import options_of
+from clarysage._measures.options import (
+    SEVERAL_RUNS,
+    SharedOptions,
+    apart,
+    is_default,
+    taking_shared_options,
+    with_shared_options,
+)
 from clarysage._measures.per_example import fewest_rows
+from clarysage._measures.refits import TrainLike
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError, MissingLibraryError, RunFailedError, in_python
+from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set, in_python
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
 from clarysage.models.learners import check_learner, refittable
+from clarysage.protocols import LossLike, ModelLike, TableLike, TargetLike
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 
-FOR_REFITS = ("learner", "train")  # options that measures which refit alone have
 REFITS = "Fits learners anew, which may take long; refits=True asks for it."
 NO_TARGET = "About predicting y, and no y was given."
-DEAR = 10_000_000  # model rows of a mean that another measure finds for fewer
+COSTLY = 10_000_000  # model rows of a mean that another measure finds for fewer
 INTERRUPTED = "The run was interrupted before its end."
 
 
+@with_shared_options(refused={"checkpoint": SEVERAL_RUNS})
 def importances(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    measures: Iterable[Any] | None = None,
+    measures: Iterable[str | Measure] | str | Measure | None = None,
     refits: bool = False,
-    learner: Any = None,
-    train: Any = None,
-    background: Any = None,
-    removal: Any = "marginal",
-    loss: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
+    learner: object = None,
+    train: TrainLike | None = None,
+    loss: LossLike = "auto",
+    **options: Unpack[SharedOptions],
 ) -> Importances:
     """The importance of features by every measure that applies, side by side.
 
@@ -59,9 +59,10 @@ def importances(
     refits : whether the default takes in measures that fit learners anew
     learner, train : for those: what is fitted, default the model itself, and rows ``(X_train, y_train)`` to fit it on,
         default cross-fitting on X. Shapley net effects fit linear models, whatever the learner
-    others : as in :func:`~clarysage.sage`. Each measure gets those of them that it has: a ``removal`` is that of SAGE
-        and its kin, and the conditional permutation test keeps to its own where that is not conditional; ``tolerance``,
-        ``budget`` (model rows, or fits) and ``deadline`` are for each measure; all have the same seed
+    loss : as in :func:`~clarysage.sage`, one for all
+    removal : that of SAGE and its kin; the conditional permutation test keeps to its own where this is not conditional
+    tolerance, budget, deadline : for each measure; a budget counts model rows, or fits
+    rng : seed or Generator; all measures have the same seed
 
     Returns
     -------
@@ -83,17 +84,22 @@ def importances(
         raise InputError("loss", got=f"{len(loss)} losses", wanted="one", hint="a call for each loss")
     if learner is not None:
         check_learner(learner)
+    removal = options.get("removal", "marginal")
     if isinstance(removal, str) and not is_auto_conditional(removal):
         REMOVALS.get_row(removal)  # raises where there is no such name
+    background, sample_weight = options.get("background"), options.get("sample_weight")
     if isinstance(y, str) or isinstance(sample_weight, str):
-        apart = tuple(name for name in (y, sample_weight) if isinstance(name, str))
+        named = tuple(name for name in (y, sample_weight) if isinstance(name, str))
         X, y, sample_weight = taken_apart(X, y, sample_weight)
-        background = narrowed(background, X, apart)
-    options = {
-        "background": background, "removal": removal, "loss": loss, "groups": groups, "sample_weight": sample_weight,
-        "tolerance": tolerance, "budget": budget, "deadline": deadline, "n_jobs": n_jobs, "progress": progress,
-        "feature_names": feature_names, "learner": learner, "train": train, "rng": entropy_of(rng),
-    }  # fmt: skip
+        background = narrowed(background, X, named)
+    shared: dict[str, Any] = {
+        **options,
+        "loss": loss,
+        "background": background,
+        "sample_weight": sample_weight,
+        "rng": entropy_of(options.get("rng")),
+    }
+    asked = Asked(model, X, y, shared, {"learner": learner, "train": train})
     is_open = measures is None
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
     if not is_open and learner is None and any(row.refits and "learner" not in row.own_options for row in chosen):
@@ -105,19 +111,19 @@ def importances(
     for measure in chosen if is_open else sorted(chosen, key=lambda row: not row.is_heuristic):
         why = INTERRUPTED if is_interrupted else _reason(measure, y, refits=refits or not is_open)
         if is_open and why is None:
-            why = _too_dear(measure, model, X, y, options)
+            why = asked.too_costly(measure)
         if why is not None:
             left_out[measure.name] = why
             continue
         try:
-            found = _explained(measure, model, X, y, options, is_first=measure is chosen[0])
-            explanations[measure.name] = found
-            is_interrupted = found.stopped is StopReason.INTERRUPTED
+            explanation = asked.explained(measure, is_first=measure is chosen[0])
+            explanations[measure.name] = explanation
+            is_interrupted = explanation.stopped is StopReason.INTERRUPTED
         except (InputError, MissingLibraryError, RunFailedError) as error:
             # what the first one refuses, which takes any model, is wrong for all; what a later one does is its own
-            if not is_open or not explanations or _is_about_refits(error, options):
+            if not is_open or not explanations or asked.is_about_refits(error):
                 raise
-            left_out[measure.name] = _said(error)
+            left_out[measure.name] = _why(error)
         except KeyboardInterrupt:
             if not explanations:
                 raise
@@ -126,6 +132,54 @@ def importances(
     explanations = {row.name: explanations[row.name] for row in chosen if row.name in explanations}
     traits = {measure.name: _traits(measure) for measure in chosen if measure.name in explanations}
     return Importances(explanations, traits, left_out)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What measures are asked for: a model and data, the options that all share, and those of refits."""
+
+    model: Any
+    X: Any
+    y: Any
+    shared: Mapping[str, Any]
+    of_refits: Mapping[str, Any]
+
+    def too_costly(self, measure: Measure) -> str | None:
+        """Why a measure is not tried unless it is asked for, where it takes very many rows for what SAGE finds."""
+        run = apart(cast(SharedOptions, self.shared))[1]
+        if not measure.is_by_example or run.budget is not None or run.deadline is not None:
+            return None
+        rows = fewest_rows(game(self.model, self.X, self.y, **self.shared))
+        if rows <= COSTLY:
+            return None
+        return (
+            f"Would take {rows:,} model rows or more for values of single examples, of which the means are SAGE "
+            "values; ask for it by name."
+        )
+
+    def explained(self, measure: Measure, *, is_first: bool) -> Explanation:
+        """The explanation by a measure; where a removal is not for it, by one of its own, with a note."""
+        function, options, model = taking_shared_options(measure.function), dict(self.shared), self.model
+        if is_default("removal", options.get("removal", "marginal")):
+            options.pop("removal", None)  # a measure may have another default
+        if measure.refits:
+            own = {name: value for name, value in self.of_refits.items() if name not in measure.own_options}
+            options |= {name: value for name, value in own.items() if value is not None}
+            model = _origin(model) if self.of_refits["learner"] is None else model
+        try:
+            explanation: Explanation = function(model, self.X, self.y, **options)
+        except InputError as error:
+            if is_first or error.argument != "removal" or "removal" not in options:
+                raise
+            del options["removal"]
+            note = Note((Set("removal"), " was not used: ", *error.got, " is not for this measure."))
+            explanation = function(model, self.X, self.y, **options)
+            explanation = replace(explanation, notes=(*explanation.notes, *written((note,))))
+        return explanation
+
+    def is_about_refits(self, error: Exception) -> bool:
+        """Whether an error is about an option that only measures which refit look at."""
+        return isinstance(error, InputError) and self.of_refits.get(error.argument) is not None
 
 
 def _named(measures: Any, y: Any) -> list[Measure]:
@@ -148,56 +202,12 @@ def _reason(measure: Measure, y: Any, *, refits: bool) -> str | None:
     return REFITS if measure.refits and not refits else None
 
 
-def _too_dear(measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any]) -> str | None:
-    """Why a measure is not tried unless it is asked for, where it takes very many model rows for what SAGE finds."""
-    if not measure.is_by_example or options["budget"] is not None or options["deadline"] is not None:
-        return None
-    taken = {name: options[name] for name in options_of(game) if name in options}
-    rows = fewest_rows(game(model, X, y, **taken))
-    if rows <= DEAR:
-        return None
-    return (
-        f"Would take {rows:,} model rows or more for values of single examples, of which the means are SAGE values; "
-        "ask for it by name."
-    )
-
-
-def _explained(
-    measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any], *, is_first: bool
-) -> Explanation:
-    """A measure with those options that it has and the user set; its own defaults may be others than ours."""
-    function = measure.function
-    ours = inspect.signature(importances).parameters
-    taken = set(options_of(function)) & set(options) - set(measure.own_options)
-    given = {name: options[name] for name in taken if not _is_same(options[name], ours[name].default)}
-    f = _origin(model) if measure.refits and options["learner"] is None else model
-    try:
-        found: Explanation = function(f, X, y, **given)
-    except InputError as error:
-        if is_first or error.argument != "removal" or "removal" not in given:
-            raise
-        del given["removal"]  # which is fine for others, but not for this one: it has one of its own
-        found = function(f, X, y, **given)
-    return found
-
-
-def _is_same(value: Any, default: Any) -> bool:
-    """Whether an option is as it was; of tables and other objects only None is."""
-    return value is default or (isinstance(value, (str, float)) and value == default)
-
-
 def _origin(model: Any) -> Any:
     """The model behind a predictor, which can be fitted anew where the predictor cannot."""
     return model.origin if isinstance(model, Predictor) and model.origin is not None else model
 
 
-def _is_about_refits(error: Exception, options: Mapping[str, Any]) -> bool:
-    """Whether the error is about an option that only measures which refit look at."""
-    argument = getattr(error, "argument", None)
-    return argument in FOR_REFITS and options[argument] is not None
-
-
-def _said(error: Exception) -> str:
+def _why(error: Exception) -> str:
     """Why a measure does not apply; that others do is to be seen beside it."""
     if isinstance(error, InputError) and error.argument == "model":
         return f"Got {in_python(error.got)}; wanted {in_python(error.wanted)}."

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from clarysage._measures.chosen_pairs import PairsWanted
-from clarysage._measures.problem import Setting, provenance_of
-from clarysage._measures.rules import observer_of
-from clarysage.errors import InputError
-from clarysage.estimators import as_estimator, choose, estimate
+from clarysage._measures.options import Run
+from clarysage._measures.problem import Problem
+from clarysage._measures.provenance import provenance_of
+from clarysage._measures.run import chosen_estimator, observer_of
+from clarysage.errors import InputError, Set, Words, resembling
+from clarysage.estimators import estimate
 from clarysage.estimators.additive_fit import Blocks, Share, ShareKnown, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.interactions import ExactInteractions, Toggles, rows_at, wide
@@ -22,6 +24,7 @@ from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate, StopReason, Target
 from clarysage.inference.stopping import Budget, Converged, Deadline, Resolved
+from clarysage.players import Players
 from clarysage.protocols import Executor
 from clarysage.results import Explanation
 
@@ -30,6 +33,96 @@ TYPICAL_DRAWS = 500  # of toggles at the default tolerance, or two passes over t
 FOR_SAGE, FOR_PAIRS = 1 / 4, 7 / 8  # of what is left of a budget or a deadline
 FEWEST_BLOCKS, MOST_BLOCKS = 16, 256  # to see what is left unexplained
 MANY_ROWS = 128  # of background, that it is worth a word what they cost
+ALL_PAIRS = 6  # players or fewer of whom all pairs are wanted, where nothing is said ...
+EXAMPLE: Words = (Set("pairs"), '[("age", "income")]')
+TOP = 5  # ... and else those among so many
+
+
+@dataclass(frozen=True)
+class PairsWanted:
+    """Named pairs (K, 2), or None for all among ``top`` players; ``order`` has the players as the user counts them."""
+
+    named: np.ndarray | None
+    top: int
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, pairs: Any, top: Any, players: Players, order: tuple[int, ...]) -> PairsWanted:
+        """What the user asked for, checked; numbers count players as the user does."""
+        p = len(players)
+        if p < 2:
+            raise InputError("X", got="one player", wanted="two features or groups, of which a pair can be made")
+        if pairs is not None and top is not None:
+            raise InputError("top", got=f"{top!r} beside pairs", wanted="one of the two")
+        if pairs is not None:
+            named = np.array([_pair(pair, players, order) for pair in _listed(pairs)], dtype=np.intp)
+            if len({frozenset(pair) for pair in named.tolist()}) < len(named):
+                raise InputError("pairs", got="a pair more than once", wanted="each at most once")
+            return cls(named, p, order)
+        if top is not None and (isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 2):
+            raise InputError("top", got=f"{top!r}", wanted="a whole number of two or more", hint=Set("top", TOP))
+        return cls(None, min(p, int(top) if top is not None else p if p <= ALL_PAIRS else TOP), order)
+
+    @property
+    def everyone(self) -> np.ndarray:
+        """All that may be wanted, before it is known who matters most."""
+        return self.among(self.order) if self.named is None else self.named
+
+    def chosen(self, values: np.ndarray) -> np.ndarray:
+        """The pairs, when the players' values (p,) are known."""
+        if self.named is not None:
+            return self.named
+        by_user = values[list(self.order)]  # of equal values, the first that the user has
+        places = np.sort(np.argsort(-by_user, kind="stable")[: self.top])
+        return self.among([self.order[place] for place in places])
+
+    @staticmethod
+    def among(players: Sequence[int]) -> np.ndarray:
+        return np.array(list(combinations(players, 2)), dtype=np.intp)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many players are in a pair, and how many pairs there are."""
+        if self.named is not None:
+            return len(np.unique(self.named)), len(self.named)
+        return self.top, self.top * (self.top - 1) // 2
+
+
+def _listed(pairs: Any) -> list[Any]:
+    """The pairs, one by one; a single pair stands for a list of one."""
+    if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
+        raise InputError(
+            "pairs", got=f"{pairs!r}", wanted="a list of pairs", hint=[Set("pairs"), '[("age", "income")]']
+        )
+    found = list(pairs)
+    if len(found) == 2 and all(isinstance(one, (str, int, np.integer)) for one in found):
+        found = [tuple(found)]
+    if not found:
+        raise InputError("pairs", got="an empty list", wanted="one pair or more")
+    return found
+
+
+def _pair(pair: Any, players: Players, order: Sequence[int]) -> tuple[int, int]:
+    is_pair = hasattr(pair, "__iter__") and not isinstance(pair, (str, bytes, set, frozenset)) and len(list(pair)) == 2
+    if not is_pair:
+        raise InputError(
+            "pairs", got=f"{pair!r}", wanted="pairs of names or numbers", hint=[Set("pairs"), '[("age", "income")]']
+        )
+    one, other = (_player(player, players, order) for player in pair)
+    if one == other:
+        raise InputError("pairs", got=f"{pair!r}", wanted="two different features")
+    return one, other
+
+
+def _player(player: Any, players: Players, order: Sequence[int]) -> int:
+    names = [players.names[place] for place in order]
+    if str(player) in names:
+        return order[names.index(str(player))]
+    if isinstance(player, (int, np.integer)) and not isinstance(player, bool) and 0 <= player < len(order):
+        return order[int(player)]
+    near = resembling(str(player), names)
+    shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+    raise InputError("pairs", got=f"{player!r}", wanted=f"one of {shown}, or its number", hint=near)
 
 
 @dataclass(frozen=True)
@@ -52,17 +145,19 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A game whose interactions are wanted, and the limits: ``ends_at`` is a time of the monotonic clock."""
+class InteractionRun:
+    """The runs on a game whose interactions are wanted."""
 
-    setting: Setting
+    problem: Problem
     v: PredictivePower
     measure: str
-    tolerance: float | None
-    budget: float | None
-    ends_at: float | None
+    run: Run
     executor: Executor
-    is_shown: bool
+
+    @property
+    def ends_at(self) -> float | None:
+        """When a deadline is over, by the monotonic clock."""
+        return None if self.run.deadline is None else self.run.called + self.run.deadline
 
     def choose(self, method: str, wanted: PairsWanted) -> tuple[bool, list[str]]:
         """Whether to enumerate all coalitions, and why, where that was left open."""
@@ -73,9 +168,9 @@ class Run:
             return False, [f"Method 'toggles' was chosen: there are 2^{p} coalitions."]
         exact = Exact().rows(self.v, 2**p)
         examples = int((self.v.weights > 0).sum())
-        draws = max(TYPICAL_DRAWS * (0.025 / (self.tolerance or 0.025)) ** 2, 2 * examples)
+        draws = max(TYPICAL_DRAWS * (0.025 / (self.run.tolerance or 0.025)) ** 2, 2 * examples)
         toggles = rows_at(self.v, wide(self.v)) * draws * 2 * (1 + players + pairs)
-        is_within = self.ends_at is None and (self.budget is None or self.v.rows_spent + exact <= self.budget)
+        is_within = self.ends_at is None and (self.run.budget is None or self.v.rows_spent + exact <= self.run.budget)
         if is_within and exact <= toggles:
             return True, [f"Method 'exact' was chosen: all coalitions take {exact:,} model rows."]
         return False, [f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows."]
@@ -83,13 +178,13 @@ class Run:
     def exactly(self, wanted: PairsWanted) -> Found:
         """Everything from the payoffs of all coalitions."""
         p, everyone = self.v.n_players, wanted.everyone
-        result = self._estimate(ExactInteractions(everyone), self._rules(Converged(), 0, 1.0), self.setting.entropy)
+        result = self._estimate(ExactInteractions(everyone), self._rules(Converged(), 0, 1.0), self.problem.seed)
         assert result.payoffs is not None
         values = _part(result, np.arange(p))
         chosen = {frozenset(pair) for pair in wanted.chosen(values.values[0]).tolist()}
         kept = [place for place, pair in enumerate(everyone.tolist()) if frozenset(pair) in chosen]
         shares = [enumerated_share(table, phi) for table, phi in zip(result.payoffs.T, values.values, strict=True)]
-        sage = self.setting.explanations(self.v, values, measure=self.measure, method="exact")
+        sage = self.problem.explained(self.v, values, measure=self.measure, method="exact")
         return Found(everyone[kept], _part(result, p + np.array(kept)), sage, shares, "exact")
 
     def by_toggles(self, wanted: PairsWanted, known: Sequence[Explanation] | None) -> Found:
@@ -98,8 +193,8 @@ class Run:
         values, covariances = _in_order(sage, self.v.players.names)
         chosen = wanted.chosen(values[0])
         reach = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
-        rule = None if self.tolerance is None else Resolved(self.tolerance, reach)
-        bar = ProgressBar((rule or Resolved(0.025, reach)).progress) if self.is_shown else Silent()
+        rule = None if self.run.tolerance is None else Resolved(self.run.tolerance, reach)
+        bar = ProgressBar((rule or Resolved(0.025, reach)).progress) if self.run.progress else Silent()
         found = self._estimate(Toggles(chosen), self._rules(rule, spent, FOR_PAIRS), self._seed(PAIRS), bar)
         spent += found.model_rows - self.v.rows_spent
         shares: Sequence[Share | None] = [None] * len(values)
@@ -112,23 +207,22 @@ class Run:
 
     def _sage(self) -> tuple[int, list[Explanation]]:
         """Model rows, but for those of the ends of the game, and SAGE values."""
-        rules = self._rules(None if self.tolerance is None else Converged(self.tolerance), 0, FOR_SAGE)
-        estimator = as_estimator("auto", self.v, rules)
-        result = self._estimate(estimator, rules, self.setting.entropy, observer_of(self.is_shown, rules))
+        rules = self._rules(None if self.run.tolerance is None else Converged(self.run.tolerance), 0, FOR_SAGE)
+        estimator, why = chosen_estimator("auto", self.v, rules)
+        result = self._estimate(estimator, rules, self.problem.seed, observer_of(self.run.progress, rules))
         if result.stopped is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
-        notes = [choose(self.v, rules)[1]]
-        sage = self.setting.explanations(self.v, result, measure=self.measure, method=estimator.name, notes=notes)
+        sage = self.problem.explained(self.v, result, measure=self.measure, method=estimator.name, notes=why)
         return result.model_rows - self.v.rows_spent, sage
 
     def _shares(self, values: np.ndarray, covariances: np.ndarray, spent: int) -> tuple[Sequence[Share | None], int]:
         """What SAGE values leave unexplained, None where too little is left of budget or deadline; and model rows."""
         blocks, nothing = Blocks(values), [None] * len(values)
-        left = np.inf if self.budget is None else self.budget - self.v.rows_spent - spent
+        left = np.inf if self.run.budget is None else self.run.budget - self.v.rows_spent - spent
         is_late = self.ends_at is not None and time.monotonic() > self.ends_at
         if is_late or blocks.rows(self.v, FEWEST_BLOCKS) > left:
             return nothing, 0
-        rules = [ShareKnown(self.tolerance or 0.025, covariances), *self._rules(None, spent, 1.0)]
+        rules = [ShareKnown(self.run.tolerance or 0.025, covariances), *self._rules(None, spent, 1.0)]
         rules.append(Budget(self.v.rows_spent + blocks.rows(self.v, MOST_BLOCKS)))
         found = self._estimate(blocks, rules, self._seed(PROXY))
         shares = [sampled_share(found, place, one) for place, one in enumerate(covariances)]
@@ -140,8 +234,8 @@ class Run:
     def _rules(self, rule: Any, spent: int, share: float) -> list[Any]:
         """The rule, and a share of what is left of a budget and a deadline when so many model rows are spent."""
         rules = [] if rule is None else [rule]
-        if self.budget is not None:
-            left = self.budget - self.v.rows_spent - spent
+        if self.run.budget is not None:
+            left = self.run.budget - self.v.rows_spent - spent
             rules.append(Budget(max(1, int(self.v.rows_spent + share * left))))
         if self.ends_at is not None:
             rules.append(Deadline(max(0.01, share * (self.ends_at - time.monotonic()))))
@@ -149,7 +243,7 @@ class Run:
 
     def _seed(self, purpose: int) -> int:
         """A seed of its own for each run, so that none errs as another does."""
-        return entropy_of(stream(self.setting.entropy, purpose, 0))
+        return entropy_of(stream(self.problem.seed, purpose, 0))
 
 
 def _about_rows(rows: int) -> tuple[str, ...]:
@@ -162,7 +256,7 @@ def _about_rows(rows: int) -> tuple[str, ...]:
     )
 
 
-def known_values(of: Any, setting: Setting, v: PredictivePower, measure: str) -> list[Explanation]:
+def known_values(of: Any, problem: Problem, v: PredictivePower, measure: str) -> list[Explanation]:
     """SAGE values that were handed in, one set for each loss, checked to be of the same game."""
     found = list(of) if isinstance(of, (list, tuple)) else [of]
     if not all(isinstance(one, Explanation) for one in found):
@@ -173,10 +267,10 @@ def known_values(of: Any, setting: Setting, v: PredictivePower, measure: str) ->
         raise InputError("of", got=got, wanted=f"{measure!r} under {', '.join(map(repr, losses))}")
     if any(set(one.feature_names) != set(v.players.names) for one in found):
         raise InputError("of", got="values of other features", wanted=f"those of {', '.join(v.players.names[:8])}")
-    prints = provenance_of(setting, v)["fingerprints"]
+    prints = provenance_of(problem, v)["fingerprints"]
     if any(one.provenance.get("fingerprints", prints) != prints for one in found):
         raise InputError("of", got="values of other data", wanted="those of the same X, y, weights and background",
-                         hint="giving background= to both calls")  # fmt: skip
+                         hint=["giving ", Set("background"), " to both calls"])  # fmt: skip
     return found
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack, overload
 
-from clarysage._measures.chosen_pairs import PairsWanted
-from clarysage._measures.interaction_runs import Found, Run, known_values
+from clarysage._measures.explain import explained
+from clarysage._measures.interaction_runs import Found, InteractionRun, PairsWanted, known_values
 from clarysage._measures.off_manifold import about_manifold
-from clarysage._measures.problem import Setting, explained, provenance_of
-from clarysage._measures.rules import rules_of
-from clarysage.errors import InputError
+from clarysage._measures.options import SEVERAL_RUNS, SharedOptions, apart, with_shared_options
+from clarysage._measures.problem import Problem
+from clarysage._measures.provenance import provenance_of
+from clarysage._measures.run import as_asked, rules_of
+from clarysage.errors import InputError, Note
 from clarysage.execution.parallel import as_executor
 from clarysage.players import Players
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.results import Explanation, Interactions
 
 METHODS = ("auto", "exact", "toggles")
@@ -21,28 +23,51 @@ OF_LOSS = "Interactions: the {loss} that two features save together beyond what 
 OF_VARIANCE = "Interactions: the variance of the model's output that two features explain together beyond each alone"
 
 
+@overload
 def interactions(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    pairs: Any = None,
+    loss: LossList,
+    pairs: object = ...,
+    top: int | None = ...,
+    of: Explanation | Sequence[Explanation] | None = ...,
+    method: str = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Interactions]: ...
+
+
+@overload
+def interactions(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    pairs: object = ...,
+    top: int | None = ...,
+    of: Explanation | Sequence[Explanation] | None = ...,
+    method: str = ...,
+    **options: Unpack[SharedOptions],
+) -> Interactions: ...
+
+
+@with_shared_options(
+    refused={"checkpoint": SEVERAL_RUNS, "stop": "None, since each of several runs has a rule of its own"}
+)
+def interactions(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    pairs: object = None,
     top: int | None = None,
     of: Explanation | Sequence[Explanation] | None = None,
-    background: Any = None,
-    removal: Any = "marginal",
-    loss: Any = "auto",
+    loss: LossLike | LossList = "auto",
     method: str = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    **options: Unpack[SharedOptions],
+) -> Interactions | list[Interactions]:
     r"""Pairwise interactions: what two features are worth together beyond what each is worth without the other.
 
     .. math:: I_{ij} = \sum_{S \subseteq D \setminus \{i, j\}} \frac{|S|! (p - |S| - 2)!}{(p - 1)!}
@@ -53,8 +78,7 @@ def interactions(
 
     Parameters
     ----------
-    model, X, y, background, removal, loss, groups, sample_weight, n_jobs, progress, feature_names, rng : as in
-        :func:`~clarysage.sage`
+    model, X, y, loss : as in :func:`~clarysage.sage`
     pairs : pairs of names or numbers of features (or groups), such as ``[("age", "income"), (0, 3)]``
     top : all pairs among so many features, those of the largest SAGE values (of the first loss, where there are
         several); default all pairs of 6 features or fewer, else those among 5
@@ -85,35 +109,30 @@ def interactions(
     >>> found.to_frame().loc[0, ["feature", "other", "meaning"]].tolist()
     ['x0', 'x1', 'worth more together']
     """
-    begun = time.monotonic()
-    rules_of(tolerance, budget, deadline, None)
-    asked = _asked(method)
-    executor = as_executor(n_jobs)
-    setting = Setting.of(
-        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
-        rng=rng,
-    )  # fmt: skip
-    wanted = PairsWanted.of(pairs, top, setting.players, setting.order)
-    v, remarks = setting.game(loss)
+    data, run = apart(options)
+    rules_of(run)  # raises where there is no reason to stop
+    asked = _method(method)
+    executor = as_executor(run.n_jobs)
+    problem = Problem.of(model, X, y, run=run, **data)
+    wanted = PairsWanted.of(pairs, top, problem.players, problem.order)
+    v, remarks = problem.game(loss)
     measure = "shapley effects" if y is None else "sage"
-    known = None if of is None else known_values(of, setting, v, measure)
-    ends_at = None if deadline is None else begun + deadline
-    run = Run(setting, v, measure, tolerance, budget, ends_at, executor, bool(progress))
-    is_exact, why = run.choose(asked, wanted)
-    found = run.exactly(wanted) if is_exact else run.by_toggles(wanted, known)
-    notes = [*remarks, *v.remarks, *about_manifold(v, setting.removal, setting.entropy), *why, *found.notes]
-    results = _results(setting, v, found, OF_VARIANCE if y is None else OF_LOSS, notes)
-    return results if isinstance(loss, (list, tuple)) else results[0]
+    known = None if of is None else known_values(of, problem, v, measure)
+    steps = InteractionRun(problem, v, measure, run, executor)
+    is_exact, why = steps.choose(asked, wanted)
+    found = steps.exactly(wanted) if is_exact else steps.by_toggles(wanted, known)
+    notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why, *found.notes]
+    return as_asked(_results(problem, v, found, OF_VARIANCE if y is None else OF_LOSS, notes), loss)
 
 
-def _results(setting: Setting, v: Any, found: Found, headline: str, notes: Sequence[str]) -> list[Interactions]:
+def _results(problem: Problem, v: Any, found: Found, headline: str, notes: Sequence[Note | str]) -> list[Interactions]:
     """One result for each loss of the game."""
-    pairs = tuple((setting.players.names[i], setting.players.names[j]) for i, j in found.pairs.tolist())
+    pairs = tuple((problem.players.names[i], problem.players.names[j]) for i, j in found.pairs.tolist())
     labels = _labels(pairs)
     values = explained(
         v, found.estimate, Players(labels, found.pairs[:, 0]), range(len(pairs)), headline=headline,
-        notes=(*setting.notes, *notes), groups=setting.members, measure="interactions", removal=setting.removal_name,
-        method=found.method, provenance=provenance_of(setting, v), held_fixed=setting.held_fixed,
+        notes=(*problem.notes, *notes), groups=problem.members, measure="interactions", removal=problem.removal_name,
+        method=found.method, provenance=provenance_of(problem, v), held_fixed=problem.held_fixed,
     )  # fmt: skip
     return [
         Interactions(pairs, one, sage, *((None, None) if share is None else (share.value, share.std_error)))
@@ -127,7 +146,7 @@ def _labels(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return plain if len(set(plain)) == len(plain) else tuple(f"{one!r} × {other!r}" for one, other in pairs)
 
 
-def _asked(method: Any) -> str:
+def _method(method: object) -> str:
     name = method.lower().replace("_", " ").strip() if isinstance(method, str) else method
     if name not in METHODS:
         raise InputError("method", got=f"{method!r}", wanted=f"one of {', '.join(map(repr, METHODS))}")

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.problem import versions
+from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError, Note, Set, Words
 from clarysage.inference.estimate import StopReason

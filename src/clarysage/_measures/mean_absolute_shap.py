@@ -2,55 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from clarysage._measures.checkpoint_identity import Kept
 from clarysage._measures.examples import without
 from clarysage._measures.off_manifold import about_manifold
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
 from clarysage._measures.per_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
-from clarysage._measures.problem import Setting
-from clarysage._measures.rules import observer_of
-from clarysage._measures.run import explained_run
+from clarysage._measures.problem import Problem
+from clarysage._measures.run import Runner
 from clarysage._measures.shap_values import NotForShapError, tree_solution
-from clarysage.errors import InputError
-from clarysage.estimators import SolvedGame, estimate
+from clarysage.errors import InputError, Note, Set
+from clarysage.estimators import SolvedGame
 from clarysage.estimators.absolute import Absolute
 from clarysage.estimators.per_example import PerExample
-from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Deadline
-from clarysage.protocols import Estimator
+from clarysage.protocols import Estimator, MethodLike, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
 
 BACKENDS = ("auto", "shap", "own")
 AFFORDABLE_VISITS = 2_000_000  # of trees, by an example and a background row: some twenty seconds where they are deep
 
 
+@with_shared_options(unused={"loss": "values are of the model's output"})
 def mean_absolute_shap(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    background: Any = None,
-    removal: Any = "marginal",
-    method: Any = "auto",
+    method: MethodLike = "auto",
     backend: str = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
     walks: int | None = None,
-    budget: float | None = None,
-    deadline: float | None = None,
-    n_jobs: Any = None,
-    checkpoint: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    **options: Unpack[SharedOptions],
+) -> Explanation:
     r"""Mean absolute SHAP: the mean over examples of the absolute Shapley value of the model's output.
 
     .. math:: \psi_i = E\Big[\sum_k |\phi_i(v_{f,X,k})|\Big], \qquad v_{f,x,k}(S) = f_S(x_S)_k
@@ -60,11 +49,11 @@ def mean_absolute_shap(
 
     Parameters
     ----------
-    model, X, background, removal, groups, sample_weight, feature_names, n_jobs, checkpoint, progress, rng : as in
-        :func:`~clarysage.sage`. The output is what the model predicts: numbers for a regression, probabilities for a
-        classifier that has them, not log-odds. Of two classes it is the probability of the second; that of the first
-        moves as far the other way, and is not counted again. Of several outputs the absolute values are added up, as
-        the stacked bars of shap's summary plot are.
+    model, X : as in :func:`~clarysage.sage`. The output is what the model predicts: numbers for a regression,
+        probabilities for a classifier that has them, not log-odds. Of two classes it is the probability of the second;
+        that of the first moves as far the other way, and is not counted again. Of several outputs the absolute values
+        are added up, as the stacked bars of shap's summary plot are
+    y : not looked at
     method : "auto", "exact" or "paired walks", for values of our own
     backend : "shap" for exact values of trees by the shap package (a regression, or a forest of class frequencies;
         columns of numbers, no groups, marginal removal), "own" for ours, "auto" for shap's where it is installed, has
@@ -91,29 +80,19 @@ def mean_absolute_shap(
     """
     if not isinstance(backend, str) or backend.lower() not in BACKENDS:
         raise InputError("backend", got=f"{backend!r}", wanted=f"one of {', '.join(map(repr, BACKENDS))}")
-    rules = rules_by_example(tolerance, walks, budget, deadline)
-    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
-    setting = Setting.of(
-        model, without(X, y), None, sample_weight, background=background, removal=removal, groups=groups,
-        feature_names=feature_names, rng=kept.rng(rng),
-    )  # fmt: skip
-    f_S = setting.removal.restrict(setting.f, setting.X)
-    v = pointwise(f_S, setting.X, players=setting.players, sample_weight=setting.sample_weight)
-    v = replace(v, rows_in_vain=v.rows_in_vain + setting.rows_spent)
-    v, estimator, notes = _ready(model, v, rules, method, walks, backend.lower())
-    notes = [*v.remarks, *notes, *about_manifold(v, setting.removal, setting.entropy)]
+    data, run = apart(options)
+    runner = Runner.of(run, rules_by_example(run, walks))
+    problem = Problem.of(model, without(X, y), run=run, **runner.seeded(data))
+    v = pointwise(problem.restricted, problem.X, players=problem.players, sample_weight=problem.sample_weight)
+    v = replace(v, rows_in_vain=v.rows_in_vain + problem.removal_rows)
+    v, estimator, why = _ready(model, v, runner.rules_left, method, walks, backend.lower())
+    notes = [*v.remarks, *why, *about_manifold(v, problem, run)]
 
-    def explanation(result: Estimate) -> Any:
-        return _explained(setting, v, result, estimator.name, [*notes, *about_visits(result)])
+    def explain(result: Estimate) -> Explanation:
+        return _explained(problem, v, result, estimator.name, [*notes, *about_visits(result)])
 
-    stop = rules_for(v, rules, walks)
-    point = kept.of(setting, v, measure="mean absolute shap", estimator=estimator, rules=stop)
-
-    def estimated() -> Estimate:
-        return estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
-                        observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
-
-    return explained_run(estimated, explanation)
+    rules = rules_for(v, runner.rules_left, walks)
+    return runner.explained(problem, v, estimator, explain, measure="mean absolute shap", rules=rules)
 
 
 def _ready(
@@ -130,19 +109,21 @@ def _ready(
         except NotForShapError as error:
             if backend == "shap":
                 raise InputError("backend", got=f"'shap' where {error}", wanted="a model that shap explains exactly",
-                                 hint="backend='own'") from None  # fmt: skip
+                                 hint=Set("backend", "own")) from None  # fmt: skip
     inner, why = estimator_for(v, method, rules, walks)
     if isinstance(inner, (PerExample, SolvedGame)):
         inner = replace(inner, reaches=False)  # sizes are no sums of what background rows bring
     return v, Absolute(inner), why
 
 
-def _explained(setting: Setting, v: PredictivePower, result: Estimate, method: str, notes: Sequence[str]) -> Any:
+def _explained(
+    problem: Problem, v: PredictivePower, result: Estimate, method: str, notes: Sequence[Note | str]
+) -> Explanation:
     """The explanation, which has no total: sizes add up to nothing, whatever the ends of the game are."""
     nothing = np.zeros((len(v.weights), 1))
     one = replace(v, losses=v.losses[:1], ends=(nothing, nothing))
-    found = setting.explanations(one, result, measure="mean absolute shap", method=method, notes=notes)[0]
-    apart, order = examples_of(result, v.weights), list(setting.order)
+    found = problem.explained(one, result, measure="mean absolute shap", method=method, notes=notes)[0]
+    apart, order = examples_of(result, v.weights), list(problem.order)
     values = apart.values if len(v.losses) == 1 else np.abs(apart.values)
     return replace(
         found,

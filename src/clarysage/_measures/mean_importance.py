@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack, overload
 
 from clarysage._measures.best_constant import over_best_constant, with_constant
-from clarysage._measures.checkpoint_identity import Kept
-from clarysage._measures.problem import Setting
-from clarysage._measures.repeated import check_given
-from clarysage._measures.rules import observer_of
-from clarysage.estimators import LEAVE_ONE_OUT, estimate
-from clarysage.execution.parallel import as_executor
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.permutation_test import check_given
+from clarysage._measures.problem import Problem, about_loss
+from clarysage._measures.run import Runner, as_asked
+from clarysage.estimators import LEAVE_ONE_OUT
 from clarysage.games import PredictivePower
-from clarysage.losses.choice import is_auto
+from clarysage.inference.estimate import Estimate
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
+
+EXACT = "values are exact, and take a fixed number of model rows"
 
 
+@overload
 def mean_importance(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    background: Any = None,
-    loss: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    n_jobs: Any = None,
-    checkpoint: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    loss: LossList,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def mean_importance(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(
+    unused={
+        "removal": "a feature is set to its mean",
+        **dict.fromkeys(("tolerance", "budget", "deadline", "stop"), EXACT),
+        "check_manifold": "what features are set to is a mean, not a row",
+    }
+)
+def mean_importance(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     r"""Mean importance: how much worse the model predicts when one feature is set to its mean.
 
     .. math:: \phi_i = E[\ell(f(E[X_i], X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)]
@@ -40,10 +64,9 @@ def mean_importance(
 
     Parameters
     ----------
-    model, X, y, loss, groups, sample_weight : as in :func:`~clarysage.sage`; the columns of a group are all set to
-        their means
+    model, X, y, loss : as in :func:`~clarysage.sage`
+    groups : mapping of names to columns that are all set to their means; columns not named are set alone
     background : rows whose means are taken; default X itself
-    n_jobs, checkpoint, progress, feature_names : as in :func:`~clarysage.sage`
     rng : not needed, since nothing is drawn; here so that all measures are called alike
 
     Returns
@@ -63,21 +86,18 @@ def mean_importance(
     ['x0', 'x1']
     """
     check_given(y)
-    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
-    setting = Setting.of(
-        model, X, y, sample_weight, background=background, removal="baseline", groups=groups,
-        feature_names=feature_names, rng=kept.rng(rng),
-    )  # fmt: skip
-    f_S = setting.removal.restrict(setting.f, setting.X)
+    data, run = apart(options)
+    runner = Runner.of(run, ())
+    problem = Problem.of(model, X, y, run=run, **runner.seeded({**data, "removal": "baseline"}))
     v = PredictivePower.of(
-        f_S, loss, setting.X, setting.y, players=setting.players, sample_weight=setting.sample_weight
+        problem.restricted, loss, problem.X, problem.y, players=problem.players, sample_weight=problem.sample_weight
     )
-    point = kept.of(setting, v, measure="mean importance", estimator=LEAVE_ONE_OUT, rules=())
-    result = estimate(v, LEAVE_ONE_OUT, stop=(), executor=executor, seed=setting.entropy,
-                      observer=observer_of(progress, []), checkpoint=point)  # fmt: skip
-    notes = [*([f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []), *v.remarks]
-    shown = over_best_constant(v)
-    found = with_constant(
-        setting.explanations(shown, result, measure="mean importance", method=LEAVE_ONE_OUT.name, notes=notes)
-    )
-    return found if isinstance(loss, (list, tuple)) else found[0]
+    notes, shown = [*about_loss(loss, v), *v.remarks], over_best_constant(v)
+
+    def explain(result: Estimate) -> list[Explanation] | Explanation:
+        explanations = problem.explained(
+            shown, result, measure="mean importance", method=LEAVE_ONE_OUT.name, notes=notes
+        )
+        return as_asked(with_constant(explanations), loss)
+
+    return runner.explained(problem, v, LEAVE_ONE_OUT, explain, measure="mean importance", rules=())

@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack, overload
 
 import numpy as np
 
-from clarysage._measures.checkpoint_identity import Kept
 from clarysage._measures.off_manifold import about_manifold
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
 from clarysage._measures.per_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
-from clarysage._measures.problem import Setting
-from clarysage._measures.rules import observer_of
-from clarysage._measures.run import explained_run
+from clarysage._measures.problem import Problem
+from clarysage._measures.run import Runner, as_asked
 from clarysage.errors import InputError
-from clarysage.estimators import estimate
-from clarysage.execution.parallel import as_executor
 from clarysage.inference.estimate import Estimate
+from clarysage.protocols import LossLike, LossList, MethodLike, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
 
 
+@overload
 def mean_loss_shap(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    background: Any = None,
-    removal: Any = "marginal",
-    loss: Any = "auto",
-    method: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
+    loss: LossList,
+    method: MethodLike = ...,
+    walks: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def mean_loss_shap(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    method: MethodLike = ...,
+    walks: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options()
+def mean_loss_shap(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
+    method: MethodLike = "auto",
     walks: int | None = None,
-    budget: float | None = None,
-    deadline: float | None = None,
-    n_jobs: Any = None,
-    checkpoint: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     r"""Mean loss SHAP: the Shapley values of the loss of each example, averaged over examples.
 
     .. math:: \phi_i = E[\phi_i(v_{f,X,Y})], \qquad v_{f,x,y}(S) = -\ell(f_S(x_S), y)
@@ -51,8 +65,7 @@ def mean_loss_shap(
 
     Parameters
     ----------
-    model, X, y, background, removal, loss, groups, sample_weight, feature_names, n_jobs, checkpoint, progress,
-        rng : as in :func:`~clarysage.sage`
+    model, X, y, loss : as in :func:`~clarysage.sage`
     method : "auto" (exact where that is cheap, else walks), "exact" or "paired walks"
     tolerance : stop when the largest standard error of the means is below this share of their range, and every example
         has had four pairs of walks at least
@@ -77,37 +90,33 @@ def mean_loss_shap(
     >>> explanation.per_example.shape, bool(np.allclose(explanation.per_example.mean(axis=0), explanation.values))
     ((50, 3), True)
     """
-    rules = rules_by_example(tolerance, walks, budget, deadline)
-    executor, kept = as_executor(n_jobs), Kept.at(checkpoint)
+    data, run = apart(options)
+    runner = Runner.of(run, rules_by_example(run, walks))
     if y is None:
-        raise InputError("y", got="None", wanted="the responses of the examples, since values are shares of a loss",
-                         hint="mean_absolute_shap for values of the model's output")  # fmt: skip
-    setting = Setting.of(
-        model, X, y, sample_weight, background=background, removal=removal, groups=groups, feature_names=feature_names,
-        rng=kept.rng(rng),
-    )  # fmt: skip
-    v, notes = setting.game(loss)
-    estimator, why = estimator_for(v, method, rules, walks)
-    stop = rules_for(v, rules, walks)
-    notes += [*v.remarks, *why, *about_manifold(v, setting.removal, setting.entropy)]
+        raise InputError(
+            "y",
+            got="None",
+            wanted="the responses of the examples, since values are shares of a loss",
+            hint="mean_absolute_shap for values of the model's output",
+        )
+    problem = Problem.of(model, X, y, run=run, **runner.seeded(data))
+    v, notes = problem.game(loss)
+    estimator, why = estimator_for(v, method, runner.rules_left, walks)
+    notes += [*v.remarks, *why, *about_manifold(v, problem, run)]
 
-    def explanations(result: Estimate) -> Any:
-        found = setting.explanations(
+    def explain(result: Estimate) -> list[Explanation] | Explanation:
+        explanations = problem.explained(
             v, result, measure="mean loss shap", method=estimator.name, notes=[*notes, *about_visits(result)]
         )
-        apart, order = examples_of(result, v.weights), list(setting.order)
-        each = [
-            replace(one, per_example=values[:, order], per_example_error=np.sqrt(variance[:, order]))
-            for one, values, variance in zip(
-                found, np.moveaxis(apart.values, 1, 0), np.moveaxis(apart.variance, 1, 0), strict=True
-            )
-        ]
-        return each if isinstance(loss, (list, tuple)) else each[0]
+        each, order = examples_of(result, v.weights), list(problem.order)
+        values, variance = (np.moveaxis(part, 1, 0)[:, :, order] for part in (each.values, each.variance))  # (L, N, p)
+        return as_asked(
+            [
+                replace(explanation, per_example=values[place], per_example_error=np.sqrt(variance[place]))
+                for place, explanation in enumerate(explanations)
+            ],
+            loss,
+        )
 
-    point = kept.of(setting, v, measure="mean loss shap", estimator=estimator, rules=stop)
-
-    def estimated() -> Estimate:
-        return estimate(v, estimator, stop=stop, executor=executor, seed=setting.entropy,
-                        observer=observer_of(progress, stop), checkpoint=point)  # fmt: skip
-
-    return explained_run(estimated, explanations)
+    rules = rules_for(v, runner.rules_left, walks)
+    return runner.explained(problem, v, estimator, explain, measure="mean loss shap", rules=rules)

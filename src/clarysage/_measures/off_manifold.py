@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage._measures.options import Run
+from clarysage._measures.problem import Problem
+from clarysage.errors import InputError, Note, Set
 from clarysage.execution.seeds import MANIFOLD, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.players import Players
+from clarysage.protocols import GroupsLike, Seed, TableLike
 from clarysage.removal import Marginal, ProductOfMarginals
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.manifold import FEWEST, OffManifold, Pairs, look, some_columns
@@ -19,7 +19,7 @@ from clarysage.tables import as_table, schema_of
 
 
 def off_manifold(
-    X: Any, background: Any = None, *, groups: Mapping[str, Sequence[Any]] | None = None, rng: Any = None
+    X: TableLike, background: TableLike | None = None, *, groups: GroupsLike | None = None, rng: Seed = None
 ) -> OffManifold:
     """How many of the rows that marginal removal makes look unlike real ones.
 
@@ -52,11 +52,11 @@ def off_manifold(
     True
     """
     generator = stream(entropy_of(rng), MANIFOLD, 0)
-    X = as_table(X, "X")
-    other = X if background is None else as_table(background, "background")
-    schema = schema_of(X, other)
+    rows = as_table(X, "X")
+    others = rows if background is None else as_table(background, "background")
+    schema = schema_of(rows, others)
     players = Players.of(schema.names, groups)
-    x, b = schema.encode(X, "X"), schema.encode(other, "background")
+    x, b = schema.encode(rows, "X"), schema.encode(others, "background")
     if len(players) < 2:
         raise InputError("X", got="one player", wanted="two or more, to be taken from different rows")
     own = np.arange(len(x)) if background is None else own_rows(x, b)
@@ -68,23 +68,26 @@ def off_manifold(
     return found
 
 
-def about_manifold(v: PredictivePower, removal: Any, entropy: int) -> list[str]:
-    """A warning for a run, where many of the rows that its removal makes are unlike real ones."""
-    f_S = v.restricted
-    if not isinstance(removal, (Marginal, ProductOfMarginals)) or not isinstance(f_S, HybridModel):
+def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note | str]:
+    """A warning where many of the rows that the removal of a run makes are unlike real ones."""
+    f_S, removal = v.restricted, problem.removal
+    if not run.check_manifold or not isinstance(removal, (Marginal, ProductOfMarginals)):
+        return []
+    if not isinstance(f_S, HybridModel):
         return []
     try:
-        found = _of_run(v, f_S, removal, stream(entropy, MANIFOLD, 0))
-    except Exception:  # a remark is not worth a run, whatever is strange about the data
-        return []
+        found = _of_run(v, f_S, removal, stream(problem.seed, MANIFOLD, 0))
+    except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # of a classifier on strange data
+        reason = " ".join(str(error).split())[:200]
+        return [f"Rows made by {removal.name} removal could not be compared with real ones ({reason})."]
     if found is None or not found.is_high:
         return []
-    return [
+    text = (
         f"At least {100 * found.share:.0f} % of the rows made by {removal.name} removal look unlike real ones (a "
         f"classifier tells them apart with an AUC of {found.auc:.2f} ± {found.std_error:.2f}), since features "
-        'depend on each other: there the model is asked about what it does not know. Try removal="auto conditional", '
-        "or groups of correlated features."
-    ]
+        "depend on each other: there the model is asked about what it does not know."
+    )
+    return [Note(text, advice=["Try ", Set("removal", "auto conditional"), ", or groups of correlated features."])]
 
 
 def _of_run(

@@ -1,13 +1,15 @@
-"""What measures made of one explanation an example share."""
+"""Runs of measures that have an explanation of each example: estimators that keep examples apart, and rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clarysage._measures.rules import rules_of
+from clarysage._measures.options import Rule, Run
+from clarysage._measures.run import rules_of
 from clarysage.errors import InputError
 from clarysage.estimators import Exact, SolvedGame, as_estimator, choose
 from clarysage.estimators.antithetic import rows_of_pair
@@ -83,17 +85,17 @@ def about_visits(result: Estimate) -> list[str]:
     return [f"Every example had {fewest if fewest == most else f'{fewest} or {most}'} pairs of walks."]
 
 
-def rules_by_example(tolerance: Any, walks: Any, budget: Any, deadline: Any) -> list[Any]:
+def rules_by_example(run: Run, walks: int | None) -> list[Rule]:
     """The rules that a run stops by; a number of walks takes the place of a tolerance."""
     if walks is None:
-        return rules_of(tolerance, budget, deadline, None)
-    is_whole = isinstance(walks, (int, np.integer)) and not isinstance(walks, bool)
-    if not is_whole or walks < FEWEST_PASSES:
+        return rules_of(run)
+    is_whole_number = isinstance(walks, (int, np.integer)) and not isinstance(walks, bool)
+    if not is_whole_number or walks < FEWEST_PASSES:
         raise InputError("walks", got=f"{walks!r}", wanted="a whole number of pairs of walks an example, 2 or more")
-    rules = rules_of(tolerance or Converged().tolerance, budget, deadline, None)
+    rules = rules_of(replace(run, tolerance=run.tolerance or Converged().tolerance))
     return [rule for rule in rules if not isinstance(rule, Converged)]
 
 
 def rules_for(v: PredictivePower, rules: Sequence[Any], walks: int | None) -> list[Any]:
-    """The same for a game, with the number of walks that was asked for."""
+    """Rules for a game, with the number of walks that was asked for."""
     return [*rules, *([] if walks is None else [AfterRepeats(walks, int((v.weights > 0).sum()))])]

@@ -16,7 +16,7 @@ from clarysage.protocols import Executor, Observer, Result, Task, without_end
 from clarysage.removal.memo import Memo
 
 
-class Ahead:
+class Prefetching:
     """An executor for the chunks of a game of refits, which has the fits made before the chunks that need them.
 
     Why: here a payoff costs a fit, and chunks ask for the same coalitions again and again. Were chunks shared out to

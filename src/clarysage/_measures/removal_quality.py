@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.problem import Setting
+from clarysage._measures.problem import Problem
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
 from clarysage.errors import InputError
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
@@ -89,12 +89,16 @@ def removal_quality(
     made_of = None if background is None else as_table(background, "background")
     if made_of is None and any(isinstance(one, str) for one in asked.values()):
         made_of, numbers, notes = _halves(X, stream(entropy, BACKGROUND, 0))
-    setting = Setting.of(
-        model, rows_of(X, numbers), background=made_of, removal="marginal", groups=groups,
-        feature_names=feature_names, rng=entropy,
-    )  # fmt: skip
-    trial = _trial(weights[numbers], rows, coalitions, len(setting.players), stream(entropy, TRIAL, 0))
-    panel = Panel.of(setting.f, setting.X, setting.X if made_of is None else made_of, trial, setting.players)
+    problem = Problem.of(
+        model,
+        rows_of(X, numbers),
+        background=made_of,
+        groups=groups,
+        feature_names=feature_names,
+        rng=entropy,
+    )
+    trial = _trial(weights[numbers], rows, coalitions, len(problem.players), stream(entropy, TRIAL, 0))
+    panel = Panel.of(problem.predictor, problem.X, problem.X if made_of is None else made_of, trial, problem.players)
 
     def make(removal: Any) -> Removal:
         few = made_of if background is not None or not isinstance(removal, str) else _thinned(made_of, removal)
@@ -108,7 +112,7 @@ def removal_quality(
         found, left_out = panel.judge_those_that_can(makers, draws)
     else:
         found, left_out = {label: panel.judge(make(removal), draws()) for label, removal in asked.items()}, {}
-    notes += _about_own({label: asked[label] for label in found}, made_of, setting.f, X, numbers[trial.rows])
+    notes += _about_own({label: asked[label] for label in found}, made_of, problem.predictor, X, numbers[trial.rows])
     return _quality(found, panel, weights[numbers][trial.rows], left_out, notes)
 
 

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 from clarysage._measures.examples import without
+from clarysage._measures.options import SharedOptions, with_shared_options
 from clarysage._measures.sage import sage
+from clarysage.protocols import MethodLike, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
 
 
+@with_shared_options(unused={"loss": "shares of a variance are found by squared error"})
 def shapley_effects(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    background: Any = None,
-    removal: Any = "marginal",
-    method: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    stop: Any = None,
-    n_jobs: Any = None,
-    checkpoint: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    max_rows: int | None = None,
-    memory_limit: float | None = None,
-    batch_size: int | None = None,
-    rng: Any = None,
-) -> Any:
+    method: MethodLike = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation:
     r"""Shapley effects: how much of the variance of a model's output each feature explains.
 
     .. math:: w_f(S) = Var(E[f(X) | X_S])
@@ -41,8 +29,13 @@ def shapley_effects(
 
     Parameters
     ----------
+    model, X : as in :func:`~clarysage.sage`
     y : not looked at; here so that all measures are called alike. A column that it names is no feature
-    others : as in :func:`~clarysage.sage`
+    method : as in :func:`~clarysage.sage`
+
+    Returns
+    -------
+    Explanation
 
     Examples
     --------
@@ -51,9 +44,4 @@ def shapley_effects(
     >>> shapley_effects(lambda X: 3 * X[:, 0] + X[:, 1], X, rng=0).top(2)
     ['x0', 'x1']
     """
-    return sage(
-        model, without(X, y), background=background, removal=removal, method=method, groups=groups,
-        sample_weight=sample_weight, tolerance=tolerance, budget=budget, deadline=deadline, stop=stop, n_jobs=n_jobs,
-        checkpoint=checkpoint, progress=progress, feature_names=feature_names, max_rows=max_rows,
-        memory_limit=memory_limit, batch_size=batch_size, rng=rng,
-    )  # fmt: skip
+    return sage(model, without(X, y), method=method, **options)

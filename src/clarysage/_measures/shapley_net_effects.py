@@ -2,51 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from clarysage._measures.examples import taken_apart
-from clarysage._measures.judged import Judged, select
 from clarysage._measures.linear_design import linear_design, numbers_of
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.over_subsets import Ends, over_subsets
-from clarysage._measures.refits import Refitting
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.refits import (
+    OF_REFITS,
+    RefitData,
+    RefitOptions,
+    RefitProblem,
+    TrainLike,
+    over_subsets,
+    rules_of_refits,
+)
 from clarysage._measures.response import is_of_classes
 from clarysage._measures.table import MEASURES
+from clarysage.errors import Note
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.models.learners import refittable
-from clarysage.tables import labels_of, read_weights, schema_of
+from clarysage.protocols import LossLike, LossList, MethodLike, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
+from clarysage.tables import labels_of, read_weights, schema_of, select
 
 MEASURE = "shapley net effects"
 SPARE_ROWS = 5  # beyond one a column, below which errors of least squares have no mean, or no variance, over samples
 PENALTY = 1.0  # of a Ridge, beside columns of unit variance
 
 
+@overload
 def shapley_net_effects(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    learner: Any = None,
-    train: Any = None,
+    loss: LossList,
+    method: MethodLike = ...,
+    **options: Unpack[RefitOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def shapley_net_effects(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    method: MethodLike = ...,
+    **options: Unpack[RefitOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused=OF_REFITS)
+def shapley_net_effects(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    learner: object = None,
+    train: TrainLike | None = None,
     folds: int = 5,
-    loss: Any = "auto",
-    method: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    stop: Any = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    loss: LossLike | LossList = "auto",
+    method: MethodLike = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     r"""Shapley net effects: the loss that each feature saves a linear model (Shapley values of Eq. 3).
 
     .. math:: v(S) = \min_{\hat y} E[\ell(\hat y, Y)] - \min_{g \text{ linear}} E[\ell(g(X_S), Y)]
@@ -61,12 +86,10 @@ def shapley_net_effects(
         centred and brought to unit variance
     learner : in place of linear regression for numbers, or logistic regression for classes (with cross entropy, unless
         another loss is asked for): ``Ridge()``, say. It gets the columns so made
-    train, folds, groups : as in :func:`~clarysage.feature_ablation`
-    loss, sample_weight : as there
-    method, tolerance, budget, deadline, stop, n_jobs, progress : as in :func:`~clarysage.universal_power`; all subsets
-        are fitted where there are few, others are drawn
-    feature_names : names for the columns, where X has none or others are wanted
-    rng : seed or Generator
+    train, folds, groups, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
+    method : as in :func:`~clarysage.universal_power`; all subsets are fitted where there are few, others are drawn
+    tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values,
+        at this many fits of the learner, or after this many seconds, whichever comes first
 
     Returns
     -------
@@ -91,22 +114,22 @@ def shapley_net_effects(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
-    ends = Ends.of(tolerance, budget, deadline, stop)
-    executor, entropy = as_executor(n_jobs), entropy_of(rng)
-    X, y, sample_weight = taken_apart(X, y, sample_weight)
-    judged = Judged.of(X, y, train=train, sample_weight=sample_weight)
-    names = column_names(X, feature_names, None if judged.train is None else labels_of(judged.train[0]))
-    judged = judged.arranged(_by_name)
-    lineup = Lineup.of(names, X, judged.X, groups)
-    designed, owner = _designed(judged)
+    data, run = apart(options)
+    rules = rules_of_refits(run)
+    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
+    seed = entropy_of(data.get("rng"))
+    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
+    refit = RefitData.of(X, y, train=train, sample_weight=weight)
+    fitted_on = None if refit.train is None else labels_of(refit.train[0])
+    names = column_names(X, data.get("feature_names"), fitted_on)
+    refit = refit.arranged(_by_name)
+    lineup = Lineup.of(names, X, refit.X, data.get("groups"))
+    designed, owner = _designed(refit)
     lineup = lineup.spread(owner)
-    default, said = _linear(designed, folds, model, loss) if learner is None else (learner, ())
-    wanted = refittable(None, default)
-    game = designed.game(wanted, loss=loss, folds=folds, players=lineup.players, seed=entropy)
-    return over_subsets(
-        Refitting(game, lineup, loss, entropy, (*judged.notes, *said)), ends, method, measure=MEASURE,
-        headline=MEASURES[MEASURE].headline, executor=executor, progress=progress,
-    )  # fmt: skip
+    default, notes = _linear(designed, folds, model, loss) if learner is None else (learner, ())
+    game = designed.game(refittable(None, default), loss=loss, folds=folds, players=lineup.players, seed=seed)
+    problem = RefitProblem(game, lineup, loss, seed, (*refit.notes, *notes))
+    return over_subsets(problem, method, measure=MEASURE, headline=MEASURES[MEASURE].headline, run=run, rules=rules)
 
 
 def _by_name(table: Any) -> Any:
@@ -114,8 +137,8 @@ def _by_name(table: Any) -> Any:
     return select(table, sorted(labels_of(table) or (), key=str))
 
 
-def _linear(designed: Judged, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[str, ...]]:
-    """The linear model that goes with the response, and a word where it must be shrunk."""
+def _linear(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[Note | str, ...]]:
+    """The linear model that goes with the response, and a note where it must be shrunk."""
     from sklearn.linear_model import LogisticRegression
 
     from clarysage.models.least_squares import LeastSquares
@@ -129,15 +152,15 @@ def _linear(designed: Judged, folds: Any, model: Any, loss: Any) -> tuple[Any, t
     return LeastSquares(PENALTY), (note,)
 
 
-def _designed(judged: Judged) -> tuple[Judged, np.ndarray]:
+def _designed(data: RefitData) -> tuple[RefitData, np.ndarray]:
     """The tables as columns of numbers, and the column of X that each is of."""
-    rows, weights = (judged.X, judged.weights) if judged.train is None else (judged.train[0], judged.train[2])
-    schema = schema_of(rows, None if judged.train is None else judged.X, argument="X")
-    tables = [rows] if judged.train is None else [rows, judged.X]
+    rows, weights = (data.X, data.weights) if data.train is None else (data.train[0], data.train[2])
+    schema = schema_of(rows, None if data.train is None else data.X, argument="X")
+    tables = [rows] if data.train is None else [rows, data.X]
     codes, is_number = numbers_of(schema, np.vstack([schema.encode(table, "X") for table in tables]))
     mass = np.zeros(len(codes))
     mass[: len(rows)] = read_weights(weights, rows, len(rows))
     matrix, owner = linear_design(codes, is_number, mass)
-    if judged.train is None:
-        return replace(judged, X=matrix), owner
-    return replace(judged, X=matrix[len(rows) :], train=(matrix[: len(rows)], *judged.train[1:])), owner
+    if data.train is None:
+        return replace(data, X=matrix), owner
+    return replace(data, X=matrix[len(rows) :], train=(matrix[: len(rows)], *data.train[1:])), owner

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.examples import taken_apart
-from clarysage._measures.fingerprints import fingerprint, fingerprint_of_rows
 from clarysage._measures.linear_design import linear_design, numbers_of, scaled
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.problem import versions
+from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.response import as_columns
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack, overload
 
-from clarysage._measures.refits_one_by_one import refits_one_by_one
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.refits import OF_REFITS, ONE_FIT_EACH, RefitOptions, TrainLike, one_by_one
 from clarysage.estimators import LEAVE_ONE_IN
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+from clarysage.results import Explanation
 
 
+@overload
 def univariate_predictors(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
     *,
-    learner: Any = None,
-    train: Any = None,
+    loss: LossList,
+    **options: Unpack[RefitOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def univariate_predictors(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    **options: Unpack[RefitOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused={**OF_REFITS, **ONE_FIT_EACH})
+def univariate_predictors(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    learner: object = None,
+    train: TrainLike | None = None,
     folds: int = 5,
-    loss: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    loss: LossLike | LossList = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     r"""Univariate predictors: the loss that each feature alone saves a learner, against the best constant.
 
     .. math:: \phi_i = \min_{\hat y} E[\ell(\hat y, Y)] - E[\ell(f_i(X_i), Y)], \qquad \phi_0 = 0    (Table 3)
@@ -34,7 +54,7 @@ def univariate_predictors(
 
     Parameters
     ----------
-    model, X, y, learner, train, folds, loss, ... : as in :func:`~clarysage.feature_ablation`
+    model, X, y, learner, train, folds, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
     groups : mapping of names to columns that are fitted on together; columns not named are fitted on alone
 
     Returns
@@ -58,8 +78,17 @@ def univariate_predictors(
     >>> univariate_predictors(LinearRegression().fit(X, y), X, y, rng=0).top(2)
     ['x0', 'x1']
     """
-    return refits_one_by_one(
-        "univariate predictors", LEAVE_ONE_IN, model, X, y, learner=learner, train=train, folds=folds, loss=loss,
-        groups=groups, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress, feature_names=feature_names,
-        rng=rng,
-    )  # fmt: skip
+    data, run = apart(options)
+    return one_by_one(
+        "univariate predictors",
+        LEAVE_ONE_IN,
+        model,
+        X,
+        y,
+        data,
+        run,
+        learner=learner,
+        train=train,
+        folds=folds,
+        loss=loss,
+    )

@@ -2,41 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack, overload
 
 from clarysage._measures.examples import taken_apart
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.over_subsets import Ends, over_subsets
-from clarysage._measures.refits import Refitting
+from clarysage._measures.options import SharedOptions, apart, with_shared_options
+from clarysage._measures.refits import OF_REFITS, RefitProblem, TrainLike, over_subsets, rules_of_refits
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
+from clarysage.protocols import LossLike, LossList, MethodLike, TableLike, TargetLike
+from clarysage.results import Explanation
 
 HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
 
 
+@overload
 def universal_power(
-    learner: Any,
-    X: Any,
-    y: Any,
+    learner: object,
+    X: TableLike,
+    y: TargetLike,
+    *,
+    loss: LossList,
+    folds: int = ...,
+    test: TrainLike | None = ...,
+    test_size: float | None = ...,
+    method: MethodLike = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def universal_power(
+    learner: object,
+    X: TableLike,
+    y: TargetLike,
+    *,
+    loss: LossLike = ...,
+    folds: int = ...,
+    test: TrainLike | None = ...,
+    test_size: float | None = ...,
+    method: MethodLike = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused=OF_REFITS)
+def universal_power(
+    learner: object,
+    X: TableLike,
+    y: TargetLike,
     *,
     folds: int = 5,
-    test: Any = None,
+    test: TrainLike | None = None,
     test_size: float | None = None,
-    loss: Any = "auto",
-    method: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    stop: Any = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    feature_names: Sequence[str] | None = None,
-    rng: Any = None,
-) -> Any:
+    loss: LossLike | LossList = "auto",
+    method: MethodLike = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
     """Universal predictive power of features: what each adds for the best model to be had (Shapley values of Eq. 3).
 
     No model is explained, but the data: for every subset of features that comes up the learner is fitted anew, and
@@ -58,11 +81,6 @@ def universal_power(
         takes ``sample_weight``; of a pipeline its last step. ``test`` may have weights of its own as a third entry
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values,
         at this many fits of the learner, or after this many seconds, whichever comes first
-    stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
-    n_jobs : workers, among whom subsets are shared out; results are the same bits for any number
-    progress : True for a bar on stderr
-    feature_names : names for the columns, where X has none or others are wanted
-    rng : seed or Generator
 
     Returns
     -------
@@ -87,16 +105,23 @@ def universal_power(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
-    ends = Ends.of(tolerance, budget, deadline, stop)
-    executor, entropy = as_executor(n_jobs), entropy_of(rng)
-    X, y, sample_weight = taken_apart(X, y, sample_weight)
-    names = column_names(X, feature_names)
-    lineup = Lineup.of(names, X, groups=groups)
+    data, run = apart(options)
+    rules = rules_of_refits(run)
+    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
+    seed = entropy_of(data.get("rng"))
+    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
+    lineup = Lineup.of(column_names(X, data.get("feature_names")), X, groups=data.get("groups"))
     game = UniversalPower.of(
-        learner, X, y, loss=loss, folds=folds, test=test, test_size=test_size, players=lineup.players,
-        sample_weight=sample_weight, seed=entropy,
-    )  # fmt: skip
-    return over_subsets(
-        Refitting(game, lineup, loss, entropy), ends, method, measure="universal power", headline=HEADLINE,
-        executor=executor, progress=progress,
-    )  # fmt: skip
+        learner,
+        X,
+        y,
+        loss=loss,
+        folds=folds,
+        test=test,
+        test_size=test_size,
+        players=lineup.players,
+        sample_weight=weight,
+        seed=seed,
+    )
+    problem = RefitProblem(game, lineup, loss, seed)
+    return over_subsets(problem, method, measure="universal power", headline=HEADLINE, run=run, rules=rules)

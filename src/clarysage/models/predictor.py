@@ -13,7 +13,7 @@ import numpy as np
 from clarysage.errors import ClarysageError, InputError, ModelError, in_python
 from clarysage.structure.form import Structure
 from clarysage.tables import Schema
-from clarysage.tables.containers import container_of, labels_of
+from clarysage.tables.containers import labels_of, select
 from clarysage.unshared import unshared
 
 Task = Literal["classification", "regression"]
@@ -83,7 +83,7 @@ class Predictor:
         if order == sorted(order):
             return X
         wanted = [labels[place] for place in order]
-        return X[wanted] if container_of(X) == "pandas" else X.select(wanted)
+        return select(X, wanted)
 
     def bind(self, schema: Schema) -> BoundPredictor:
         """The predictor for rows of codes of the given columns."""

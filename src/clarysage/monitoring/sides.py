@@ -9,7 +9,7 @@ from typing import Any
 from clarysage.errors import Argument, InputError, PythonOnly, resembling
 from clarysage.models import Predictor
 from clarysage.names import shortened
-from clarysage.tables import as_table, container_of, labels_of, rows_of
+from clarysage.tables import as_table, labels_of, rows_of, select
 from clarysage.tables.cells import backend
 
 SHOWN = 8  # names in a message
@@ -145,7 +145,7 @@ def _features(table: Any, names: dict[str, Any], apart: set[str], f: Predictor, 
         kept = [label for name, label in names.items() if name not in apart]
     if not kept:
         raise InputError(argument, got="a table with no column that is a feature", wanted="features")
-    return table if len(kept) == len(names) else _selected(table, kept)
+    return table if len(kept) == len(names) else select(table, kept)
 
 
 def features_taken(X: Any, f: Predictor) -> list[str]:
@@ -164,11 +164,7 @@ def with_columns_of(X: Any, table: Any) -> Any:
         return table
     place = {str(label): label for label in own}
     kept = [place[str(label)] for label in wanted if str(label) in place]
-    return _selected(table, kept) if len(kept) == len(wanted) < len(own) else table
-
-
-def _selected(table: Any, labels: Sequence[Any]) -> Any:
-    return table[list(labels)] if container_of(table) == "pandas" else table.select(list(labels))
+    return select(table, kept) if len(kept) == len(wanted) < len(own) else table
 
 
 def _rows(column: Any, places: Any) -> Any:
@@ -212,7 +208,7 @@ def _arranged(reference: Any, current: Any) -> Any:
                 wanted="the same features",
                 hint=resembling(missing[0], others),
             )
-    return current if list(before) == list(after) else _selected(current, [after[name] for name in before])
+    return current if list(before) == list(after) else select(current, [after[name] for name in before])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ the model the very kind of table, and the very dtypes, that the user handed in.
 """
 
 from clarysage.tables.columns import Categories
-from clarysage.tables.containers import as_table, container_of, labels_of, rows_of
+from clarysage.tables.containers import as_table, container_of, labels_of, rows_of, select
 from clarysage.tables.schema import Schema, schema_of
 from clarysage.tables.stored import Stored, is_stored, stored
 from clarysage.tables.target import read_target, read_weights
@@ -24,5 +24,6 @@ __all__ = [
     "read_weights",
     "rows_of",
     "schema_of",
+    "select",
     "stored",
 ]

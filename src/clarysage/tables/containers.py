@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,11 @@ def rows_of(table: Any, places: Any) -> Any:
     if kind == "pandas":
         return table.iloc[places]
     return table.take(places) if kind == "pyarrow" else table[places]
+
+
+def select(table: Any, labels: Sequence[Any]) -> Any:
+    """The columns of a frame that have the given labels, in their order."""
+    return table[list(labels)] if container_of(table) == "pandas" else table.select(list(labels))
 
 
 def _filled(table: Any, argument: str) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import cache, partial
 from itertools import product
 from typing import Any
 
-from clarysage._measures.importance import options_of
+from clarysage._measures.options import options_of
 from clarysage._measures.table import Measure, as_measure
 from clarysage.errors import InputError
 from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS, Check

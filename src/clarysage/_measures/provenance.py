@@ -1,0 +1,77 @@
+"""Provenance of a result: versions, seed, sizes, and fingerprints that tell whether two runs had the same data."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarysage import __version__
+from clarysage.games import PredictivePower
+from clarysage.removal import seed_in
+from clarysage.tables import Categories, Schema
+
+if TYPE_CHECKING:
+    from clarysage._measures.problem import Problem
+
+
+def fingerprint(*arrays: np.ndarray) -> str:
+    """The fingerprint of arrays, in their order."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        kind = array.astype(str) if array.dtype.kind in "OUS" else np.ascontiguousarray(array)
+        digest.update(f"{kind.dtype}{kind.shape}".encode())
+        digest.update(np.ascontiguousarray(kind).view(np.uint8).data if kind.size else b"")
+    return digest.hexdigest()[:32]
+
+
+def fingerprint_of_rows(codes: np.ndarray, schema: Schema) -> str:
+    """The fingerprint of rows of codes, which is the same for the same cells.
+
+    Neither the order in which a model has the columns nor the codes that a run gave to categories make a difference.
+    """
+    columns = zip(schema.names, schema.columns, codes.T, strict=True)
+    found = sorted((name, _of_column(numbers, column)) for name, column, numbers in columns)
+    return fingerprint(np.array(found))
+
+
+def _of_column(codes: np.ndarray, column: object) -> str:
+    if not isinstance(column, Categories):
+        return fingerprint(codes)
+    there, places = np.unique(codes, return_inverse=True)  # NaN, a missing cell, comes last
+    texts = np.array([str(cell) for cell in column.decode(there)])
+    order = np.argsort(texts, kind="stable")
+    return fingerprint(texts[order], np.argsort(order)[places])
+
+
+def versions() -> dict[str, str]:
+    """Versions of what results depend on."""
+    return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
+
+
+def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
+    """All that tells one run on a problem from another."""
+    seed = seed_in(problem.removal)
+    return {
+        **versions(),
+        "seed": problem.seed,
+        "model": problem.predictor.name,
+        "examples": len(v.X),
+        **({} if problem.source_rows is None else {"rows_of_source": problem.source_rows}),
+        "columns": int(v.X.shape[1]),
+        "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
+        **({} if seed is None else {"removal_seed": seed}),
+        "fingerprints": {
+            "X": fingerprint_of_rows(v.X, v.restricted.schema),
+            "y": fingerprint(v.targets[0]),
+            "weights": fingerprint(v.weights),
+            "background": _of_background(v.restricted),
+        },
+    }
+
+
+def _of_background(restricted: Any) -> str:
+    rows = getattr(restricted, "background", None)
+    return fingerprint(np.empty(0)) if rows is None else fingerprint_of_rows(rows, restricted.schema)
