@@ -62,7 +62,7 @@ def test_text_keeps_what_the_command_has_no_option_for() -> None:
 def test_error_names_the_argument_as_the_command_does() -> None:
     error = InputError("y", got=[Set("loss", "brier"), ""], wanted=["a", PythonOnly(" b")], hint=PROBABILITIES)
     assert error_in_shell(error) == "--target: got --loss brier; wanted a. Try --output predict_proba."
-    assert error_in_shell(error, {"y": "FILE"}) == 'FILE: got loss="brier"; wanted a.'
+    assert error_in_shell(error, {"y": "FILE"}) == "FILE: got --loss brier; wanted a. Try --output predict_proba."
     assert error_in_shell(error, advice="--drop id").endswith("wanted a. Try --drop id.")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from clarysage.cli.words import CALLED, error_in_shell, note_in_shell
+from clarysage.cli.words import error_in_shell, note_in_shell
 from clarysage.errors import ClarysageError, InputError, Note, RunFailedError, in_python
 from clarysage.names import visible
 
@@ -96,10 +96,10 @@ def has_viewer(quiet: bool) -> bool:
 
 
 @contextmanager
-def guarded(say: Say, *, debug: bool, called: Mapping[str, str] = CALLED) -> Iterator[None]:
+def guarded(say: Say, *, debug: bool, called: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turns every error into one line and an exit code, warnings and the log into notes; ``debug`` shows the traceback.
 
-    ``called`` says what arguments of the library are called by the command.
+    ``called`` says what the command calls arguments of the library, where that is not what others call them.
     """
     with warnings.catch_warnings(), _log_as_notes(say):
         warnings.showwarning = _as_note(say)
@@ -131,7 +131,7 @@ def clean_stdout() -> Iterator[None]:
         os.close(kept)
 
 
-def worded(error: Exception, called: Mapping[str, str] = CALLED) -> str:
+def worded(error: Exception, called: Mapping[str, str] | None = None) -> str:
     """An error in the words of the command line: options for arguments, flags for keywords."""
     if isinstance(error, InputError):
         advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))

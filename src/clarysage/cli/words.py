@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import typer
 
 from clarysage.errors import (
     Advice,
@@ -23,17 +27,16 @@ from clarysage.errors import (
     parts_of,
 )
 
-# arguments of the library -> what commands call them
-CALLED = {
-    "X": "DATA", "y": "--target", "target": "--target", "X or background": "DATA or --background",
-    "X and background": "DATA and --background", "model": "MODEL", "learner": "MODEL", "rng": "--seed",
-    "path": "FILE", "reference": "REFERENCE", "current": "CURRENT",
-    **{name: f"--{name.replace('_', '-')}" for name in
-       ("background", "removal", "loss", "method", "groups", "sample_weight", "tolerance", "budget", "deadline",
-        "n_jobs", "output", "classes", "about", "train", "adjust", "level", "paired", "names", "by", "every", "refits",
-        "rows", "background_rows", "backend", "address", "checkpoint", "max_rows", "memory_limit", "batch_size")},
-}  # fmt: skip
-OFF = {"paired": "--unpaired"}  # switches whose other side is not called --no-...
+# arguments of the library -> what commands call them, where that is not the option of the same name
+ARGUMENTS = {
+    "X": "DATA",
+    "y": "--target",
+    "X or background": "DATA or --background",
+    "X and background": "DATA and --background",
+    "learner": "MODEL",
+    "rng": "--seed",
+    "path": "FILE",
+}
 
 # functions of the library -> what does the same, before the options that stand for its arguments
 COMMANDS = {"as_predictor": "", "save": "explain --json FILE", "compare": "clarysage compare"}
@@ -44,8 +47,29 @@ HINTS = {"learner": "a scikit-learn model in a .skops or .joblib file"}
 JOINT = re.compile(r"([,;]? or |; )")  # between alternatives
 
 
-def in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
-    """Words for a user of the command line; ``called`` says what the command calls arguments of the library.
+@cache
+def flags() -> Mapping[str, str]:
+    """What commands call arguments of the library; under "no ..." how they say that a switch is off."""
+    from clarysage.cli.app import app  # late, since commands use these words
+
+    known: dict[str, str] = {}
+    commands: Any = typer.main.get_command(app)
+    for parameter in (parameter for command in commands.commands.values() for parameter in command.params):
+        if parameter.param_type_name == "argument":
+            known[parameter.name] = parameter.metavar
+            continue
+        known[parameter.name] = _long(parameter.opts)
+        if parameter.secondary_opts:
+            known[f"no {parameter.name}"] = _long(parameter.secondary_opts)
+    return {**known, **ARGUMENTS}
+
+
+def _long(options: Sequence[str]) -> str:
+    return next(option for option in options if option.startswith("--"))
+
+
+def in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
+    """Words for a user of the command line; ``called`` says what the command at hand calls arguments otherwise.
 
     Parts that have no counterpart there are shown as in Python, but for those that are meant for Python alone.
 
@@ -56,13 +80,14 @@ def in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
     >>> in_shell([Set("loss", "zero one"), " with ", Set("n_jobs"), " and ", Set("steps", 8)])
     '--loss "zero one" with --n-jobs and steps=8'
     """
+    called = {**flags(), **(called or {})}
     pieces = [part if isinstance(part, str) else _options(part, called) for part in parts_of(words)]
     shown = zip(pieces, parts_of(words), strict=True)
     return "".join(("" if isinstance(part, PythonOnly) else str(part)) if piece is None else piece
                    for piece, part in shown)  # fmt: skip
 
 
-def advice_in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
+def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
     """Advice for a user of the command line: alternatives that the command does not have are left out.
 
     Examples
@@ -72,7 +97,7 @@ def advice_in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
     >>> advice_in_shell([Set("steps", 8), " for more; or ", Set("memory_limit", 1e9)])
     '--memory-limit 1e9'
     """
-    said = ""
+    said, called = "", {**flags(), **(called or {})}
     for joint, alternative in _alternatives(words):
         if all(isinstance(part, (str, PythonOnly)) or _options(part, called) is not None for part in alternative):
             text = in_shell(alternative, called)
@@ -80,7 +105,7 @@ def advice_in_shell(words: Words, called: Mapping[str, str] = CALLED) -> str:
     return said
 
 
-def note_in_shell(note: Note, called: Mapping[str, str] = CALLED) -> Note:
+def note_in_shell(note: Note, called: Mapping[str, str] | None = None) -> Note:
     """A note whose words are for a user of the command line.
 
     Examples
@@ -91,7 +116,7 @@ def note_in_shell(note: Note, called: Mapping[str, str] = CALLED) -> Note:
     return Note(in_shell(note.text, called), advice_in_shell(note.advice, called))
 
 
-def error_in_shell(error: InputError, called: Mapping[str, str] = CALLED, advice: str = "") -> str:
+def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, advice: str = "") -> str:
     """An error about an argument, for a user of the command line; ``advice`` takes the place of its hint.
 
     Examples
@@ -99,7 +124,7 @@ def error_in_shell(error: InputError, called: Mapping[str, str] = CALLED, advice
     >>> error_in_shell(InputError("budget", got=["-3 and ", Set("n_jobs", 2)], wanted="more", hint=Set("budget", 1e6)))
     '--budget: got -3 and --n-jobs 2; wanted more. Try --budget 1e6.'
     """
-    argument = called.get(error.argument, error.argument)
+    argument = {**flags(), **(called or {})}.get(error.argument, error.argument)
     got, wanted = in_shell(error.got, called), in_shell(error.wanted, called)
     hint = advice or HINTS.get(error.argument) or advice_in_shell(error.hint, called)
     return message(argument, got, wanted, hint)
@@ -122,24 +147,24 @@ def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
 
 
 def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
-    """The options that do what is advised; None where there are none."""
+    """The options that do what is advised, or the name of an argument; None where the command line has no such."""
     if isinstance(advice, Set):
-        return _option(advice, called)
+        return _option(advice)
     if isinstance(advice, Argument):
         return called.get(advice.name)
     if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:
-        options = [_option(each, called) for each in advice.options]
+        options = [_option(each) for each in advice.options]
         known = [option for option in options if option is not None]
         return " ".join(filter(None, [command, *known])) if len(known) == len(options) else None
     return None
 
 
-def _option(advice: Set, called: Mapping[str, str]) -> str | None:
-    flag, value = called.get(advice.argument), advice.value
+def _option(advice: Set) -> str | None:
+    flag, value = flags().get(advice.argument), advice.value
     if flag is None or value is None or value is True:
         return flag
     if value is False:
-        return OFF.get(advice.argument, f"--no-{flag.removeprefix('--')}")
+        return flags().get(f"no {advice.argument}")
     return f"{flag} {_typed(value)}"
 
 

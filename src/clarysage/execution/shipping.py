@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
-from clarysage.errors import ModelError
+from clarysage.errors import ModelError, Set
 from clarysage.whole_file import is_gone
 
 PREFIX = "clarysage-sent-"  # of folders, followed by the number of the process
@@ -85,9 +85,12 @@ def packed_for_others(function: Any) -> bytes:
     try:
         return dumped(function)
     except Exception as error:
-        raise ModelError("model", got=f"a model that cannot be sent to other processes ({error})",
-                         wanted="one that can be pickled", hint="n_jobs=2, for threads of this process"
-                         ) from error  # fmt: skip
+        raise ModelError(
+            "model",
+            got=f"a model that cannot be sent to other processes ({error})",
+            wanted="one that can be pickled",
+            hint=[Set("n_jobs", 2), ", for threads of this process"],
+        ) from error
 
 
 def _write(path: Path, parts: Sequence[memoryview]) -> list[tuple[int, int]]:

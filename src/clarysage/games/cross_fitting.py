@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gen
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= rows:
         raise InputError("folds", got=f"{folds!r}", wanted=f"a whole number from 2 to {rows:,}, the rows of X",
-                         hint="folds=5, or test_size=0.25")  # fmt: skip
+                         hint=[Set("folds", 5), ", or ", Set("test_size", 0.25)])  # fmt: skip
     fold = np.empty(rows, dtype=np.intp)
     fold[_dealt(labels, rows, rng)] = np.arange(rows) % folds
     parts = tuple(Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(folds)))
@@ -56,7 +56,7 @@ def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gener
     is_share = isinstance(share, (float, np.floating)) and 0 < share < 1
     if not is_share or not 1 <= round(share * rows) < rows:
         raise InputError("test_size", got=f"{share!r}", wanted="a share between 0 and 1 that leaves rows on both sides",
-                         hint="test_size=0.25")  # fmt: skip
+                         hint=Set("test_size", 0.25))  # fmt: skip
     held = round(share * rows)
     dealt = _dealt(labels, rows, rng)
     # every so many rows along the classes, so that each gives its share

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, ModelError, in_python
+from clarysage.errors import InputError, ModelError, PythonOnly, Set, in_python
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
 from clarysage.games.cross_fitting import Design, crossed, divided, split
 from clarysage.models import Predictor, as_predictor
@@ -128,7 +128,7 @@ class Refits:
         return ModelError(
             "learner", got=f"{self.name} on the columns {shown}: {' '.join(text.split())[:300].rstrip('.')}",
             wanted="one that can be fitted on any of the columns, and asked then",
-            hint="learner.fit(X[columns], y) by itself",
+            hint=PythonOnly("learner.fit(X[columns], y) by itself"),
         )  # fmt: skip
 
     def _check_parts(self) -> None:
@@ -224,7 +224,7 @@ def _tested(test: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.
     """The rows to judge by, their responses, and their weights where given."""
     if not isinstance(test, (tuple, list)) or len(test) not in (2, 3):
         raise InputError("test", got=type(test).__name__, wanted="(X_test, y_test), or with weights as a third",
-                         hint="test=(X_test, y_test), or test_size=0.25")  # fmt: skip
+                         hint=[PythonOnly("test=(X_test, y_test)"), ", or ", Set("test_size", 0.25)])  # fmt: skip
     rows = as_table(test[0], "test")
     try:
         target = read_target(test[1], rows, len(rows))

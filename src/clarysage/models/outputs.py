@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from clarysage.errors import InputError, ModelError
+from clarysage.errors import InputError, ModelError, Set
 from clarysage.models.predictor import Predictor, Task
 from clarysage.structure.form import Structure
 
@@ -80,7 +80,10 @@ class _Sigmoid:
         positive = scipy.special.expit(np.asarray(self.function(rows), dtype=np.float64)).reshape(len(rows), -1)
         if positive.shape[1] != 1:
             raise ModelError(
-                "output", got=f'"sigmoid" for {positive.shape[1]} logits a row', wanted="one", hint='output="softmax"'
+                "output",
+                got=f'"sigmoid" for {positive.shape[1]} logits a row',
+                wanted="one",
+                hint=Set("output", "softmax"),
             )
         return np.column_stack([1 - positive, positive])
 
@@ -93,7 +96,7 @@ class _Softmax:
         logits = np.asarray(self.function(rows), dtype=np.float64).reshape(len(rows), -1)
         if logits.shape[1] < 2:
             raise ModelError(
-                "output", got='"softmax" for one logit a row', wanted="two or more", hint='output="sigmoid"'
+                "output", got='"softmax" for one logit a row', wanted="two or more", hint=Set("output", "sigmoid")
             )
         return np.asarray(scipy.special.softmax(logits, axis=1))
 

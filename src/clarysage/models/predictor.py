@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clarysage.errors import ClarysageError, InputError, ModelError, in_python
+from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set
 from clarysage.structure.form import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select
@@ -138,7 +138,7 @@ class BoundPredictor:
         names = ", ".join(repr(self.schema.names[j]) for j in np.flatnonzero(strange)[:5])
         return ModelError(
             "X or background",
-            got=f"missing or infinite cells in {names}, which the model does not accept ({in_python(error.got)})",
+            got=[f"missing or infinite cells in {names}, which the model does not accept (", *error.got, ")"],
             wanted="cells that the model accepts",
             hint="an imputer in the model's pipeline",
         )
@@ -161,12 +161,17 @@ def _failure(name: str, error: Exception) -> ModelError:
     text = " ".join(str(error).split())[:300].rstrip(".")
     if type(error).__name__ == "NotFittedError":
         return ModelError(
-            "model", got=f"{name}, which is not fitted", wanted="a fitted model", hint="model.fit(...) first"
+            "model",
+            got=f"{name}, which is not fitted",
+            wanted="a fitted model",
+            hint=PythonOnly("model.fit(...) first"),
         )
     return ModelError(
-        "model", got=f"{type(error).__name__} from {name}: {text}", wanted="predictions",
-        hint="calling the model on a few rows of X by itself",
-    )  # fmt: skip
+        "model",
+        got=f"{type(error).__name__} from {name}: {text}",
+        wanted="predictions",
+        hint=["calling the model on a few rows of ", Argument("X"), " by itself"],
+    )
 
 
 def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
@@ -182,9 +187,14 @@ def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
             outputs = outputs.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ModelError(
-            "model", got=f"outputs of {name} that are not numbers", wanted="numbers, one row of them for each row of X",
-            hint='as_predictor(model, output="predict_proba") for a classifier that returns labels',
-        ) from error  # fmt: skip
+            "model",
+            got=f"outputs of {name} that are not numbers",
+            wanted=["numbers, one row of them for each row of ", Argument("X")],
+            hint=[
+                Call("as_predictor", "model", (Set("output", "predict_proba"),)),
+                " for a classifier that returns labels",
+            ],
+        ) from error
     if outputs.dtype.kind == "c":
         raise ModelError("model", got=f"complex outputs of {name}", wanted="real numbers")
     is_stretched = outputs.ndim > 2 and outputs.size == n_rows * outputs.shape[-1]  # such as (n, 1, k)

@@ -14,10 +14,9 @@ from clarysage.cli.files import explanation_in
 from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_groups
 from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_comparison
-from clarysage.cli.words import CALLED
 
 # what must be alike in all files, and is no option of this command
-CALLED_HERE = {**CALLED, **dict.fromkeys(("loss", "measure", "groups"), "FILE")}
+CALLED_HERE = dict.fromkeys(("loss", "measure", "groups"), "FILE")
 
 
 @with_groups

@@ -14,9 +14,8 @@ from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.options import ConfiguredOptions, ExplanationOptions, with_groups
 from clarysage.cli.output import Delivery
 from clarysage.cli.results import of_explanation
-from clarysage.cli.words import CALLED
 
-CALLED_HERE = {**CALLED, "explanations": "FILE"}
+CALLED_HERE = {"explanations": "FILE"}
 
 
 @with_groups

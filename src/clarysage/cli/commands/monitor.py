@@ -25,14 +25,14 @@ from clarysage.cli.options import (
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
 from clarysage.cli.results import of_monitoring
-from clarysage.cli.words import CALLED
 from clarysage.registry import normalised
 
 # arguments of the library -> what they are called here
 CALLED_HERE = {
-    **CALLED, "X": "REFERENCE or CURRENT", "X or background": "REFERENCE, CURRENT or --background",
+    "X": "REFERENCE or CURRENT",
+    "X or background": "REFERENCE, CURRENT or --background",
     "X and background": "REFERENCE, CURRENT and --background",
-}  # fmt: skip
+}
 PARTS = ("X", "y", "sample_weight")
 
 
