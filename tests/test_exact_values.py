@@ -419,7 +419,7 @@ def test_exact_method_says_that_there_is_no_error_and_how_it_was_found(is_deep):
         assert told.stopped is StopReason.EXACT
         assert told.method == "exact"
         assert set(told.targets) == {"rows", "population"}
-    (chosen,) = (note for note in told.notes if note.startswith("Method 'exact' was chosen"))
+    (chosen,) = (note for note in told.notes if str(note).startswith("Method 'exact' was chosen"))
     assert (TABLES if is_deep else MULTIPLIED) in chosen
     assert abs(told.values.sum() - told.total) <= 1e-10 * abs(told.total)
 

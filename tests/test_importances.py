@@ -15,9 +15,9 @@ from scipy.stats import spearmanr
 import clarysage as cs
 from clarysage._measures import importances as room
 from clarysage._measures.table import MEASURES, Measure
-from clarysage.errors import FormatError, InputError, MissingLibraryError
+from clarysage.errors import FormatError, InputError, MissingLibraryError, Note
 from clarysage.results import Explanation, Importances
-from clarysage.results.importances_text import WIDTH
+from clarysage.results.importances import WIDTH
 
 NAMES = ("a", "b", "c")
 
@@ -422,8 +422,9 @@ def test_mean_loss_shap_is_left_out_by_default_where_it_would_take_very_many_row
 
 
 def test_what_a_measure_warns_of_is_told_below_the_table_once() -> None:
-    warned = made_up("one", [1.0, 2.0, 3.0], notes=("Rows are strange. Try others.", "All else is well."))
-    again = made_up("two", [1.0, 2.0, 3.0], notes=("Rows are strange. Try others.",))
+    strange = Note("Rows are strange.", advice="Try others.")
+    warned = made_up("one", [1.0, 2.0, 3.0], notes=(strange, "All else is well."))
+    again = made_up("two", [1.0, 2.0, 3.0], notes=(strange,))
     text = str(cs.importances(None, [[0.0] * 3], [0.0], measures=[warned, again]))
     assert text.count("Rows are strange") == 1
     assert "Mind, of one, two: Rows are strange. Try others." in text

@@ -182,7 +182,7 @@ def test_responses_go_with_their_rows(kind, path, table):
     assert found.base - found.total == 0
     assert found.provenance["examples"] == 150
     assert found.provenance["rows_of_source"] == N
-    assert found.notes[0].startswith(f"X: 150 of {N:,} rows, drawn at random.")
+    assert str(found.notes[0]).startswith(f"X: 150 of {N:,} rows, drawn at random.")
 
 
 def test_every_kind_of_source_gives_the_same_rows_for_the_same_seed(path, table):
@@ -320,10 +320,10 @@ def test_too_few_rows_for_the_tolerance_are_said_and_the_number_named_does(path,
     by_rows = np.sqrt((few.targets["rows"].std_error ** 2 - few.std_error**2).max()) / np.ptp(few.values)
     wanted = 100 * (by_rows / 0.025) ** 2
     if wanted < N:
-        said = int(note.split("max_rows=")[1].rstrip(".").replace("_", ""))
+        said = int(str(note).split("max_rows=")[1].rstrip(".").replace("_", ""))
         assert wanted <= said <= 1.1 * wanted + 10
     else:
-        assert note.endswith(f"all {N:,} rows are not enough.")
+        assert str(note).endswith(f"all {N:,} rows are not enough.")
     loose = cs.sage(model, path, "y", max_rows=100, tolerance=0.9, rng=seed)
     assert not any("Drawing other rows" in note for note in loose.notes)
 
@@ -333,7 +333,7 @@ def test_a_background_on_disk_is_drawn_and_columns_that_are_no_features_are_igno
     assert found.provenance["background_rows"] == 512
     assert f"Background: 512 of {N:,} rows, drawn at random." in found.notes
     learned = cs.sage(f, path, "y", background=path, removal="gaussian", max_rows=100, budget=20_000, rng=0)
-    assert not any(note.startswith("Background") for note in learned.notes)  # all rows, since it learns from 4,096
+    assert not any(str(note).startswith("Background") for note in learned.notes)  # all rows, since it learns from 4,096
     mean = cs.sage(f, path, "y", background=path, removal="baseline", max_rows=100, budget=20_000, rng=0)
     known = cs.sage(f, path, "y", background=table.drop(columns="y"), removal="baseline", max_rows=100,
                     budget=20_000, rng=0)  # fmt: skip

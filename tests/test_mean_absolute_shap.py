@@ -363,10 +363,10 @@ def test_regression_trees_agree_with_shap(data, name, seed):
     assert by_shap.per_example == pytest.approx(own.per_example, abs=1e-5)
     assert by_shap.values == pytest.approx(own.values, abs=1e-5)
     assert by_shap.targets["rows"].std_error == pytest.approx(own.targets["rows"].std_error, abs=1e-5)
-    assert "shap" in " ".join(by_shap.notes)
+    assert "shap" in " ".join(map(str, by_shap.notes))
     assert mean_absolute_shap(model, X, background=background).notes == by_shap.notes, "it is the default"
     walked = mean_absolute_shap(model, X, background=background, method="paired walks", walks=64, rng=seed)
-    assert "shap" not in " ".join(walked.notes)
+    assert "shap" not in " ".join(map(str, walked.notes))
     assert is_near(walked, by_shap.values)
 
 
@@ -443,7 +443,7 @@ def test_shap_is_not_waited_for(data, monkeypatch):
     model = RandomForestRegressor(3, random_state=0).fit(X, product(X))
     for most, is_asked in ((3 * N * len(background), True), (3 * N * len(background) - 1, False)):
         monkeypatch.setattr(file, "AFFORDABLE_VISITS", most)
-        assert ("shap" in " ".join(mean_absolute_shap(model, X, background=background).notes)) == is_asked
+        assert ("shap" in " ".join(map(str, mean_absolute_shap(model, X, background=background).notes))) == is_asked
 
 
 def test_without_shap_values_are_our_own(data, monkeypatch):

@@ -270,7 +270,7 @@ def test_a_budget_within_a_pass_leaves_examples_apart(data, seed):
     options["tolerance"] = 1e-6
     unequal = mean_loss_shap(product, X, y, budget=spent + cost * (3 * N + 5), rng=seed, **options)
     assert unequal.draws == 3 * N + 5
-    assert "3 or 4 pairs" in " ".join(unequal.notes)
+    assert "3 or 4 pairs" in " ".join(map(str, unequal.notes))
     assert unequal.stopped is StopReason.BUDGET
     assert unequal.per_example.mean(axis=0) == pytest.approx(unequal.values, abs=1e-12)
     assert is_near(unequal, exact.values)
@@ -278,11 +278,11 @@ def test_a_budget_within_a_pass_leaves_examples_apart(data, seed):
     short = mean_loss_shap(product, X, y, budget=spent + cost * (N + 7), rng=seed, **options)
     assert int(np.isnan(short.per_example_error).all(axis=1).sum()) == N - 7
     assert not np.isnan(short.per_example).any()
-    assert f"{N - 7} were looked at once" in " ".join(short.notes)
+    assert f"{N - 7} were looked at once" in " ".join(map(str, short.notes))
 
     shorter = mean_loss_shap(product, X, y, budget=spent + cost * 10, rng=seed, **options)
     assert int(np.isnan(shorter.per_example).all(axis=1).sum()) == N - 10
-    assert f"{N - 10} were not looked at" in " ".join(shorter.notes)
+    assert f"{N - 10} were not looked at" in " ".join(map(str, shorter.notes))
     again = from_plain(json.loads(json.dumps(shorter.to_dict(), allow_nan=False)))
     assert np.array_equal(again.per_example, shorter.per_example, equal_nan=True)
 

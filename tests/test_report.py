@@ -15,17 +15,24 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import clarysage as cs
+from clarysage.errors import Note, Set
 from clarysage.inference.estimate import Target
 from clarysage.names import visible
 from clarysage.render import html
-from clarysage.render.chart import WIDTH, Ends, Series, _bar, _Scale, chart, ticks
-from clarysage.render.explanation_chart import series
-from clarysage.render.pixel_map import pixel_map
-from clarysage.render.readings import readings
+from clarysage.render.chart import WIDTH, _bar, _Scale, chart, ticks
+from clarysage.render.figures import pixel_map
+from clarysage.results.explanation import bars, items
+from clarysage.results.readings import Reading, readings
+from clarysage.results.summary import Ends, Image, Series
 from clarysage.results.text import number_format
 from made_up import HOSTILE, made_up
 from parsed_page import Page
 from tests import cli_harness
+
+
+def series(explanation: cs.Explanation, found: list[Reading]) -> Series:
+    """The bars of an explanation."""
+    return bars(explanation, found, items(explanation)).series[0]
 
 
 @pytest.fixture(scope="module")
@@ -285,8 +292,8 @@ def test_a_run_that_did_not_converge_warns_with_what_to_do():
 def test_advice_of_a_note_is_set_apart_and_comes_first():
     notes = (
         "Plain.",
-        'Rows look unlike real ones. Try removal="auto conditional".',
-        "One row is heavy. More rows help.",
+        Note("Rows look unlike real ones.", advice=["Try ", Set("removal", "auto conditional"), "."]),
+        Note("One row is heavy.", advice="More rows help."),
     )
     texts = [text for text in Page(html(made_up(3, notes=notes))).texts["li"] if "rows of" not in text]
     assert texts[-3:] == [
@@ -324,7 +331,7 @@ def test_whatever_a_file_says_of_its_origin_is_shown_as_text():
 
 def test_what_has_no_page_is_refused():
     for wrong in ("sage.json", None, [made_up(2)]):
-        with pytest.raises(cs.InputError, match="found: got"):
+        with pytest.raises(cs.InputError, match="result: got"):
             html(wrong)
     with pytest.raises(cs.InputError, match="title: got 3"):
         html(made_up(2), title=3)
@@ -446,8 +453,7 @@ def test_thousands_are_set_apart_in_cards_tables_and_charts():
 def test_pixels_are_drawn_in_the_rows_and_columns_they_have() -> None:
     values = np.zeros((8, 8))
     values[1, 5] = 1.0  # the second row from the top, the sixth column
-    image = pixel_map(values.ravel(), [f"x{number}" for number in range(64)])
-    assert image is not None
+    image = pixel_map(Image(values.ravel(), "1", "0"))
     assert [shade.path for shade in image.shades] == ["M5 1h1v1h-1z"]
 
 

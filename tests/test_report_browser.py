@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
+from clarysage.errors import Note
 from clarysage.results.text import number_format
 from conftest import BROWSERS
 from made_up import HOSTILE, compared, made_up, pairs, several, watched
@@ -433,9 +434,17 @@ def test_outputs_of_a_notebook_stand_together_in_its_colours(opened, paper, ink)
 def test_axe_finds_nothing_to_complain_of(opened):
     trace = np.column_stack([np.arange(1, 9) * 64, np.arange(1, 9) * 4096, 1 / np.arange(1, 9), np.ones(8)])
     for found, scheme in (
-        (made_up(12, notes=("It is so. Try this.", "Plain."), trace=trace), "light"),
+        (made_up(12, notes=(Note("It is so.", advice="Try this."), "Plain."), trace=trace), "light"),
         (made_up([*HOSTILE, *map(str, range(64 - len(HOSTILE)))], stopped=cs.StopReason.BUDGET), "dark"),
-        (compared([*HOSTILE[:4], *map(str, range(8))], 3, {0: 0.9, 9: -0.8}, notes=("It is so. Try this.",)), "light"),
+        (
+            compared(
+                [*HOSTILE[:4], *map(str, range(8))],
+                3,
+                {0: 0.9, 9: -0.8},
+                notes=(Note("It is so.", advice="Try this."),),
+            ),
+            "light",
+        ),
         (compared(5, called=(HOSTILE[0], HOSTILE[7])), "dark"),
         (several(5), "light"),
         (pairs(HOSTILE[:4]), "dark"),
@@ -447,7 +456,7 @@ def test_axe_finds_nothing_to_complain_of(opened):
 
 def test_text_has_contrast_of_four_and_a_half_in_both_colours(opened):
     for scheme in ("light", "dark"):
-        notes = ("It is so. Try this.", "Plain.")
+        notes = (Note("It is so.", advice="Try this."), "Plain.")
         for found in (made_up(12, notes=notes), compared(6, 3, {0: 0.9, 1: -0.8}, notes=notes), several(3), pairs(4),
                       watched(4, 2, {0: 0.9, 1: -0.8}, {0, 2}, notes=notes), watched(3)):  # fmt: skip
             assert opened(found, color_scheme=scheme).evaluate(FAINTEST) >= 4.5

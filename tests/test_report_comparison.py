@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import clarysage as cs
+from clarysage.errors import Note
 from clarysage.inference.estimate import Target
 from clarysage.plots.comparison import COLOURS
 from clarysage.render import html, notebook
 from clarysage.render.changes import called, changes
 from clarysage.render.chart import HEAD
 from clarysage.render.comparison_chart import DIFFERENCES, VALUES, by_change, comparison_chart, drawn
-from clarysage.render.frame import source
+from clarysage.render.pages import source
 from clarysage.results.comparison_text import shared_format, signed
 from made_up import HOSTILE, compared, made_up
 from parsed_page import Page
@@ -197,7 +198,7 @@ def test_what_all_runs_share_is_told_once_and_the_rest_by_run(two):
 
 
 def test_warnings_say_whose_they_are_and_what_to_do(two):
-    ended = replace(two.explanations[1], stopped=cs.StopReason.BUDGET, notes=("Odd. Try another.",))
+    ended = replace(two.explanations[1], stopped=cs.StopReason.BUDGET, notes=(Note("Odd.", advice="Try another."),))
     found = Page(html(replace(two, explanations=(two.explanations[0], ended), notes=("Both are odd.",))))
     texts = found.texts["li"]
     assert any(text.startswith("Warning. after: Not converged.") and "larger budget" in text for text in texts)
@@ -208,7 +209,7 @@ def test_warnings_say_whose_they_are_and_what_to_do(two):
 def test_what_is_about_something_else_is_refused(two):
     with pytest.raises(cs.InputError, match="about: got 'rows'; wanted None for a Comparison"):
         html(two, about="rows")
-    with pytest.raises(cs.InputError, match="found: got list; wanted one of Explanation, Comparison"):
+    with pytest.raises(cs.InputError, match=r"result: got list; wanted one of Explanation, .*Comparison"):
         html([two])
 
 

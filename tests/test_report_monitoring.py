@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
+from clarysage.errors import Note
 from clarysage.inference.significance import two_sided
 from clarysage.render import html, notebook
 from clarysage.render.changes import ALONG, FLAGGED
@@ -31,7 +32,7 @@ CHANGES = {0: -0.9, 6: 0.7, 11: 0.6}
 @pytest.fixture(scope="module")
 def one() -> cs.Monitoring:
     """A feature that broke, two that follow, and one whose inputs shifted alone."""
-    return watched(12, 1, CHANGES, {0, 3}, notes=("It is so. Try this.",))
+    return watched(12, 1, CHANGES, {0, 3}, notes=(Note("It is so.", advice="Try this."),))
 
 
 @pytest.fixture(scope="module")

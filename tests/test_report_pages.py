@@ -9,10 +9,10 @@ import pytest
 
 import clarysage as cs
 from clarysage.render import html
-from clarysage.render.grid import STRONGEST, grid
-from clarysage.render.importances_page import by_share, share_grid
-from clarysage.render.interactions_page import MOST, pair_grid
-from clarysage.results.interactions_text import left_out
+from clarysage.render.figures import STRONGEST, squares
+from clarysage.results.importances import by_share, share_grid
+from clarysage.results.interactions import MOST, left_out, pair_grid
+from clarysage.results.summary import Squares
 from clarysage.results.text import number_format
 from made_up import HOSTILE, MEASURES, pairs, several
 from parsed_page import Page
@@ -37,7 +37,7 @@ def test_values_and_ranks_of_all_measures_are_in_the_table():
 def test_the_grid_has_shares_the_strongest_for_the_largest():
     found = several(6)
     features = by_share(found)
-    shown = share_grid(found, features, list(MEASURES))
+    shown = squares(share_grid(found, features, list(MEASURES)))
     shares = found.shares().loc[found.order].to_numpy()
     assert [one.text for one in shown.squares] == [f"{share:.0%}".replace("-0%", "0%") for share in shares.ravel()]
     np.testing.assert_allclose(
@@ -48,9 +48,9 @@ def test_the_grid_has_shares_the_strongest_for_the_largest():
 
 def test_squares_stay_within_the_picture():
     for count, letters in ((3, 4), (13, 28), (20, 14)):
-        names = ["m" * letters] * count
+        names = ("m" * letters,) * count
         cells = [[""] * count] * 2
-        found = grid(np.ones((2, count)), cells, cells, ["r" * 29] * 2, names, title="", words="")
+        found = squares(Squares(np.ones((2, count)), cells, cells, ("r" * 29,) * 2, names, title="", summary=""))
         assert all(one.x + found.square <= found.width for one in found.squares)
         assert all(one.y + found.tall <= found.height for one in found.squares)
         assert found.square > 10
@@ -87,7 +87,7 @@ def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
 
 def test_the_grid_of_pairs_is_the_matrix_of_interactions():
     found = pairs(4)
-    shown, show = pair_grid(found, 0.95, None), number_format(found.found)
+    shown, show = squares(pair_grid(found, 0.95, None)), number_format(found.found)
     matrix = found.matrix
     assert [one.text for one in shown.squares] == [show(value) for value in matrix[~np.isnan(matrix)]]
     assert len(pair_grid(pairs(MOST + 2), 0.95, None).rows) == MOST

@@ -308,7 +308,9 @@ def test_auto_takes_exact_enumeration_where_it_is_cheaper(data, seed):
     for X_, more, why in ((wide, {"tolerance": 0.3}, "walks about"), (X, {"budget": 20_000}, "more than the budget")):
         found = cs.sage(f, X_, X_[:, 0], rng=seed, **more)
         assert found.method == "paired walks"
-        assert [note for note in found.notes if note.startswith("Method 'paired walks' was chosen") and why in note]
+        assert [
+            note for note in found.notes if str(note).startswith("Method 'paired walks' was chosen") and why in note
+        ]
 
 
 def test_progress_counts_model_rows_and_ends_at_100_percent(data, capsys, seed):

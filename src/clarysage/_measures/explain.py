@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Note, Set
+from clarysage.errors import Note, Set, as_note
 from clarysage.estimators.draws import total
 from clarysage.games import PredictivePower, UniversalPower
 from clarysage.inference.estimate import Estimate, Target
@@ -64,8 +64,9 @@ def explained(
             trace=None if result.trace is None else result.trace[:, place],
             loss=loss.name,
             headline=headline.format(loss=loss_words(loss.name)),
-            notes=written(
-                (
+            notes=tuple(
+                as_note(note)
+                for note in (
                     *notes,
                     *_about_losses(result, loss, float(whole[place]), is_linear),
                     *_about_tails(result, place, [(i, players.names[i]) for i in order]),
@@ -138,12 +139,7 @@ def with_rows_wanted(explanation: Explanation, tolerance: float | None) -> Expla
         note = Note(f"{text}about {wanted:,} rows are needed.", advice=["Try ", Set("max_rows", wanted), "."])
     else:
         note = Note(f"{text}all {provenance['rows_of_source']:,} rows are not enough.")
-    return replace(explanation, notes=(*explanation.notes, *written((note,))))
-
-
-def written(notes: Iterable[Note | str]) -> tuple[str, ...]:
-    """Notes as explanations hold them."""
-    return tuple(map(str, notes))
+    return replace(explanation, notes=(*explanation.notes, note))
 
 
 def _about_losses(result: Estimate, loss: Loss, whole: float, is_linear: bool) -> list[Note | str]:

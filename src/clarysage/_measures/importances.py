@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast
 
 from clarysage._measures.examples import narrowed, taken_apart
-from clarysage._measures.explain import written
 from clarysage._measures.game import game
 from clarysage._measures.options import (
     SEVERAL_RUNS,
@@ -174,7 +173,7 @@ class Asked:
             del options["removal"]
             note = Note((Set("removal"), " was not used: ", *error.got, " is not for this measure."))
             explanation = function(model, self.X, self.y, **options)
-            explanation = replace(explanation, notes=(*explanation.notes, *written((note,))))
+            explanation = replace(explanation, notes=(*explanation.notes, note))
         return explanation
 
     def is_about_refits(self, error: Exception) -> bool:

@@ -294,8 +294,4 @@ def _noted(result: Any, notes: Sequence[Note]) -> Any:
     """A result with further notes; a list of them, each with these."""
     if isinstance(result, list):
         return [_noted(one, notes) for one in result]
-    return (
-        replace(result, notes=(*result.notes, *map(str, notes)))
-        if notes and isinstance(result, Explanation)
-        else result
-    )
+    return replace(result, notes=(*result.notes, *notes)) if notes and isinstance(result, Explanation) else result

@@ -14,7 +14,7 @@ from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.response import as_columns
 from clarysage._measures.table import MEASURES
-from clarysage.errors import InputError
+from clarysage.errors import InputError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.population import about_rows
 from clarysage.results import Explanation
@@ -100,7 +100,7 @@ def squared_correlation(
         stopped=StopReason.EXACT, measure=MEASURE, loss="squared error", removal="none", method="closed form",
         constant=0.0, groups=lineup.members, headline=MEASURES[MEASURE].headline, targets=_targets(shares),
         held_fixed="nothing",
-        notes=tuple(note for name, one in zip(names, shares, strict=True) for note in one.notes(name)),
+        notes=tuple(as_note(note) for name, one in zip(names, shares, strict=True) for note in one.notes(name)),
         provenance={
             **versions(), "examples": len(X), "columns": schema.width,
             "fingerprints": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -97,7 +97,13 @@ def of_importances(importances: Any) -> Result:
 
 def about_known(explanation: Any, about: str | None, say: Say) -> str:
     """What intervals are to be about, or what they can be."""
-    if about is None or about == "data" or about in explanation.targets:
-        return about or str(explanation.shown)
-    say(f"--about {about}: not known for this method or removal; intervals are about the {explanation.shown}.")
-    return str(explanation.shown)
+    known = ("data", *explanation.targets)
+    return explanation.shown if about is None else about_among(known, about, explanation.shown, say)
+
+
+def about_among(choices: Sequence[str], about: str, default: str, say: Say) -> str:
+    """What intervals are to be about, if they can be; else the default, which is said."""
+    if about in choices:
+        return about
+    say(f"--about {about}: not known for this method or removal; intervals are about the {default}.")
+    return default

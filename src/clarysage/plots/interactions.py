@@ -22,8 +22,7 @@ from clarysage.plots.canvas import (
 from clarysage.plots.feature_axis import Labels
 from clarysage.plots.words import convergence_note, interval_note
 from clarysage.results import Interactions
-from clarysage.results.interactions import UNDECIDED
-from clarysage.results.interactions_text import left_out
+from clarysage.results.interactions import UNDECIDED, left_out
 from clarysage.results.text import loss_words, number_format
 
 if TYPE_CHECKING:

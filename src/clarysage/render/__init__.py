@@ -1,6 +1,6 @@
-"""Pages to send to a colleague: one HTML file each, with everything in it and aggregates alone."""
+"""Texts, outputs of notebooks and pages of results, made of their summaries; no kind of result is known by name."""
 
-from clarysage.render.notebook import notebook
-from clarysage.render.page import PAGES, html
+from clarysage.render.pages import html, notebook
+from clarysage.render.terminal import text
 
-__all__ = ["PAGES", "html", "notebook"]
+__all__ = ["html", "notebook", "text"]

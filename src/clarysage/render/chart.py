@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.names import columns
+from clarysage.names import columns, isolated
+from clarysage.render.drawing import Drawing
+from clarysage.render.listing import listed
+from clarysage.results.summary import Bars, Series
 
 WIDTH, MARGIN = 760.0, 18.0  # of the picture, and of what is free at its right
 LETTER, FEWEST_LETTERS = 7.2, 6  # width of a letter of a name, of which there is room for so many at least
@@ -17,40 +20,6 @@ THIN = 7.0  # ... and of more
 OUTSIDE = 1.5  # ranges of the values that intervals may reach beyond them; the rest is cut off, with an arrow
 BESIDE = 9.0  # from the end of a bar to its star
 TICKS = 8
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Intervals of values in one view, or in all where it has no name.
-
-    Attributes
-    ----------
-    low, high : (p,)
-    is_open : (p,) which values cannot be told from zero; their bars are faint
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    is_open: np.ndarray
-    view: str = ""
-
-
-@dataclass(frozen=True)
-class Series:
-    """Bars of one kind, one a feature.
-
-    Attributes
-    ----------
-    values : (p,)
-    ends : intervals, of which a view shows one
-    style : what the bars look like; by their sign where nothing is said
-    marks : (p,) what kind of star each has, nothing for none; None where there are none at all
-    """
-
-    values: np.ndarray
-    ends: tuple[Ends, ...] = ()
-    style: str = ""
-    marks: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +69,23 @@ class Chart:
     width: float = WIDTH
     head: float = HEAD
     foot: float = FOOT
+
+
+def bars(figure: Bars, *, is_whole: bool = True) -> Drawing:
+    """The drawing of bars with intervals: of all features, or of those alone that are shown at first."""
+    features = listed(figure.items)
+    order = features.order if is_whole else features.shown
+    row_words = tuple(f"{label}: {words}" for label, words in zip(features.labels, figure.row_words, strict=True))
+    first = (", " if len(figure.series) == 1 else "; ").join(isolated(row_words[i]) for i in order[: figure.told])
+    return Drawing(
+        chart(figure.series, order, features.labels, features.shown),
+        figure.title,
+        f"Bars with intervals, the largest {figure.largest} at the top: {first}. The table has every number.",
+        features.labels,
+        row_words,
+        figure.legend,
+        figure.marks,
+    )
 
 
 def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str], shown: Collection[int]) -> Chart:

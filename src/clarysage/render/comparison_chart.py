@@ -9,11 +9,12 @@ import numpy as np
 from clarysage.names import isolated
 from clarysage.plots.grouped_bars import ends_of
 from clarysage.render.changes import FLAGGED, Change, called
-from clarysage.render.chart import Ends, Series, chart
+from clarysage.render.chart import chart
 from clarysage.render.drawing import Drawing
 from clarysage.render.listing import Listing, listing
 from clarysage.results import Comparison
 from clarysage.results.comparison_text import METHODS, shared_format
+from clarysage.results.summary import Ends, Series
 
 MOST = 7  # explanations whose bars can be told apart
 TOLD = 3  # features whose bars are read aloud

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from clarysage.render.readings import is_gain
 from clarysage.results import Comparison
 from clarysage.results.comparison_text import signed
-from clarysage.results.text import loss_words
+from clarysage.results.text import is_gain, loss_words
 
 
 def comparison_figures(

@@ -14,11 +14,11 @@ from clarysage.render.comparison_figures import comparison_figures
 from clarysage.render.comparison_findings import comparison_findings, headline, tests
 from clarysage.render.comparison_remarks import comparison_remarks
 from clarysage.render.comparison_table import Place, largest_first, table_data
-from clarysage.render.facts import shared_facts
 from clarysage.render.frame import Page
 from clarysage.render.listing import Listing
 from clarysage.results import Comparison
 from clarysage.results.comparison_text import METHODS, chance_words, measured, shared_format, signed
+from clarysage.results.provenance import shared_facts
 
 VIEWS = {VALUES: "what features contribute", DIFFERENCES: "by how much that differs"}
 MOST_ROWS = 60  # of a table that is not scrolled on its own
@@ -63,12 +63,12 @@ def table(
     comparison: Comparison, found: Sequence[Change], features: Listing, rows: Sequence[Place], level: float
 ) -> dict[str, Any]:
     """The table of the features, and what was computed how."""
-    shared, differing = shared_facts(comparison.explanations)
+    shared, runs = shared_facts(comparison.explanations, called(comparison))
     return {
         "names": called(comparison), "headings": called(comparison, HEADING_COLUMNS)[:2],
         "features": features, "changes": found, "rows": rows, "signed": signed, "chance": chance_words,
         "number": shared_format(*comparison.explanations), "method": METHODS.get(comparison.adjust or "", ""),
-        "level": f"{100 * level:g}", "shared": shared, "differing": differing,
+        "level": f"{100 * level:g}", "shared": shared.terms, "differing": runs.terms,
         "most_rows": MOST_ROWS, "is_dense": False, "is_short": max(map(columns, called(comparison)[1:])) <= SHORT,
     }  # fmt: skip
 

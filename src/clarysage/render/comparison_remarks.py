@@ -22,6 +22,4 @@ UNCHANGED = Remark(
 def comparison_remarks(comparison: Comparison, found: Sequence[Change], names: Sequence[str]) -> list[Remark]:
     """Warnings first."""
     own = CHANGED if any(one.is_changed.any() for one in found) else UNCHANGED
-    return warnings_first(
-        [own, *map(from_note, map(str, comparison.notes)), *remarks_of_runs(comparison.explanations, names)]
-    )
+    return warnings_first([own, *map(from_note, comparison.notes), *remarks_of_runs(comparison.explanations, names)])

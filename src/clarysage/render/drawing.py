@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from clarysage.render.chart import Chart
+if TYPE_CHECKING:
+    from clarysage.render.chart import Chart
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from clarysage.names import shortened, visible
+from clarysage.results.summary import FEW, SHOWN, Items
 
-FEW, CHOICES_OF_MANY = 30, (10, 20, 50, 100, 200)  # features shown at once, and how many of more may be
-SHOWN = 20
+CHOICES_OF_MANY = (10, 20, 50, 100, 200)  # how many features may be shown, where there are many
 LABEL_COLUMNS, TOLD_COLUMNS, NAME_COLUMNS = 29, 48, 100  # letters of a name in the chart, a sentence, and the table
 
 
@@ -48,6 +48,11 @@ class Listing:
     def shown(self) -> list[int]:
         """Places of those that are shown at first, from the top."""
         return [i for i in self.order if self.rank[i] < self.first]
+
+
+def listed(items: Items) -> Listing:
+    """Items with their names in the lengths that a page has room for."""
+    return listing(items.names, items.order, items.weights)
 
 
 def listing(names: Sequence[str], order: Sequence[int], weights: np.ndarray) -> Listing:

@@ -66,7 +66,7 @@ def _words(monitoring: Monitoring, found: Sequence[Change]) -> dict[str, Any]:
         "meanings": meanings(monitoring),
         "error_rates": error_rates(monitoring),
         "remarks": warnings_first(
-            [*map(from_note, map(str, monitoring.notes)), *comparison_remarks(comparison, found, called(comparison))]
+            [*map(from_note, monitoring.notes), *comparison_remarks(comparison, found, called(comparison))]
         ),
     }
 

@@ -13,11 +13,12 @@ from clarysage.plots.monitored_slices import LINES
 from clarysage.plots.selection import notable
 from clarysage.plots.slice_axis import DATE, kept_of, places_of
 from clarysage.render.changes import FLAGGED, NAME_COLUMNS
-from clarysage.render.chart import LETTER, WIDTH, Ends, Series, axis_ends, ticks
+from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
 from clarysage.render.comparison_chart import Marks
 from clarysage.render.listing import LABEL_COLUMNS
 from clarysage.results import Monitoring
 from clarysage.results.comparison_text import shared_format
+from clarysage.results.summary import Ends, Series
 from clarysage.results.text import loss_words
 
 LEFT, RIGHT = 70.0, 16.0  # margins, with room for numbers at the left

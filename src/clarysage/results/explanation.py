@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
+from functools import cached_property, partial
+from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,12 +14,38 @@ import numpy as np
 
 from clarysage import catalogue
 from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
-from clarysage.errors import InputError, UnavailableError
+from clarysage.errors import InputError, Note, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
-from clarysage.inference.sequential import least_lead, level_of, signs
+from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
 from clarysage.inference.significance import adjusted, p_values
+from clarysage.results._display import Result, agreement_with, plots, text_of
 from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
+from clarysage.results.readings import OPEN, WHERE, Reading, Vocabulary, findings, reading, readings, vocabulary_of
+from clarysage.results.summary import (
+    Bars,
+    Block,
+    Boxes,
+    Cell,
+    Column,
+    Controls,
+    Curve,
+    Ends,
+    Facts,
+    Findings,
+    Image,
+    Items,
+    Notes,
+    Page,
+    Paragraph,
+    Record,
+    Section,
+    Series,
+    Summary,
+    Table,
+)
+from clarysage.results.text import about_words, chance_words, cost_words, number_format, whole_words
 
 if TYPE_CHECKING:
     from clarysage.results.agreement import Agreement
@@ -43,6 +71,11 @@ MEANINGS: dict[HeldFixed, dict[str, str]] = {  # of intervals, by what is held f
     },
 }
 Vector = Annotated[np.ndarray, Array("p")]
+BAR = 24  # letters of the longest bar in a text
+FEWEST_PIXELS, FEWEST_POINTS = 64, 3  # features that make an image, and points that make a line
+NUMBERED = re.compile(r"\D*\d+(\D+\d+)?")  # pixel_12, x0, 3_27
+MOST_DRAWN = 30  # features in a plot that is kept with the numbers of a run
+RECORDED = ("model", "learner", "seed", "examples", "background_rows")
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
 
 
@@ -55,8 +88,8 @@ class Top(list[str]):
 
 
 @file_format("explanation", "importance values of features by one measure", checked=("converged",))
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
     """Importance values of players (features or groups), with uncertainty and provenance.
 
     Attributes
@@ -70,7 +103,7 @@ class Explanation:
     model_rows : rows passed to the model, or evaluated through its structure in the model's place
     draws : independent draws behind the values (0: exact)
     stopped : why the run ended; ``converged`` says whether that was convergence
-    notes : remarks on the run, such as the background that was chosen
+    notes : remarks on the run, such as the background that was chosen; plain texts become notes without advice
     provenance : versions, seed, sizes and fingerprints of the data
     dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
     targets : what the values say of the population of "rows", and of the "population" of rows and background, each with
@@ -107,7 +140,7 @@ class Explanation:
     method: str
     constant: float | None = 0.0
     groups: dict[str, list[str]] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     dof: Annotated[np.ndarray, Array("p", low=0)] | None = None
     targets: dict[str, Target] = field(default_factory=dict)
@@ -124,6 +157,7 @@ class Explanation:
     held_fixed: HeldFixed = "background"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(as_note, self.notes)))
         if self.dof is None:
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
         p = len(self.feature_names)
@@ -167,25 +201,29 @@ class Explanation:
         return MEANINGS[self.held_fixed].get(about, ABOUT[about])
 
     def target(self, about: str | None = None) -> Target:
-        """Values, standard errors and degrees of freedom about the data, the rows or the population."""
+        """Values, standard errors and degrees of freedom about the data, the rows or the population.
+
+        Values and errors that are rounding alone are the zeros they stand for.
+        """
         about = self.shown if about is None else about
         if about not in ABOUT:
             raise InputError("about", got=f"{about!r}", wanted=f"one of {', '.join(map(repr, ABOUT))}")
-        if about == "data":
-            assert self.dof is not None
-            return self._rounded(Target(self.values, self.std_error, self.dof, np.zeros(len(self.values))))
-        if about not in self.targets:
-            known = ", ".join(map(repr, ("data", *self.targets)))
+        if about not in self._targets:
+            known = ", ".join(map(repr, self._targets))
             raise UnavailableError(
-                "about", got=f"{about!r}", wanted=f"one of {known}, which are known here; rows take several examples, "
+                "about",
+                got=f"{about!r}",
+                wanted=f"one of {known}, which are known here; rows take several examples, "
                 "the population several background rows drawn from it, and both a method that follows them",
-                hint=f'about="{self.shown}", or method="paired walks" where another was used',
-            )  # fmt: skip
-        return self._rounded(self.targets[about])
+                hint=[Set("about", self.shown), ", or ", Set("method", "paired walks"), " where another was used"],
+            )
+        return self._targets[about]
 
-    def _rounded(self, found: Target) -> Target:
-        """The same, with values and errors that are rounding alone as the zeros they stand for."""
-        return rounded(found, self.least)
+    @cached_property
+    def _targets(self) -> dict[str, Target]:
+        assert self.dof is not None
+        data = Target(self.values, self.std_error, self.dof, np.zeros(len(self.values)))
+        return {about: rounded(one, self.least) for about, one in {"data": data, **self.targets}.items()}
 
     @property
     def least(self) -> float:
@@ -207,8 +245,19 @@ class Explanation:
             widest that is known, ``shown``
         joint : make all intervals hold at once (Bonferroni)
         """
-        found = self.target(about)
-        return interval(found.values, found.std_error, found.dof, level, joint=joint, skew=found.skew)
+        key = (level, self.shown if about is None else about, joint)
+        if key not in self._intervals:
+            found = self.target(about)
+            self._intervals[key] = interval(
+                found.values, found.std_error, found.dof, level, joint=joint, skew=found.skew
+            )
+        low, high = self._intervals[key]
+        return low.copy(), high.copy()
+
+    @cached_property
+    def _intervals(self) -> dict[tuple[float, str, bool], tuple[np.ndarray, np.ndarray]]:
+        """Intervals that were asked for before, by level, what they are about, and whether they hold at once."""
+        return {}
 
     def p_values(
         self, alternative: str = "helps", *, about: str | None = None, adjust: str | None = None
@@ -240,9 +289,11 @@ class Explanation:
         """u(S) = phi_0 + the sum of the values of the given players: a proxy for the power of that subset."""
         if self.constant is None:
             raise UnavailableError(
-                "measure", got=f"{self.measure!r}, whose values add up to nothing that a model gains or loses",
-                wanted="an additive importance measure", hint="cs.measures(), which says of each what it approximates",
-            )  # fmt: skip
+                "measure",
+                got=f"{self.measure!r}, whose values add up to nothing that a model gains or loses",
+                wanted="an additive importance measure",
+                hint=[PythonOnly("cs.measures(), which says of each what it approximates")],
+            )
         return self.constant + float(self.values[self._places(features)].sum())
 
     def agreement(
@@ -272,10 +323,7 @@ class Explanation:
         >>> found.is_complete, 0.8 < found.correlation < 1
         (True, True)
         """
-        result: Agreement = import_module("clarysage._measures.agreement").agreement(
-            self, game, n, n_jobs=n_jobs, progress=progress, rng=rng
-        )
-        return result
+        return agreement_with(self, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
 
     def top(self, k: int) -> Top:
         """Names of the k players with the largest values, largest first.
@@ -311,9 +359,32 @@ class Explanation:
 
     def table(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
         """The printed table, with intervals about what is asked for; ``tests=True`` adds p-values (Holm)."""
-        from clarysage.results.text import as_text
+        return text_of(self.summary(level, about=about, tests=tests))
 
-        return as_text(self, level, about=about, tests=tests)
+    def summary(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Summary:
+        """The explanation in brief; ``tests=True`` adds p-values (Holm)."""
+        about = self.shown if about is None else about
+        words = [*whole_words(self), about_words(self, about), cost_words(self)]
+        meaning = self.meaning(about)
+        chance = f"p: how likely a value so far from zero would be if it were zero, about {meaning} (Holm)."
+        return Summary(
+            kind="explanation",
+            title=_title(self),
+            headline=self.headline or _capitalized(self.measure),
+            tables=(_table(self, level, about, tests),),
+            notes=(*map(Note, words), *self.notes, *([Note(chance)] if tests else [])),
+            figure=bars(self, [reading(self, about, level)], items(self)),
+            unfinished=() if self.stopped.is_wanted else (f"not converged. {self.stopped.value}",),
+            pictures={"plot": partial(self.plot, about=about)},
+            about=about,
+            choices=("data", *self.targets),
+            record=_record(self, level, about),
+        )
+
+    def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
+        """All there is to say, with a switch between what is known of the data, of rows and of the population."""
+        picture = [] if (image := _image(self)) is None else [Section("image", "As an image", (image,))]
+        return details_of(self, level, about, vocabulary_of(self), pictures=picture)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the parts as plain Python objects, as in the JSON file."""
@@ -335,34 +406,7 @@ class Explanation:
 
     def plot(self, **options: Any) -> Any:
         """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
-        return import_module("clarysage.plots").bars(self, **options)
-
-    def report(
-        self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
-    ) -> str | None:
-        """A page to send to a colleague: one HTML file with chart, table, warnings and how it was computed.
-
-        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
-
-        Parameters
-        ----------
-        path : file to write; default: the page is returned as text
-        title : above the page; default: the measure and the model
-        about : what intervals are about when the page is opened, as in :meth:`interval`; a switch shows the others
-        """
-        from clarysage.results.page import page_of
-
-        return page_of(self, path, title=title, about=about)
-
-    def __str__(self) -> str:
-        from clarysage.results.text import as_text
-
-        return as_text(self)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(import_module("clarysage.render").notebook(self))
+        return plots().bars(self, **options)
 
     def _places(self, features: Iterable[str | int]) -> list[int]:
         if isinstance(features, str):
@@ -409,3 +453,238 @@ def _fixed(array: Any) -> np.ndarray:
 def _is_fixed(array: np.ndarray) -> bool:
     """Whether nobody can write to an array, not even by way of another that it is a view of."""
     return not array.flags.writeable and array.base is None
+
+
+# what there is to say
+
+
+def _capitalized(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def _title(explanation: Explanation) -> str:
+    """What was measured, and of which model."""
+    provenance = explanation.provenance
+    model = next((str(provenance[key]) for key in ("model", "learner") if provenance.get(key)), None)
+    measure = (explanation.headline or explanation.measure).partition(":")[0]
+    return measure if model is None else f"{measure} of {model}"
+
+
+def _table(explanation: Explanation, level: float, about: str, tests: bool) -> Table:
+    """Values, largest first, with intervals where something is sampled, p-values if asked for, and small bars."""
+    show, order = number_format(explanation), np.argsort(-explanation.values, kind="stable")
+    is_sure = explanation.draws == 0 and about == "data"  # an interval of no width would tell nothing
+    ends = list(zip(*explanation.interval(level, about=about), strict=True))
+    columns = [
+        Column("feature", [explanation.feature_names[i] for i in order], "name"),
+        Column("value", [show(explanation.values[i]) for i in order]),
+        Column(
+            "" if is_sure else f"{100 * level:g}% interval",
+            ["" if is_sure else f"[{show(ends[i][0])}, {show(ends[i][1])}]" for i in order],
+            "interval",
+        ),
+    ]
+    for alternative in ("helps", "hurts") if tests else ():
+        chances = explanation.p_values(alternative, about=about, adjust="holm")
+        columns.append(Column(f"p {alternative}", [chance_words(chances[i]) for i in order], "interval"))
+    return Table((*columns, Column("", [_bar(explanation, i) for i in order], "bar")))
+
+
+def _bar(explanation: Explanation, place: int) -> str:
+    value, largest = float(explanation.values[place]), float(np.abs(explanation.values).max())
+    return ("▇" if value >= 0 else "▒") * round(BAR * (abs(value) / largest if largest > 0 else 0.0))
+
+
+def _record(explanation: Explanation, level: float, about: str) -> Record:
+    """Numbers and words for tools that track experiments."""
+    provenance = explanation.provenance
+    return Record(
+        name=explanation.measure,
+        frame=partial(explanation.to_frame, level, about=about),
+        columns=("value", "std_error", "low", "high"),
+        numbers={
+            "total": (explanation.total,),
+            "base": (explanation.base,),
+            "model_rows": (explanation.model_rows,),
+            "draws": (explanation.draws,),
+        },
+        words={
+            **setting_words(explanation),
+            "method": explanation.method,
+            **{key: str(provenance[key]) for key in RECORDED if provenance.get(key) is not None},
+            "converged": str(explanation.converged).lower(),
+            "stopped": explanation.stopped.value,
+            "about": about,
+            "intervals": f"{100 * level:g}% intervals about {explanation.meaning(about)}",
+        },
+        plot=partial(explanation.plot, about=about, top=MOST_DRAWN),
+    )
+
+
+def setting_words(explanation: Explanation) -> dict[str, str]:
+    """What was computed, for tools that track experiments."""
+    from clarysage import __version__
+
+    return {
+        "version": str(explanation.provenance.get("clarysage", __version__)),
+        "measure": explanation.measure,
+        "loss": explanation.loss,
+        "removal": explanation.removal,
+    }
+
+
+def items(explanation: Explanation) -> Items:
+    """Features, the largest value first, of which those with the largest sizes are shown."""
+    order = np.argsort(-explanation.values, kind="stable").tolist()
+    return Items(explanation.feature_names, tuple(order), np.abs(explanation.values))
+
+
+def bars(explanation: Explanation, known: list[Reading], features: Items, noun: str = "feature") -> Bars:
+    """Bars of the values, with an interval of each reading; a view of its own for each where there are several."""
+    show = number_format(explanation)
+    ends = tuple(
+        Ends(one.low, one.high, np.isin(one.known, OPEN), one.about if len(known) > 1 else "")
+        for one in known
+        if one.has_intervals
+    )
+    return Bars(
+        explanation.headline or explanation.measure,
+        features,
+        (Series(explanation.values, ends),),
+        tuple(map(show, explanation.values)),
+        label=f"Chart of the {noun}s",
+    )
+
+
+def details_of(
+    explanation: Explanation,
+    level: float,
+    about: str | None,
+    words: Vocabulary,
+    *,
+    found: tuple[Block, ...] = (),
+    pictures: list[Section] | None = None,
+) -> Page:
+    """The page of values with their intervals, in words that suit them; ``found`` are more blocks of the first section.
+
+    Intervals are about one thing when the page is opened; ``pictures`` are sections after the table.
+    """
+    explanation.target(about)  # an error where nothing is known about it
+    known = readings(explanation, level)
+    shown = next(one for one in known if one.about == (about or explanation.shown))
+    sections = [
+        Section("found", "What was found", (*_found(explanation, known, words), *found)),
+        Section("features", f"{_capitalized(words.noun)}s", _values(explanation, known, words, level), words.noun),
+        *(pictures or []),
+        Section("mind", "What to mind", (Notes(notes),)) if (notes := _notes(explanation, shown)) else None,
+        Section("how", "What was computed, and how", _computed(explanation)),
+    ]
+    return Page(_title(explanation), tuple(section for section in sections if section is not None), shown.about)
+
+
+def _found(explanation: Explanation, known: list[Reading], words: Vocabulary) -> tuple[Block, ...]:
+    """What there is to know first: what all features bring, and sentences on what is known of them."""
+    return (
+        Paragraph(f"{explanation.headline or explanation.measure}.", "lead"),
+        *map(Paragraph, whole_words(explanation)),
+        Boxes(losses(explanation)),
+        *(Findings(tuple(findings(explanation, one, words)), one.about) for one in known),
+    )
+
+
+def _values(explanation: Explanation, known: list[Reading], words: Vocabulary, level: float) -> tuple[Block, ...]:
+    """The chart and the table of the values, with intervals about one thing at a time."""
+    features = items(explanation)
+    choices = tuple((one.about, one.choice) for one in known)
+    lines = (
+        f" Lines are {100 * level:g}% intervals, each on its own; faint bars are of values that cannot be told from "
+        f"zero. A verdict without “likely” holds for all {words.noun}s at once."
+    )
+    return (
+        Controls("Intervals are about", choices),
+        *(Paragraph(one.meaning + (lines if one.has_intervals else ""), "quiet", one.about) for one in known),
+        bars(explanation, known, features, words.noun),
+        _values_table(explanation, known, words, features, level),
+    )
+
+
+def _values_table(
+    explanation: Explanation, known: list[Reading], words: Vocabulary, features: Items, level: float
+) -> Table:
+    show, order = number_format(explanation), list(features.order)
+    ends, errors, verdicts = {}, {}, {}
+    for one in known:
+        ends[one.about] = [f"[{show(one.low[i])}, {show(one.high[i])}]" for i in order], one.low[order].tolist()
+        errors[one.about] = [show(one.std_error[i]) for i in order], one.std_error[order].tolist()
+        if not one.has_intervals:
+            ends[one.about], errors[one.about] = (
+                (["exact"] * len(order), numbers) for _, numbers in (ends[one.about], errors[one.about])
+            )
+        found = [one.known[i] for i in order]
+        verdicts[one.about] = [Cell(words.known[verdict], verdict) for verdict in found], found
+    values = explanation.values[order]
+    return Table(
+        (
+            Column(_capitalized(words.noun), kind="name", key="name", rises=True),
+            Column("Value", list(map(show, values)), key="value", order=values.tolist()),
+            Column(f"{100 * level:g}% interval", kind="interval", key="low", by_view=ends),
+            Column("Standard error", key="std_error", by_view=errors),
+            Column("Verdict", kind="words", key="known", rises=True, by_view=verdicts),
+        ),
+        f"{explanation.headline or explanation.measure}: value, interval, standard error and verdict of each "
+        f"{words.noun}. Headings sort the table.",
+        features,
+        sorted_by=("value", "descending"),
+        label=f"Table of the {words.noun}s",
+    )
+
+
+def _image(explanation: Explanation) -> Image | None:
+    """The values as pixels; None where they make no square."""
+    values, side = explanation.values, isqrt(len(explanation.values))
+    if len(values) < FEWEST_PIXELS or side**2 != len(values):
+        return None
+    show = number_format(explanation)
+    is_likely = all(NUMBERED.fullmatch(name[:40]) for name in explanation.feature_names)
+    return Image(values, show(values.max()), show(values.min()), is_open=is_likely)
+
+
+def _notes(explanation: Explanation, shown: Reading) -> tuple[Note, ...]:
+    """Warnings, then notes; where most values are undecided, that too."""
+    notes, count = notes_of_run(explanation), sum(known == UNDECIDED for known in shown.known)
+    if 2 * count > len(shown.known):
+        values = f"{count:,} of {len(shown.known):,} values"
+        advice = "A smaller tolerance tells more." if shown.about == "data" else "Explain more rows."
+        text = f"Of {values} it cannot be told whether they are above zero {WHERE[shown.about]}."
+        notes.append(Note(text, advice))
+    return warnings_first(notes)
+
+
+def _computed(explanation: Explanation) -> tuple[Block, ...]:
+    """How the run ended, how its errors shrank, and facts."""
+    trace = _trace(explanation)
+    return (
+        Paragraph(sampling(explanation)),
+        *([] if trace is None else [trace]),
+        Facts(facts(explanation)),
+    )
+
+
+def _trace(explanation: Explanation) -> Curve | None:
+    """How the largest standard error shrank with the rows that the model was asked about; None for too few points."""
+    if explanation.trace is None:
+        return None
+    draws, rows, errors, spans = explanation.trace.T
+    known = (rows > 0) & (errors > 0) & (spans > 0)
+    if known.sum() < FEWEST_POINTS or rows[known].min() == rows[known].max():
+        return None
+    shares = errors[known] / spans[known]
+    first, last = (f"{shares[i]:.2g} of the range of the values after {int(draws[known][i]):,} draws" for i in (0, -1))
+    return Curve(
+        rows[known],
+        shares,
+        "How the largest standard error shrank",
+        "model rows; upwards: largest standard error, in % of the range of the values",
+        f"The largest standard error went from {first} to {last}.",
+        "Trace of the run",
+    )

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clarysage.codec import require
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason
-from clarysage.results.explanation import Explanation
+from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT
+from clarysage.inference.sequential import UNDECIDED as OPEN
+from clarysage.names import shortened
+from clarysage.results._display import Result, plots
+from clarysage.results.explanation import Explanation, bars, details_of, items
 from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.readings import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, reading
+from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
+from clarysage.results.text import about_words, cost_words, number_format
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
 
+LITTLE = 0.05  # of the variance of v, which nobody need mind
+MOST, FEWEST = 20, 3  # players of a grid
+LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # letters of a name beside the grid, and above it
+WORDS = Vocabulary(
+    noun="pair",
+    known={
+        HELPS: TOGETHER,
+        LIKELY_HELPS: f"likely {TOGETHER}",
+        HURTS: SHARED,
+        LIKELY_HURTS: f"likely {SHARED}",
+        OPEN: "cannot be told",
+        NO_EFFECT: NONE,
+    },
+    leads={
+        HELPS: "{count} of {all} {are} worth more together than each feature without the other {where}:",
+        LIKELY_HELPS: "{count} of {all} {are} likely worth more together {where}, judged one by one, not all at once:",
+        HURTS: "{count} of {all} {share} what they know {where}, so that one stands in for the other:",
+        LIKELY_HURTS: "{count} of {all} likely {share} what they know {where}, judged one by one, not all at once:",
+        OPEN: "Of {count} of {all} it cannot be told {where}:",
+        NO_EFFECT: "{count} of {all} {have} nothing to do with one another:",
+    },
+)
+
 
 @file_format("interactions", "what pairs of features are worth beyond what each is worth alone")
-@dataclass(frozen=True, eq=False)
-class Interactions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions(Result):
     """Shapley interaction values of pairs of players (features or groups), with uncertainty.
 
     A positive value says that two features are worth more together than each without the other (complements, as in an
@@ -83,7 +113,7 @@ class Interactions:
         return self.found.loss
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return self.found.notes
 
     @property
@@ -157,24 +187,86 @@ class Interactions:
 
     def plot(self, **options: Any) -> Any:
         """A heat map, or bars for pairs that were chosen; see :func:`clarysage.plots.interactions` for the options."""
-        return import_module("clarysage.plots").interactions(self, **options)
+        return plots().interactions(self, **options)
 
-    def report(
-        self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
-    ) -> str | None:
-        """A page to send to a colleague: one HTML file with chart and table of the pairs; see `Explanation.report`."""
-        from clarysage.results.page import page_of
+    def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
+        """The pairs in brief, the strongest first."""
+        about = self.found.shown if about is None else about
+        words = [left_out(self), about_words(self.found, about), cost_words(self.found)]
+        return replace(
+            self.found.summary(level, about=about),
+            kind="interactions",
+            headline=self.found.headline,
+            tables=(_table(self, level, about),),
+            notes=(*map(Note, words), *self.notes),
+            figure=bars(self.found, [reading(self.found, about, level)], items(self.found), "pair"),
+            pictures={"plot": partial(self.plot, about=about)},
+        )
 
-        return page_of(self, path, title=title, about=about)
+    def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
+        """All there is to say: the page of the values of pairs, with a grid of all pairs."""
+        grid = pair_grid(self, level, about)
+        picture = [] if grid is None else [Section("pairs", "All pairs", (GRID_WORDS, grid))]
+        return details_of(self.found, level, about, WORDS, found=(Paragraph(left_out(self)),), pictures=picture)
 
-    def __str__(self) -> str:
-        from clarysage.results.interactions_text import as_text
 
-        return as_text(self)
+GRID_WORDS = Paragraph("The stronger, the further from zero.", "quiet", key=(TOGETHER, SHARED))
 
-    __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        from clarysage.results.interactions_text import as_html
+def _table(interactions: Interactions, level: float, about: str) -> Table:
+    """The pairs, the strongest first, with intervals and what these say."""
+    show, order = number_format(interactions.found), interactions.order
+    low, high = interactions.interval(level, about=about)
+    meanings = interactions.meanings(level, about=about)
+    return Table(
+        (
+            Column("features", [interactions.found.feature_names[i] for i in order], "name"),
+            Column("value", [show(interactions.values[i]) for i in order]),
+            Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
+            Column("", [meanings[i] for i in order], "words"),
+        )
+    )
 
-        return as_html(self)
+
+def left_out(interactions: Interactions) -> str:
+    """How well SAGE values alone tell what subsets of features are worth."""
+    share, error = interactions.unexplained, interactions.unexplained_error
+    if share is None or error is None:
+        return "How much of v the SAGE values leave unexplained is not known."
+    much = f"{100 * max(share, 0.0):.1f} %" + (f" (± {100 * error:.1f} %)" if error > 0 else "")
+    sentence = f"SAGE values leave {much} of the variance of v over subsets unexplained"
+    if share - 2 * error > LITTLE:
+        return f"{sentence}: what a subset is worth hangs on which features are in it together."
+    return f"{sentence}{': they tell what subsets are worth.' if share + 2 * error <= LITTLE else '.'}"
+
+
+def pair_grid(interactions: Interactions, level: float, about: str | None) -> Squares | None:
+    """All pairs of players, those with the largest SAGE values first; None where they are too few."""
+    players = interactions.players[:MOST]
+    if len(players) < FEWEST:
+        return None
+    numbers = interactions.matrix[: len(players), : len(players)]
+    show = number_format(interactions.found)
+    meanings = dict(zip(map(frozenset, interactions.pairs), interactions.meanings(level, about=about), strict=True))
+    names = tuple(shortened(name, LABEL_COLUMNS) for name in players)
+    texts = [["" if np.isnan(value) else show(value) for value in row] for row in numbers]
+    words = [
+        [
+            f"{names[i]} × {names[j]}: {texts[i][j]}, {meanings.get(frozenset((one, other)), '')}"
+            for j, other in enumerate(players)
+        ]
+        for i, one in enumerate(players)
+    ]
+    count = "Features"
+    if len(interactions.players) > MOST:
+        count = f"{len(players):,} of {len(interactions.players):,} features"
+    return Squares(
+        numbers,
+        texts,
+        words,
+        names,
+        tuple(shortened(name, ABOVE_COLUMNS) for name in players),
+        "Interactions of all pairs",
+        f"{count} by features, those with the largest SAGE values first. The table has every number.",
+        "Grid of all pairs",
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Call, InputError, PythonOnly, Set, Words
+from clarysage.errors import Call, InputError, Note, PythonOnly, Set, Words
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
@@ -168,7 +168,7 @@ def _exact(runs: Sequence[Explanation]) -> Explanation:
     if not beside:
         return first
     were = "one sampled run was" if beside == 1 else f"{beside:,} sampled runs were"
-    return replace(first, notes=(*first.notes, f"The values are exact: {were} left out, and had nothing to add."))
+    return replace(first, notes=(*first.notes, Note(f"The values are exact: {were} left out, and had nothing to add.")))
 
 
 def _merged(runs: Sequence[Explanation], rule: Converged | None, trusted: Sequence[str]) -> Explanation:
@@ -302,15 +302,16 @@ def _as_estimate(runs: Sequence[Explanation], merged: Explanation) -> Estimate:
     )  # fmt: skip
 
 
-def _notes(runs: Sequence[Explanation], trusted: Sequence[str]) -> tuple[str, ...]:
+def _notes(runs: Sequence[Explanation], trusted: Sequence[str]) -> tuple[Note, ...]:
     """Notes of all runs, each once; of those that differ in numbers alone, such as a share of examples, the first."""
-    notes: dict[str, str] = {}
+    notes: dict[str, Note] = {}
     for run in runs:
         of_earlier_merge = _merged_words([run])
         for note in run.notes:
             if str(note) != of_earlier_merge:
                 notes.setdefault(NUMBER.sub("#", str(note)), note)
-    return tuple(dict.fromkeys([*notes.values(), *trusted, _merged_words(runs)]))
+    more = map(Note, [*trusted, _merged_words(runs)])
+    return tuple({str(note): note for note in [*notes.values(), *more]}.values())
 
 
 def _merged_words(runs: Sequence[Explanation]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Terms = tuple[tuple[str, str], ...]  # a word, and what it stands for
+FEW, SHOWN = 30, 20  # items that are shown at once, and of more the number that is shown at first
 Steps = tuple[float | None, ...]  # one number for each step, None where it is not known
 
 
@@ -46,19 +47,22 @@ class Column:
     Attributes
     ----------
     heading : what is above it
-    cells : one a row; of a page a mapping of views to them where they differ from view to view
-    kind : "name" of what a row is about, "number" (at the right), "interval", "words" or "bar" (of a text alone)
+    cells : one a row
+    kind : "name" of what a row is about, "number" (at the right), "interval", "words", "long" for whole sentences, or
+        "bar", which texts alone have
     key : by which a page sorts the table; nothing where it does not
-    order : one number or text a row, which rows are sorted by; a mapping of views to these as for cells
+    order : one number or text a row, which rows are sorted by
     rises : whether the first click sorts upwards
+    by_view : cells and order by the view that they are shown in, in the place of the above, where these differ
     """
 
     heading: str
-    cells: Sequence[str | Cell] | Mapping[str, Sequence[str | Cell]]
-    kind: Literal["name", "number", "interval", "words", "bar"] = "number"
+    cells: Sequence[str | Cell] = ()
+    kind: Literal["name", "number", "interval", "words", "long", "bar"] = "number"
     key: str = ""
-    order: Sequence[float | str] | Mapping[str, Sequence[float | str]] = ()
+    order: Sequence[float | str] = ()
     rises: bool = False
+    by_view: Mapping[str, tuple[Sequence[str | Cell], Sequence[float | str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,23 @@ class Items:
     order: tuple[int, ...]
     weights: np.ndarray
 
+    @property
+    def first(self) -> int:
+        """How many are shown at first."""
+        return SHOWN if len(self.names) > FEW else len(self.names)
+
+    @property
+    def rank(self) -> list[int]:
+        """0 for the item of most weight, for each item."""
+        ranks: list[int] = np.argsort(np.argsort(-self.weights, kind="stable")).tolist()
+        return ranks
+
+    @property
+    def shown(self) -> list[int]:
+        """Places of the items that are shown at first, from the top."""
+        rank = self.rank
+        return [i for i in self.order if rank[i] < self.first]
+
 
 @dataclass(frozen=True)
 class Table:
@@ -92,6 +113,7 @@ class Table:
     sorted_by : key of the column, and whether downwards, that rows are sorted by at first
     label : what it is called when it is read aloud
     most : rows beyond which it is scrolled on its own; None for any number
+    is_divided : whether a text that is too narrow has it in blocks, each with the names, and headings in lines
     """
 
     columns: tuple[Column, ...]
@@ -102,6 +124,7 @@ class Table:
     sorted_by: tuple[str, Literal["ascending", "descending"]] = ("", "descending")
     label: str = ""
     most: int | None = None
+    is_divided: bool = False
 
 
 @dataclass(frozen=True)
@@ -200,7 +223,7 @@ class Line:
     values : (n,)
     ends : low and high ends of intervals, (n,) each, which are shaded
     reference : a dashed line
-    marked : (n,) where there is a mark; default: at every point
+    marked : (n,) where there is a diamond; default: marks of the line at every point
     flagged : (n,) where there is a star
     """
 
@@ -218,15 +241,17 @@ class Panel:
     Attributes
     ----------
     label : what the axis measures
-    lines : one a name of the legend; or a single line that is of none of them
+    lines : one a name of the legend
     height : "large", "middle" or "small"
-    limits : of the axis; default: what values and intervals take, and zero
+    limits : of the axis; default: what values, intervals and references take, and zero, which is drawn
+    is_single : whether there is a single line, which is of no name of the legend
     """
 
     label: str
     lines: tuple[Line, ...]
     height: Literal["large", "middle", "small"]
     limits: tuple[float, float] | None = None
+    is_single: bool = False
 
 
 @dataclass(frozen=True)
@@ -240,7 +265,6 @@ class Lines:
     flagged : (n,) which slices are shaded
     panels : from the top
     legend, marks : names of the lines; kinds of stars, and what they say
-    caption : small print above it on a page
     drawn_of : how many features there are in all
     label : what it is called when it is read aloud
     """
@@ -280,10 +304,20 @@ class Squares:
 
 @dataclass(frozen=True)
 class Image:
-    """Values of a square number of features as pixels, row by row from the top left; ``texts`` are the numbers."""
+    """Values of a square number of features as pixels, row by row from the top left.
+
+    Attributes
+    ----------
+    values : (p,)
+    highest, lowest : the largest and the smallest value as they are printed
+    section : whose table has the values
+    is_open : whether it is shown at once
+    """
 
     values: np.ndarray
-    texts: tuple[str, ...]
+    highest: str
+    lowest: str
+    section: str = "features"
     is_open: bool = True
 
 
@@ -311,7 +345,8 @@ class Paragraph:
 
     Attributes
     ----------
-    text : the words, in which "■+" and "■-" stand for the colours of what is above zero and below
+    text : the words
+    key : what the colours of what is above zero and below stand for, before the text
     style : "lead" for what there is to know first, "raised" or "quieted" for an alarm, "quiet" for small print
     view : which it is shown in; empty for all
     link : words at the end, and the section they lead to
@@ -321,6 +356,7 @@ class Paragraph:
     style: Literal["", "lead", "raised", "quieted", "quiet"] = ""
     view: str = ""
     link: tuple[str, str] | None = None
+    key: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -339,25 +375,27 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Switch:
-    """A choice of views (view, words), and what it is of."""
+class Controls:
+    """What readers may choose: a view of several, and which items of the section are shown.
 
-    legend: str
-    choices: Terms
+    Attributes
+    ----------
+    legend, choices : what a switch of views is of, and views with their words; none where there are fewer than two
+    search : what the field is called that items are searched by
+    largest : of what the items that are shown first are the largest, such as "changes"
+    has_count : whether readers may choose how many items are shown, and are told how many there are
+    """
 
-
-@dataclass(frozen=True)
-class Search:
-    """A field to search the items of a section by; ``what`` are the largest of (such as "changes")."""
-
-    label: str = "Search"
-    what: str = ""
+    legend: str = ""
+    choices: Terms = ()
+    search: str = "Search"
+    largest: str = ""
     has_count: bool = True
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Words and what they stand for; ``tones`` colours the words as verdicts."""
+    """Words and what they stand for; ``is_verdicts`` colours the words as verdicts."""
 
     terms: Terms
     is_verdicts: bool = False
@@ -378,22 +416,7 @@ class Notes:
     notes: tuple[Note, ...]
 
 
-Block = (
-    Paragraph
-    | Boxes
-    | Findings
-    | Switch
-    | Search
-    | Bars
-    | Lines
-    | Squares
-    | Image
-    | Curve
-    | Table
-    | Facts
-    | Runs
-    | Notes
-)
+Block = Paragraph | Boxes | Findings | Controls | Figure | Table | Facts | Runs | Notes
 
 
 @dataclass(frozen=True)
@@ -412,6 +435,11 @@ class Section:
     heading: str
     blocks: tuple[Block, ...]
     noun: str = "feature"
+
+    @property
+    def table(self) -> Table | None:
+        """The table that readers may search and sort."""
+        return next((block for block in self.blocks if isinstance(block, Table) and block.items is not None), None)
 
 
 @dataclass(frozen=True)
@@ -469,6 +497,7 @@ class Summary:
     unfinished : of runs that ended before they converged, a sentence each
     flagged : names of what somebody should look at
     pictures : what draws each, by its name: "plot", and others where there are such
+    about, choices : what intervals are about, and what else they can be about, where the result leaves a choice
     width : to which a text is wrapped, and tables are divided into blocks; None for lines as long as they are
     record : numbers and words; None for kinds that are not tracked
     """
@@ -483,5 +512,7 @@ class Summary:
     unfinished: tuple[str, ...] = ()
     flagged: tuple[str, ...] = ()
     pictures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    about: str = ""
+    choices: tuple[str, ...] = ()
     width: int | None = None
     record: Record | None = None

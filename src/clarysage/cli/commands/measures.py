@@ -125,7 +125,8 @@ def listing() -> str:
     """The measures that there are, and what they are, as a table."""
     import clarysage as cs
     from clarysage._measures.table import PROPERTIES
-    from clarysage.results.importances_text import MARKS, STAR, aligned
+    from clarysage.render.terminal import aligned
+    from clarysage.results.importances import MARKS, STAR
 
     rows = [("measure", "of", "close to it for", "phi_0", " ".join(word[0].upper() for word in PROPERTIES), "refits")]
     for name, row in cs.measures().iterrows():

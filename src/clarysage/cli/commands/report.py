@@ -13,7 +13,7 @@ from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_groups
 from clarysage.cli.output import STDOUT
-from clarysage.cli.results import about_known
+from clarysage.cli.results import about_among
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
 
@@ -74,16 +74,13 @@ def report(
 
 def _page(file: Path, say: Say, title: str | None, about: str | None) -> str:
     import clarysage as cs
-    from clarysage.render import PAGES, html
+    from clarysage.render import html
+    from clarysage.results._display import Result
 
-    found = cs.load(file)
-    kinds = tuple(PAGES)
-    if not isinstance(found, kinds):
-        wanted = "one of " + ", ".join(kind.__name__ for kind in kinds)
-        raise InputError("FILE", got=f"{file}, which holds {type(found).__name__}", wanted=wanted)
-    values = found.found if isinstance(found, cs.Interactions) else found
-    if isinstance(values, cs.Explanation):
-        about = about_known(values, about, say)
-    elif about is not None:
-        raise InputError("--about", got=about, wanted=f"nothing for a file of {type(found).__name__}")
-    return html(found, title=title, about=about)
+    result = cs.load(file)
+    if about is not None:
+        choices = result.summary().choices if isinstance(result, Result) else ()
+        if not choices:
+            raise InputError("--about", got=about, wanted=f"nothing for a file of {type(result).__name__}")
+        about = about_among(choices, about, result.summary().about, say)
+    return html(result, title=title, about=about)

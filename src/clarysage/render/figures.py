@@ -1,0 +1,168 @@
+"""Figures: squares, images and curves, in units of the picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.names import columns
+from clarysage.render.chart import FEWEST_LETTERS, LETTER, WIDTH
+from clarysage.results.summary import Curve, Image, Squares
+
+WIDEST, HEIGHT = 64.0, 24.0  # of a square
+SLANT = 0.6  # height that a letter of a slanted name takes, as a share of its width
+STRONGEST = 0.5  # shade, on which numbers can be read
+FOR_NUMBERS = 40.0  # width of a square that has room for one
+SHADES = 20  # of an image
+CURVE_HEIGHT = 240.0
+LEFT, RIGHT, TOP, BOTTOM = 64.0, 24.0, 12.0, 44.0  # margins of a curve, with room for numbers and names of axes
+STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True)
+class Square:
+    """A shaded square: its place, its shade, the number written on it, and what to say of it."""
+
+    x: float
+    y: float
+    is_above: bool
+    strength: float
+    text: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What a template needs to draw a grid: names (x or y, text) of rows and columns, squares, and sizes of parts."""
+
+    title: str
+    words: str
+    rows: tuple[tuple[float, str], ...]
+    across: tuple[tuple[float, str], ...]
+    squares: tuple[Square, ...]
+    start: float
+    head: float
+    square: float
+    height: float
+    has_numbers: bool
+    width: float = WIDTH
+    tall: float = HEIGHT
+
+
+def squares(figure: Squares) -> Grid:
+    """Squares in rows and columns, the strongest for the largest size; none for nan."""
+    start = round(LETTER * max(FEWEST_LETTERS, *map(columns, figure.rows)) + 16.0, 1)
+    room = LETTER * max(map(columns, figure.across))  # of a slanted name, to the right of its column and above
+    head = round(SLANT * room + 14.0, 1)
+    square = round(min(WIDEST, (WIDTH - start - 0.8 * room) / len(figure.across)), 1)
+    largest = float(np.nanmax(np.abs(figure.numbers), initial=0.0)) or 1.0
+    shaded = tuple(
+        Square(
+            round(start + square * j, 1),
+            round(head + HEIGHT * i, 1),
+            bool(figure.numbers[i, j] >= 0),
+            round(STRONGEST * abs(float(figure.numbers[i, j])) / largest, 3),
+            figure.texts[i][j],
+            figure.words[i][j],
+        )
+        for i, j in zip(*np.nonzero(~np.isnan(figure.numbers)), strict=True)
+    )
+    return Grid(
+        figure.title,
+        figure.summary,
+        tuple((round(head + HEIGHT * (i + 0.5) + 4, 1), name) for i, name in enumerate(figure.rows)),
+        tuple((round(start + square * (j + 0.5), 1), name) for j, name in enumerate(figure.across)),
+        shaded,
+        start,
+        head,
+        square,
+        round(head + HEIGHT * len(figure.rows) + 6, 1),
+        square >= FOR_NUMBERS,
+    )
+
+
+@dataclass(frozen=True)
+class Shade:
+    """Squares of one colour: above zero or below, and how strong."""
+
+    is_above: bool
+    strength: float
+    path: str
+
+
+@dataclass(frozen=True)
+class PixelMap:
+    """An image of side x side squares, one unit each."""
+
+    side: int
+    shades: tuple[Shade, ...]
+    has_below: bool
+
+
+def pixel_map(figure: Image) -> PixelMap:
+    """The image of the values, row by row from the top left, as a path of squares for each shade."""
+    side = math.isqrt(len(figure.values))
+    largest = float(np.abs(figure.values).max()) or 1.0
+    levels = np.rint(SHADES * figure.values / largest).astype(int)
+    shades = tuple(
+        Shade(level > 0, round(abs(level) / SHADES, 2), _pixels(np.flatnonzero(levels == level).tolist(), side))
+        for level in sorted(set(levels.tolist()) - {0})
+    )
+    return PixelMap(side, shades, bool(figure.values.min() < 0))
+
+
+def _pixels(places: Sequence[int], side: int) -> str:
+    return "".join(f"M{place % side} {place // side}h1v1h-1z" for place in places)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The line as points of a polyline, ticks (place, number) of both axes, and what it shows in words."""
+
+    line: str
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    title: str
+    axes: str
+    words: str
+
+
+def curve(figure: Curve) -> Trace:
+    """A line on axes of powers, shares of one upwards."""
+    across, down = _Powers.of(figure.x, LEFT, WIDTH - RIGHT), _Powers.of(figure.y, CURVE_HEIGHT - BOTTOM, TOP)
+    return Trace(
+        " ".join(f"{across(a)},{down(b)}" for a, b in zip(figure.x, figure.y, strict=True)),
+        tuple((across(tick), f"{tick:,.0f}") for tick in across.ticks()),
+        tuple((down(tick), f"{100 * tick:.6g} %") for tick in down.ticks()),
+        figure.title,
+        figure.axes,
+        figure.words,
+    )
+
+
+@dataclass(frozen=True)
+class _Powers:
+    """From a number to its place on an axis of powers."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def of(cls, numbers: np.ndarray, start: float, end: float) -> _Powers:
+        low, high = float(numbers.min()), float(numbers.max())
+        return cls(low / 1.1, high * 1.1, start, end)
+
+    def __call__(self, number: float) -> float:
+        share = np.log(number / self.low) / np.log(self.high / self.low)
+        return round(float(self.start + share * (self.end - self.start)), 1)
+
+    def ticks(self) -> list[float]:
+        """1, 2 and 5 of each power of ten, or the powers alone where these are many."""
+        powers = range(int(np.floor(np.log10(self.low))), int(np.ceil(np.log10(self.high))) + 1)
+        steps = STEPS if len(powers) <= 4 else STEPS[:1]
+        return [step * 10.0**power for power in powers for step in steps if self.low <= step * 10.0**power <= self.high]

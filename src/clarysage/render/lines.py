@@ -1,0 +1,202 @@
+"""Lines over slices, panel by panel, in units of the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clarysage.names import columns, isolated, shortened
+from clarysage.plots.slice_axis import DATE, kept_of, places_of
+from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
+from clarysage.results.summary import Ends, Line, Lines, Panel, Series
+
+LEFT, RIGHT = 70.0, 16.0  # margins, with room for numbers at the left
+HEIGHTS = {"large": (220.0, 7), "middle": (90.0, 4), "small": (60.0, 2)}  # of a panel, and how many ticks it has
+HEAD, GAP = 24.0, 14.0  # above each panel, for its name, and below it
+BESIDE = 8.0  # between names of slices, and between them and the lines
+SLICE_COLUMNS, NAME_COLUMNS = 16, 40  # letters of the name of a slice below the lines, and of any name in words
+# a mark at a point of a line, by the place of the line, so that colours are not needed to tell them apart
+SHAPES = (
+    "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
+    "m-2.8-2.8h5.6v5.6h-5.6z",
+    "m0-3.6l3.4 6h-6.8z",
+    "m0 3.6l3.4-6h-6.8z",
+    "m-1.2-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z",
+)
+DIAMOND = "m0-4l4 4l-4 4l-4-4z"  # where some points of a line are marked and others are not
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """A line: its colour, its points and those around its band, marks on it, and how far down the reference is."""
+
+    style: str
+    points: str
+    band: str
+    marks: str
+    reference: float | None
+    stars: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnPanel:
+    """Lines on one axis, from top to bottom, with ticks (y, number), and how far down zero is."""
+
+    label: str
+    top: float
+    bottom: float
+    ticks: tuple[tuple[float, float], ...]
+    lines: tuple[DrawnLine, ...]
+    zero: float | None
+
+
+@dataclass(frozen=True)
+class DrawnSlice:
+    """A slice: where it is, what to say of it, and whether something is flagged in it."""
+
+    x: float
+    width: float
+    words: str
+    is_flagged: bool
+
+
+@dataclass(frozen=True)
+class LinesDrawing:
+    """What a template needs to draw lines over slices.
+
+    Attributes
+    ----------
+    panels, slices : from the top, and from the left
+    labels, is_level : names (x, text) of some slices below, and whether they are written level or upwards
+    title, words : what it is, and what it shows, to be read aloud
+    legend : names of the features, with the marks of their lines
+    marks : kinds of stars, and what they say
+    """
+
+    panels: tuple[DrawnPanel, ...]
+    slices: tuple[DrawnSlice, ...]
+    labels: tuple[tuple[float, str], ...]
+    is_level: bool
+    height: float
+    title: str
+    words: str
+    legend: tuple[tuple[str, str], ...]
+    marks: tuple[tuple[str, str], ...]
+    width: float = WIDTH
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+
+
+def lines(figure: Lines) -> LinesDrawing:
+    """The drawing of lines over slices."""
+    across = _Across.of(figure.slices)
+    panels, top = [], 0.0
+    for panel in figure.panels:
+        panels.append(_panel(panel, across.x, top))
+        top = panels[-1].bottom + GAP
+    labels, is_level, room = across.labels(figure.slices)
+    words = (
+        f"{isolated(shortened(name, NAME_COLUMNS))}: {words}"
+        for name, words in zip(figure.slices, figure.slice_words, strict=True)
+    )
+    return LinesDrawing(
+        tuple(panels),
+        tuple(
+            DrawnSlice(float(x) - across.pitch / 2, across.pitch, text, bool(is_flagged))
+            for x, text, is_flagged in zip(across.x, words, figure.flagged, strict=True)
+        ),
+        labels,
+        is_level,
+        panels[-1].bottom + room,
+        figure.title,
+        figure.words,
+        tuple((shortened(name, NAME_COLUMNS), shape) for name, shape in zip(figure.legend, SHAPES, strict=False)),
+        figure.marks,
+    )
+
+
+@dataclass(frozen=True)
+class _Across:
+    """Where slices are: (n,) in units of the plots' axis, and in the picture; and the room for each."""
+
+    places: np.ndarray
+    x: np.ndarray
+    pitch: float
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> _Across:
+        places = places_of(names)
+        pitch = (WIDTH - LEFT - RIGHT) / (places[-1] - places[0] + 1)
+        return cls(places, np.round(LEFT + (places - places[0] + 0.5) * pitch, 1), round(float(pitch), 1))
+
+    def labels(self, names: Sequence[str]) -> tuple[tuple[tuple[float, str], ...], bool, float]:
+        """As many names as can be read, dates and short ones level and others upwards, and how high they are."""
+        texts = [shortened(name, SLICE_COLUMNS) for name in names]
+        longest = LETTER * max(map(columns, texts))
+        is_level = longest + BESIDE <= self.pitch or all(map(DATE.fullmatch, names))
+        apart = longest + BESIDE if is_level else 2 * LETTER
+        kept = kept_of(self.places, apart / self.pitch)
+        return tuple((float(self.x[i]), texts[i]) for i in kept), is_level, BESIDE + (20 if is_level else longest + 8)
+
+
+@dataclass(frozen=True)
+class _Down:
+    """From numbers to how far down they are, never beyond the panel."""
+
+    top: float
+    bottom: float
+    low: float
+    high: float
+
+    def __call__(self, numbers: np.ndarray | float) -> np.ndarray:
+        share = (np.clip(numbers, self.low, self.high) - self.low) / (self.high - self.low)
+        return np.round(self.bottom - share * (self.bottom - self.top), 1)
+
+
+def _panel(panel: Panel, x: np.ndarray, above: float) -> DrawnPanel:
+    """A panel below what is above it; an axis without limits of its own has its zero drawn."""
+    height, most = HEIGHTS[panel.height]
+    limits = axis_ends(_series(panel)) if panel.limits is None else panel.limits
+    down = _Down(above + HEAD, above + HEAD + height, *limits)
+    return DrawnPanel(
+        panel.label,
+        down.top,
+        down.bottom,
+        tuple((float(down(tick)), tick) for tick in ticks(down.low, down.high, most)),
+        tuple(_line(line, place, x, down, is_single=panel.is_single) for place, line in enumerate(panel.lines)),
+        float(down(0.0)) if panel.limits is None else None,
+    )
+
+
+def _series(panel: Panel) -> list[Series]:
+    """Values and intervals of all lines, and their references, which the axis has room for."""
+    series = []
+    for line in panel.lines:
+        before = [] if line.reference is None else [line.reference]
+        never = np.zeros(len(line.values), dtype=bool)
+        ends = () if line.ends is None else (Ends(*line.ends, never),)
+        series.append(Series(np.array([*before, *line.values]), ends))
+    return series
+
+
+def _line(line: Line, place: int, x: np.ndarray, down: _Down, *, is_single: bool) -> DrawnLine:
+    """A line in the colour of its place in the legend, or in that of the text where it is of none."""
+    y = down(line.values)
+    band = ""
+    if line.ends is not None:
+        low, high = map(down, line.ends)
+        band = f"{_points(x, low)} {_points(x[::-1], high[::-1])}"
+    marks = _marks(x, y, SHAPES[place]) if line.marked is None else _marks(x[line.marked], y[line.marked], DIAMOND)
+    stars = () if line.flagged is None else tuple(zip(x[line.flagged].tolist(), y[line.flagged].tolist(), strict=True))
+    reference = None if line.reference is None else float(down(line.reference))
+    return DrawnLine("loss" if is_single else f"series-{place + 1}", _points(x, y), band, marks, reference, stars)
+
+
+def _points(x: np.ndarray, y: np.ndarray) -> str:
+    return " ".join(f"{a:g},{b:g}" for a, b in zip(x, y, strict=True))
+
+
+def _marks(x: np.ndarray, y: np.ndarray, shape: str) -> str:
+    return "".join(f"M{a:g} {b:g}{shape}" for a, b in zip(x, y, strict=True))

@@ -1,0 +1,241 @@
+"""html and notebook: a result as a page that needs no other file, and as the output of a notebook's cell.
+
+Scripts and styles of a page are let in by their hashes, and nothing else is. The output of a cell has no script and no
+ids, since a notebook holds many; text and lines take the colour that the notebook has for them. Notebooks that are not
+trusted leave out styles and pictures, but not the texts in them: tables come first, and the style puts the picture
+above them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from clarysage.errors import InputError, in_python
+from clarysage.names import columns, shortened, visible
+from clarysage.render.chart import bars
+from clarysage.render.figures import curve, pixel_map, squares
+from clarysage.render.lines import lines
+from clarysage.render.listing import listed
+from clarysage.results.summary import Bars, Column, Figure, Image, Lines, Page, Squares, Table
+
+LEVEL = 0.95  # of intervals in notebooks
+LONGEST_TITLE, LONGEST_NAME = 200, 60  # letters
+LONGEST_NOTE = 2000
+MANY_COLUMNS = 8  # of a table, with more of which letters are smaller
+SHORT = 16  # letters of names that are not broken into lines
+# "<", ">" and "&" mean something to HTML; all beyond ASCII, such as U+2028, is escaped by json itself
+ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
+
+
+def html(result: Any, *, title: str | None = None, about: str | None = None, level: float = 0.95) -> str:
+    """A whole HTML page, which needs no other file and no network.
+
+    It holds aggregates alone: values of features, never of single examples.
+
+    Parameters
+    ----------
+    result : what to tell of, such as an Explanation or a Comparison
+    title : above the page; default: what was found, and of which model
+    about : what intervals of an Explanation or Interactions are about when the page is opened, as in
+        :meth:`clarysage.Explanation.interval`; a switch on the page shows the others that are known
+    level : of the intervals
+
+    Examples
+    --------
+    >>> import clarysage as cs
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> page = html(cs.sage(lambda X: X[:, 0], X, X[:, 0], rng=0), title="Sales & more")
+    >>> "<title>Sales &amp; more</title>" in page
+    True
+    """
+    from clarysage import __version__
+    from clarysage.render import page as templated
+
+    if type(result) in templated.PAGES:
+        return templated.html(result, title=title, about=about, level=level)
+    _check(result, title)
+    page: Page = result.details(level, about=about)
+    script, style = source("script.js"), source("chart.css") + source("style.css")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return str(
+        templates()
+        .get_template("page.html")
+        .render(
+            page=page,
+            title=shortened(page.title if title is None else title, LONGEST_TITLE),
+            script=script,
+            style=style,
+            policy=policy,
+            version=__version__,
+            data=inline_json(lists(page)),
+        )
+    )
+
+
+def notebook(result: Any) -> str:
+    """HTML for the output of a cell: the chart of the page, and the tables that its text has too."""
+    from clarysage.render import page as templated
+
+    if type(result) in templated.PAGES:
+        return templated.notebook(result)
+    summary = result.summary(LEVEL)
+    picture: dict[str, Any] = {"drawing": None, "kind": ""}
+    if summary.figure is not None:
+        picture = {"drawing": drawn(summary.figure, is_whole=False), "kind": _kind(summary.figure)}
+        picture |= dict(zip(("drawn", "features"), _count(summary.figure), strict=True))
+    style = source("chart.css") + source("notebook.css")
+    template = templates().get_template("output.html")
+    return str(template.render(summary=summary, style=style, level=f"{100 * LEVEL:g}", **picture))
+
+
+def drawn(figure: Figure, *, is_whole: bool = True) -> Any:
+    """What a template needs to draw a figure; where it is not drawn whole, of many features the first."""
+    if isinstance(figure, Bars):
+        return bars(figure, is_whole=is_whole)
+    if isinstance(figure, Lines):
+        return lines(figure)
+    if isinstance(figure, Squares):
+        return squares(figure)
+    return pixel_map(figure) if isinstance(figure, Image) else curve(figure)
+
+
+def _count(figure: Bars | Lines) -> tuple[int, int]:
+    """How many features are drawn, and how many there are."""
+    if isinstance(figure, Lines):
+        return len(figure.legend), figure.drawn_of
+    features = listed(figure.items)
+    return len(features.shown), len(features.names)
+
+
+def lists(page: Page) -> dict[str, Any]:
+    """What the script sorts and searches by, for each section with such a table."""
+    return {section.id: _list(section.table) for section in page.sections if section.table is not None}
+
+
+def _list(table: Table) -> dict[str, Any]:
+    """Items in the order of the chart; values of rows, in their order, by column and by view."""
+    assert table.items is not None
+    items = listed(table.items)
+    data: dict[str, Any] = {
+        "names": [table.items.names[i] for i in items.order],
+        "rank": [items.rank[i] for i in items.order],
+        "columns": {one.key: _order(one.order) for one in table.columns if one.key and len(one.order)},
+    }
+    views = {view for column in table.columns for view in column.by_view}
+    if views:
+        data["views"] = {
+            view: {one.key: _order(one.by_view[view][1]) for one in table.columns if view in one.by_view}
+            for view in sorted(views)
+        }
+    if table.of is None:
+        data["places"] = list(items.order)
+    else:
+        at = {place: row for row, place in enumerate(items.order)}
+        data["of"] = [at[place] for place in table.of]
+    if table.others:
+        data["others"] = list(table.others)
+    return data
+
+
+def _order(order: Sequence[float | str]) -> list[float | str | None]:
+    """Numbers as JSON may hold them, and texts."""
+    return [one if isinstance(one, (str, int)) else _number(one) for one in order]
+
+
+def _number(value: float) -> float | None:
+    return float(f"{value:.7g}") if np.isfinite(value) else None
+
+
+def inline_json(data: Any) -> str:
+    r"""Plain objects as text for the inside of ``<script type="application/json">``.
+
+    Examples
+    --------
+    >>> inline_json("</script>\u2028")
+    '"\\u003c/script\\u003e\\u2028"'
+    """
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).translate(ESCAPED)
+
+
+def source(name: str) -> str:
+    """A file of the templates, with line ends by which browsers take hashes, whatever a checkout makes of them."""
+    loader = templates().loader
+    return str(loader.get_source(templates(), name)[0]).replace("\r\n", "\n")
+
+
+@cache
+def templates() -> Any:
+    """The templates of this room, in which every text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("clarysage", "render/templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "columns_of_notebooks": _columns_of_notebooks,
+        "drawn": drawn,
+        "is_tall": lambda table: table.most is not None and len(_rows(table)) > table.most,
+        "kind": _kind,
+        "listed": listed,
+        "rows": _rows,
+        "shortened": shortened,
+        "table_class": _table_class,
+        "visible": visible,
+        "words": lambda words: shortened(in_python(words), LONGEST_NOTE),
+    }
+    return environment
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _kind(block: object) -> str:
+    """The name of the macro for a block."""
+    return type(block).__name__.lower()
+
+
+def _rows(table: Table) -> list[tuple[int, int]]:
+    """Rows of a table, each with the place of its item."""
+    if table.of is not None:
+        return list(enumerate(table.of))
+    if table.items is not None:
+        return list(enumerate(table.items.order))
+    return [(row, row) for row in range(len(table.columns[0].cells))]
+
+
+def _table_class(table: Table) -> str:
+    """Small letters for many columns; names of others on one line where they are short."""
+    is_short = bool(table.others) and max(map(columns, table.others)) <= SHORT
+    return " ".join(["dense"] * (len(table.columns) > MANY_COLUMNS) + ["short"] * is_short)
+
+
+def _columns_of_notebooks(table: Table) -> list[Column]:
+    """Columns without bars, which the picture has, and without those that have nothing to say."""
+    return [one for one in table.columns if one.kind != "bar" and (one.heading or any(one.cells))]
+
+
+def _check(result: Any, title: object) -> None:
+    from clarysage.results._display import Result
+    from clarysage.results.files import KINDS
+
+    if not isinstance(result, Result):
+        kinds = ", ".join(kind.result.__name__ for kind in KINDS.values())
+        raise InputError("result", got=type(result).__name__, wanted=f"one of {kinds}")
+    if title is not None and not isinstance(title, str):
+        raise InputError("title", got=f"{title!r}", wanted="a text")
