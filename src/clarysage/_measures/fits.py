@@ -29,11 +29,7 @@ def _every_subset(players: int) -> int:
     return min(all_subsets(players), 1 + subsets_of_walks(players)) if players > 1 else 1
 
 
-SUBSETS: dict[str, Callable[[int], int]] = {
-    "feature ablation": one_by_one,
-    "univariate predictors": one_by_one,
-    "shapley net effects": _every_subset,
-}
+SUBSETS: dict[str, Callable[[int], int]] = {"one by one": one_by_one, "all": _every_subset}
 
 
 def fits_wanted(measure: Any, players: int, folds: int = 5) -> int | None:
@@ -50,4 +46,4 @@ def fits_wanted(measure: Any, players: int, folds: int = 5) -> int | None:
     row = as_measure(measure)
     if not row.refits:
         return 0
-    return SUBSETS[row.name](players) * folds if row.name in SUBSETS else None
+    return None if row.fits is None else SUBSETS[row.fits](players) * folds

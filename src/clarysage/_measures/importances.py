@@ -101,7 +101,7 @@ def importances(
     asked = Asked(model, X, y, shared, {"learner": learner, "train": train})
     is_open = measures is None
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
-    if not is_open and learner is None and any(row.refits and "learner" not in row.own_options for row in chosen):
+    if not is_open and learner is None and any(row.refits and not row.own_learners for row in chosen):
         refittable(_origin(model))  # raises where it is not, before others are computed
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, str] = {}
@@ -162,7 +162,9 @@ class Asked:
         if is_default("removal", options.get("removal", "marginal")):
             options.pop("removal", None)  # a measure may have another default
         if measure.refits:
-            own = {name: value for name, value in self.of_refits.items() if name not in measure.own_options}
+            own = {
+                name: value for name, value in self.of_refits.items() if name != "learner" or not measure.own_learners
+            }
             options |= {name: value for name, value in own.items() if value is not None}
             model = _origin(model) if self.of_refits["learner"] is None else model
         try:

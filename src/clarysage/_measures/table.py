@@ -42,7 +42,9 @@ class Measure:
     call : the function, or where it is, as "module:name"; by default the function of the measure's name, with
         underscores in place of blanks, in the file of that name in this room
     aliases : other names by which it is asked for
-    own_options : options that mean something else than they do for other measures, which must not be shared
+    fits : which subsets of features learners are fitted to: "one by one", all and all but one or one alone, or "all",
+        of which some may be sampled; None where that is not known
+    own_learners : what is fitted whatever ``learner`` other measures are given, such as "linear models"
     is_by_example : whether values are found for single examples, which takes very many model rows
     """
 
@@ -55,7 +57,8 @@ class Measure:
     refits: bool = False
     call: Callable[..., Any] | str | None = None
     aliases: tuple[str, ...] = ()
-    own_options: tuple[str, ...] = ()
+    fits: Literal["one by one", "all"] | None = None
+    own_learners: str = ""
     is_by_example: bool = False
 
     @property
@@ -103,9 +106,10 @@ MEASURES: Registry[Measure] = Registry("name", (
     Measure("mean loss shap", "Mean loss SHAP: the {loss} that each feature saves the model, example by example",
             "+++~-", "v_f", ALL_SUBSETS, NOTHING, is_by_example=True),
     Measure("shapley net effects", "Shapley net effects: the {loss} that each feature saves a linear model",
-            "-+++-", "v", ALL_SUBSETS, NOTHING, refits=True, own_options=("learner",)),
+            "-+++-", "v", ALL_SUBSETS, NOTHING, refits=True, fits="all",
+            own_learners="linear models"),
     Measure("feature ablation", "Feature ablation: the {loss} that a learner loses without each feature",
-            "++-+~", "v", ALL_OR_ALL_BUT_ONE, THE_REST, refits=True),
+            "++-+~", "v", ALL_OR_ALL_BUT_ONE, THE_REST, refits=True, fits="one by one"),
     Measure("permutation test", "Permutation test: the {loss} that the model loses when a feature is drawn anew",
             "++-~+", "v_f", ALL_OR_ALL_BUT_ONE, THE_REST),
     Measure("conditional permutation test",
@@ -114,7 +118,7 @@ MEASURES: Registry[Measure] = Registry("name", (
     Measure("mean importance", "Mean importance: the {loss} that the model loses when a feature is set to its mean",
             "++--+", "v_f", ALL_OR_ALL_BUT_ONE, THE_REST),
     Measure("univariate predictors", "Univariate predictors: the {loss} that each feature alone saves a learner",
-            "-+-++", "v", NONE_OR_ONE, NOTHING, refits=True),
+            "-+-++", "v", NONE_OR_ONE, NOTHING, refits=True, fits="one by one"),
     Measure("squared correlation", "Squared correlation: the share of the variance of y that each feature alone "
             "explains linearly", "-+-++", "v", NONE_OR_ONE, NOTHING),
     Measure("mean absolute shap", "Mean absolute SHAP: how far each feature moves the model's output", "+-+~-"),

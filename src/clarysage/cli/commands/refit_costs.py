@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clarysage.cli.console import Say
 from clarysage.cli.request import Loaded
 from clarysage.errors import InputError
 
-LINEAR = "shapley net effects"  # fits linear models, whatever the model is
+if TYPE_CHECKING:
+    from clarysage._measures.table import Measure
 
 
 def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
@@ -20,18 +21,20 @@ def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bo
 
     if found.tables["y"] is None:
         return
-    slow = [row.name for row in (MEASURES.values() if only is None else map(as_measure, only)) if row.refits]
+    slow = {row.name: row for row in (MEASURES.values() if only is None else map(as_measure, only)) if row.refits}
     folds = {"folds": 1} if found.train is not None else {}
     fits = {name: fits_wanted(name, _players(found), **folds) for name in slow}
     if only is None and not refits:
         costs = ", ".join(f"{name} ({counted(fits[name])})" for name in slow)
         say(f"left out, since they fit learners anew: {costs}; --refits asks for them.")
     elif slow:
-        learner = _learner(found) if set(slow) - {LINEAR} else None
+        learner = None if all(row.own_learners for row in slow.values()) else _learner(found)
         seconds = None if learner is None else _seconds(learner, found)
-        said = [_cost(name, fits[name], seconds) for name in slow if learner is not None or name == LINEAR]
-        if said:
-            say("; ".join(said) + ".")
+        costs_of_each = [
+            _cost(row, fits[name], seconds) for name, row in slow.items() if learner is not None or row.own_learners
+        ]
+        if costs_of_each:
+            say("; ".join(costs_of_each) + ".")
 
 
 def counted(fits: int | None) -> str:
@@ -60,11 +63,11 @@ def lasting(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
-def _cost(name: str, fits: int | None, seconds: float | None) -> str:
-    said = f"{name}: {counted(fits)}"
-    if name == LINEAR:
-        return f"{said} of linear models"
-    return said if fits is None or seconds is None else f"{said}, {lasting(fits * seconds)}"
+def _cost(row: Measure, fits: int | None, seconds: float | None) -> str:
+    count = f"{row.name}: {counted(fits)}"
+    if row.own_learners:
+        return f"{count} of {row.own_learners}"
+    return count if fits is None or seconds is None else f"{count}, {lasting(fits * seconds)}"
 
 
 def _players(found: Loaded) -> int:
