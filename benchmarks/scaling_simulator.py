@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.estimators import PairedWalks
-from clarysage.estimators.loop import Chunk, Limits
+from clarysage.estimators.limits import Chunk, Limits
 from clarysage.execution.crew import WORTH_SHARING, Crew
 from clarysage.execution.seeds import PILOT, stream
 

@@ -29,7 +29,8 @@ from scaling_simulator import rounds_of
 
 import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
-from clarysage.estimators.loop import Chunk, Work
+from clarysage.estimators.limits import Chunk
+from clarysage.estimators.loop import Work
 from clarysage.execution.crew import Crew
 from clarysage.execution.serial import Serial
 

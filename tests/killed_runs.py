@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import clarysage as cs
-from clarysage.estimators.states import STATES
+from clarysage.estimators.checkpoint import STATES
 from clarysage.execution.checkpoint_file import read_checkpoint
 
 X = np.random.default_rng(1).normal(size=(60, 6))

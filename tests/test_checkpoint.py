@@ -33,10 +33,9 @@ from clarysage.estimators import (
 )
 from clarysage.estimators.absolute import Absolute
 from clarysage.estimators.additive_fit import Blocks
-from clarysage.estimators.checkpoint import Checkpoint
+from clarysage.estimators.checkpoint import STATES, Checkpoint
 from clarysage.estimators.interactions import ExactInteractions, Toggles
 from clarysage.estimators.per_example import PerExample
-from clarysage.estimators.states import STATES
 from clarysage.execution.checkpoint_file import FIRST_LINE, read_checkpoint, write_checkpoint
 from clarysage.execution.coded import Decoder, Encoder
 from clarysage.games import PredictivePower, SingleDraws, pointwise

@@ -21,7 +21,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 
 import clarysage as cs
-from clarysage.estimators.loop import chunk_ends
+from clarysage.estimators.limits import chunk_ends
 from clarysage.execution.crew import SECONDS_PER_GROUP, Crew
 from clarysage.execution.parallel import as_executor, workers_of
 from clarysage.execution.shipping import Shipped

@@ -16,7 +16,8 @@ import clarysage as cs
 from clarysage._measures.explain import explained
 from clarysage.errors import InputError
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
-from clarysage.estimators.loop import Chunk, Work
+from clarysage.estimators.limits import Chunk
+from clarysage.estimators.loop import Work
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Target
 from clarysage.inference.sequential import level_of

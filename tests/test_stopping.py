@@ -13,7 +13,7 @@ import clarysage as cs
 from clarysage import StopReason
 from clarysage.estimators import estimate
 from clarysage.estimators.draws import ROWS_PER_CHUNK
-from clarysage.estimators.loop import ROWS_BY_THE_CLOCK
+from clarysage.estimators.limits import ROWS_BY_THE_CLOCK
 
 
 def f(Z):

@@ -10,7 +10,7 @@ import pytest
 
 import clarysage as cs
 from clarysage.errors import FormatError
-from clarysage.estimators.trace import MOST, Trace
+from clarysage.estimators.progress import MOST_POINTS, Trace
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +69,9 @@ def test_a_long_run_keeps_points_from_all_of_it():
         trace.add(_estimate(draws))
     points = trace.ended(_estimate(5001))
     draws = points[:, 0, 0]
-    assert len(points) <= MOST + 1
+    assert len(points) <= MOST_POINTS + 1
     assert (draws[0], draws[-1]) == (1, 5001)
-    assert np.diff(draws).max() <= 5001 / (MOST / 2) + 1
+    assert np.diff(draws).max() <= 5001 / (MOST_POINTS / 2) + 1
 
 
 def _estimate(draws: int) -> SimpleNamespace:

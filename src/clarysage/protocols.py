@@ -565,10 +565,8 @@ class ClosedForm(Protocol):
 class Estimator(Protocol[State]):
     """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
 
-    An estimator may also be :class:`Decomposed`; and have ``finest(game)``, the fewest draws that are worth a chunk:
-    short rounds are then cut into more chunks. One that learns from its state on the way has ``rewound(state)``, that
-    of an earlier time: of all draws up to when it was last prepared for another round, so that a run that was broken
-    off can learn the same again.
+    What an estimator may offer beside this are abilities, asked for with :func:`ability`: :class:`Piloted`,
+    :class:`Adaptive`, :class:`Divisible`, :class:`Decomposed`.
     """
 
     @property
@@ -576,16 +574,6 @@ class Estimator(Protocol[State]):
 
     def check(self, game: Game) -> None:
         """Raise where this estimator cannot be used on the game."""
-        ...
-
-    def prepared(
-        self, game: Game, rows: float, rng: np.random.Generator, state: State | None = None
-    ) -> Estimator[State]:
-        """The estimator for the next round, itself where it has nothing to learn.
-
-        Before the first round it may find out about the game, for a small part of the model ``rows`` that are left;
-        later it may learn from the state.
-        """
         ...
 
     def chunk(self, game: Game) -> int:
@@ -611,8 +599,44 @@ class Estimator(Protocol[State]):
     def read(self, game: Game, state: State) -> Estimate: ...
 
 
+class Piloted(Protocol):
+    """An estimator that finds out about the game before its first draw, by a pilot run."""
+
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Estimator[Any]:
+        """The estimator for the game, after a pilot run for a small part of the model ``rows`` that are left.
+
+        Itself, where it has been prepared already.
+        """
+        ...
+
+
+class Adaptive(Protocol):
+    """An estimator that learns from its own draws, between rounds.
+
+    A run that is resumed learns the same again from the state that was kept, which has later draws in it, too: so for
+    all states ``earlier`` and ``later`` of a run at which it is the same estimator, ``adapted(game, earlier, rng)`` and
+    ``adapted(game, rewound(later), rng)`` are the same.
+    """
+
+    def adapted(self, game: Game, state: Any, rng: np.random.Generator) -> Estimator[Any]:
+        """The estimator for the next round; itself where there is nothing to learn yet."""
+        ...
+
+    def rewound(self, state: Any) -> Any:
+        """The state without the draws of estimators that were adapted from this one."""
+        ...
+
+
+class Divisible(Protocol):
+    """An estimator whose chunks may be smaller in short rounds, so that several workers have their part in them."""
+
+    def finest(self, game: Game) -> int:
+        """The fewest draws that are worth a chunk."""
+        ...
+
+
 class Decomposed(Protocol[Input]):
-    """The ability of an estimator to take apart what the variance of its values comes of.
+    """An estimator that takes apart what the variance of its values comes of.
 
     The loop then turns the components into what the values say of populations.
     """
@@ -629,7 +653,7 @@ class StoppingRule(Protocol):
 
 
 class SequentialRule(StoppingRule, Protocol):
-    """The ability of a rule to decide something at interim analyses, over which it spends its level."""
+    """A rule that decides something at interim analyses, over which it spends its level."""
 
     @property
     def confidence(self) -> float:

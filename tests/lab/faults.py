@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.inference.estimate import Estimate
-from clarysage.protocols import Estimator, Game
+from clarysage.protocols import Estimator, Game, Piloted, ability
 from tests.lab.runs import size_of
 
 
@@ -35,8 +35,9 @@ class RepeatedDraws:
     def check(self, game: Game) -> None:
         self.sound.check(game)
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> RepeatedDraws:
-        return replace(self, sound=self.sound.prepared(game, rows, rng, state))
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> RepeatedDraws:
+        piloted = ability(self.sound, Piloted)
+        return self if piloted is None else replace(self, sound=piloted.prepared(game, rows, rng))
 
     def chunk(self, game: Game) -> int:
         return self.sound.chunk(game)

@@ -21,13 +21,13 @@ from clarysage.errors import InputError
 from clarysage.inference.degrees_of_freedom import satterthwaite, satterthwaite_term
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.local import LocalValues
-from clarysage.protocols import Estimator, Game, ability
+from clarysage.protocols import Estimator, Game, Piloted, ability
 
 FOR_AN_ERROR = 2  # visits to an example
 
 
 class LocalEstimator(Protocol):
-    """The ability of an estimator to keep the values of single examples apart."""
+    """An estimator that keeps the values of single examples apart."""
 
     def local_values(self, game: Game, state: Any) -> LocalValues:
         """Values of the examples of positive weight, each in a game of its own."""
@@ -125,8 +125,9 @@ class Absolute:
             wanted = "an estimator that keeps the values of examples apart"
             raise InputError("method", got=f"the method {self.name!r}", wanted=wanted)
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> Absolute:
-        ready = self.inner.prepared(game, rows, rng, state)
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Absolute:
+        piloted = ability(self.inner, Piloted)
+        ready = self.inner if piloted is None else piloted.prepared(game, rows, rng)
         return self if ready is self.inner else replace(self, inner=ready)
 
     def chunk(self, game: Game) -> int:

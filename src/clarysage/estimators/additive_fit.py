@@ -72,9 +72,6 @@ class Blocks:
     def check(self, game: Game) -> None:
         """Any game will do."""
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Draws | None = None) -> Blocks:
-        return self
-
     def chunk(self, game: Game) -> int:
         return BLOCKS_AT_ONCE
 

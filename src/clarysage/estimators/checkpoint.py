@@ -5,18 +5,32 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from clarysage.errors import ClarysageWarning, InputError
-from clarysage.estimators.progress import Progress
-from clarysage.estimators.states import STATES
+from clarysage.estimators.closed_form import Answers
+from clarysage.estimators.draws import Draws
+from clarysage.estimators.exact import Table
+from clarysage.estimators.leave_one_out import Parts
+from clarysage.estimators.limits import Chunk
+from clarysage.estimators.loop import learned
+from clarysage.estimators.paired_walks import Walked
+from clarysage.estimators.permutation_importance import Repeated
+from clarysage.estimators.progress import InterimSchedule, Progress, Trace
+from clarysage.estimators.surrogate_walks import Staged
 from clarysage.execution.checkpoint_file import Saved, damaged, write_checkpoint
-from clarysage.execution.seeds import PILOT, stream
-from clarysage.protocols import Estimator, Game
+from clarysage.inference.influence import BackgroundInfluence, InfluenceSums
+from clarysage.inference.moments import Moments
+from clarysage.inference.stratified import StratifiedMoments
+from clarysage.protocols import Adaptive, Estimator, Game, ability
 
 log = logging.getLogger("clarysage")
+
+OF_RUNS = (Progress, Chunk, InterimSchedule, Trace)
+OF_ESTIMATORS = (Answers, Draws, Parts, Repeated, Staged, Table, Walked)
+OF_STATISTICS = (BackgroundInfluence, InfluenceSums, Moments, StratifiedMoments)
+STATES: dict[str, type] = {kind.__name__: kind for kind in (*OF_RUNS, *OF_ESTIMATORS, *OF_STATISTICS)}  # of a file
 
 
 class Checkpoint:
@@ -46,13 +60,12 @@ class Checkpoint:
             return fresh, estimator
         run = self.saved.progress(STATES)
         self._check(isinstance(run, Progress) and run.state is not None, "it holds no run")
-        estimator = _prepared_again(run, game, estimator, seed)
+        estimator = _learned_again(run, game, estimator, seed)
         if estimator.limit(game) is None and run.made > 1:
             try:
                 estimator.read(game, run.state)
             except Exception as error:
                 raise damaged(self.file, f"its draws do not fit the game ({error})") from error
-        run.looks = replace(fresh.looks, number=run.looks.number, at=run.looks.at)
         self.saved, self._written = None, (run.number, run.rounds)  # memory that the run may need
         log.info("%s: resumed after %d rounds, %d draws", self.file, run.rounds, run.made)
         return run, estimator
@@ -84,11 +97,10 @@ class Checkpoint:
             raise damaged(self.file, how)
 
 
-def _prepared_again(run: Progress, game: Game, estimator: Estimator[Any], seed: int) -> Estimator[Any]:
+def _learned_again(run: Progress, game: Game, estimator: Estimator[Any], seed: int) -> Estimator[Any]:
     """The estimator after all that it has learned on the way, each time from the state as it was then."""
     for number, rows in run.preparations:
-        state = None
-        if number:
-            state = estimator.rewound(run.state) if hasattr(estimator, "rewound") else run.state
-        estimator = estimator.prepared(game, rows, stream(seed, PILOT, number), state)
+        adaptive = ability(estimator, Adaptive)
+        state = None if number == 0 or adaptive is None else adaptive.rewound(run.state)
+        estimator = learned(estimator, game, seed, number, rows, state)
     return estimator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ class SolvedGame:
         if ability(game, ClosedForm) is None:
             raise InputError("method", got="a game without a solution of its own", wanted="another", hint='"exact"')
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Any = None) -> SolvedGame:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SolvedGame:
         if self.walks.plan is not None or not self._walks(game):
             return self
         return replace(self, walks=self.walks.prepared(game, rows, rng))

@@ -56,9 +56,6 @@ class Exact:
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // (len(game.weights) * game.rows_per_payoff))
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Table | None = None) -> Exact:
-        return self
-
     def pause(self, game: Game, made: int) -> int:
         return by_quarters(self.chunk(game), made)
 

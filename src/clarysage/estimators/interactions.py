@@ -39,11 +39,6 @@ class ExactInteractions:
         self.exact.check(game)
         check_pairs(self.pairs, game)
 
-    def prepared(
-        self, game: Game, rows: float, rng: np.random.Generator, state: Table | None = None
-    ) -> ExactInteractions:
-        return self
-
     def chunk(self, game: Game) -> int:
         return self.exact.chunk(game)
 
@@ -109,7 +104,7 @@ class Toggles:
     def check(self, game: Game) -> None:
         check_pairs(self.pairs, game)
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Walked | None = None) -> Toggles:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Toggles:
         if self.visits.plan is not None:
             return self
         tour = Tour.of(game, care_needed(game), rng, len(self.pairs))

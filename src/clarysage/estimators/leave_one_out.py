@@ -44,9 +44,6 @@ class OneByOne:
     def check(self, game: Game) -> None:
         """Any game has such coalitions."""
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Parts | None = None) -> OneByOne:
-        return self
-
     def chunk(self, game: Game) -> int:
         return 1
 

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError, Note, RunFailedError
+from clarysage.errors import InputError, Note, RunFailedError, Set
 from clarysage.estimators.draws import is_null
+from clarysage.estimators.limits import FEWEST_FOR_AN_ERROR, Chunk, Limits
 from clarysage.estimators.progress import Progress
 from clarysage.execution.observers import Silent
 from clarysage.execution.seeds import DRAWS, PILOT, stream
 from clarysage.execution.serial import Serial
 from clarysage.inference.degrees_of_freedom import Estimated
-from clarysage.inference.estimate import Estimate, InterimAnalyses, StopReason, VarianceComponents
+from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.inference.population import Sampled, leverage, targets
-from clarysage.inference.stopping import Budget, Converged, Deadline, must_see_more
+from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import (
+    Adaptive,
     Decomposed,
     Estimator,
     Executor,
     Game,
     LateError,
     Observer,
+    Piloted,
     SelfMatched,
     SequentialRule,
     StoppingRule,
@@ -39,33 +40,11 @@ from clarysage.protocols import (
 if TYPE_CHECKING:
     from clarysage.estimators.checkpoint import Checkpoint
 
-FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
 ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
-CHUNKS_TO_SHARE = 16  # in a round, where draws suffice, so that several workers have their part in it
-MOST_TO_SHARE_EVENLY = 8  # workers
-ROWS_BY_THE_CLOCK = 2**18  # model rows that preparations count on where there is a deadline, which they do not see
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Draws ``first`` to ``first + draws``, made from random stream ``number``."""
-
-    number: int
-    first: int
-    draws: int
-
-
-@dataclass(frozen=True)
-class Work:
-    """Makes the draws of a chunk; what a worker needs to know."""
-
-    estimator: Estimator[Any]
-    game: Game
-    entropy: int
-
-    def __call__(self, chunk: Chunk) -> Any:
-        rng = stream(self.entropy, DRAWS, chunk.number)
-        return self.estimator.draw(self.game, chunk.first, chunk.draws, rng)
+class ExhaustedError(Exception):
+    """Raised by an executor that has spent a budget of its own: the run ends with the estimate so far."""
 
 
 def estimate(
@@ -87,248 +66,228 @@ def estimate(
     one that was not.
     """
     estimator.check(game)
-    observer, executor = observer or Silent(), executor or Serial()
-    limits = Limits.of(game, estimator, stop)
-    rules: list[StoppingRule] = [rule for rule in stop if not isinstance(rule, (Budget, Deadline))]
-    deciding = [decision for rule in rules if (decision := ability(rule, SequentialRule)) is not None]
-    confidences = [rule.confidence for rule in deciding]
-    run = Progress(Looks(confidences), game.rows_spent)
-    if checkpoint is not None:
-        run, estimator = checkpoint.resumed(run, game, estimator, seed)
-    begun = time.monotonic()
-    watch = Watch(rules, observer, begun - run.seconds)
-    work: Work | None = None
-    reason: StopReason | None = None
-
-    def time_left() -> float:
-        return begun + limits.seconds - time.monotonic() if run.made >= FEWEST_FOR_AN_ERROR else float("inf")
-
+    executor = executor or Serial()
+    run = Run(game, estimator, seed, Limits.of(game, estimator, stop), Rules.of(stop), observer or Silent(), checkpoint)
     try:
-        if run.rounds:  # rules may be others than those that were asked by an earlier call
-            reason = watch.again(run, estimator, game, limits)
-        while reason is None:
-            if run.is_looked:
-                rows = limits.rows_to_plan - run.spent
-                ready = estimator.prepared(game, rows, stream(seed, PILOT, run.number), run.state)
-                if ready is not estimator:
-                    run.preparations.append((run.number, float(rows)))
-                    estimator, work = ready, None
-                run.left = limits.round(game, estimator, run.made, run.number, run.spent)[::-1]
-                run.is_looked = not run.left
-            if run.is_looked:
-                break
-            work = work or Work(estimator, game, seed)  # a new function would be sent to the workers anew
-            chunks = run.left[::-1]
-            with closing(executor.map(work, chunks, time_left)) as parts:
-                for chunk, part in zip(chunks, parts, strict=True):
-                    run.take(estimator, chunk, part)
-                    if time_left() < 0 and run.made < limits.draws:
-                        raise LateError
-            reason = watch.ended(run, estimator, game, limits)
-            if checkpoint is not None:
-                run.seconds = watch.elapsed
-                checkpoint.write(run)
-        reason = reason or (StopReason.EXACT if limits.is_finite else StopReason.BUDGET)
+        reason = run.resumed()
+        while reason is None and run.prepare_round():
+            with closing(executor.map(run.work, run.chunks, run.time_left)) as parts:
+                for _, part in zip(run.chunks, parts, strict=True):
+                    run.merge(part)
+                    run.check_time()
+            reason = run.end_round()
+            run.save()
+        if reason is None:  # no draws are left
+            reason = StopReason.EXACT if run.limits.is_finite else StopReason.BUDGET
     except LateError:
         reason = StopReason.DEADLINE
     except ExhaustedError:
-        if run.made < FEWEST_FOR_AN_ERROR:
+        if run.progress.made < FEWEST_FOR_AN_ERROR:
             raise
         reason = StopReason.BUDGET
     except KeyboardInterrupt:
-        if run.made < FEWEST_FOR_AN_ERROR or limits.is_finite:
+        if not run.has_estimate:
             raise
         reason = StopReason.INTERRUPTED
     except Exception as error:
-        if run.made < FEWEST_FOR_AN_ERROR or limits.is_finite:
+        if not run.has_estimate:
             raise
-        partial = run.looks.last(_reaching(estimator, game, run.state))
-        raise RunFailedError.after(error, replace(partial, stopped=StopReason.FAILED)) from error
+        raise RunFailedError.after(error, run.estimate(StopReason.FAILED)) from error
     finally:
-        observer.close()
+        run.observer.close()
+        run.save()
+    if reason is StopReason.DEADLINE and run.limits.is_finite:
+        got, wanted = f"{run.limits.seconds:g} s", "more time for exact enumeration"
+        raise InputError("deadline", got=got, wanted=wanted, hint=Set("method", "paired walks"))
+    return _finished(run.estimate(reason), game)
+
+
+class Run:
+    """A run of an estimator on a game: what was asked for, and its progress.
+
+    Attributes
+    ----------
+    estimator : that of the current round
+    progress : the draws so far; what there is to keep in a file
+    chunks : of the current round, as they were left when it began or was resumed
+    work : makes the draws of a chunk; replaced with the estimator alone, since workers are sent it once
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        estimator: Estimator[Any],
+        seed: int,
+        limits: Limits,
+        rules: Rules,
+        observer: Observer,
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        self.game, self.estimator, self.seed = game, estimator, seed
+        self.limits, self.rules, self.observer, self.checkpoint = limits, rules, observer, checkpoint
+        self.progress = Progress(spent=game.rows_spent)
         if checkpoint is not None:
-            run.seconds = watch.elapsed
-            checkpoint.write(run)
-    if limits.is_finite and reason is StopReason.DEADLINE:
-        raise InputError(
-            "deadline",
-            got=f"{limits.seconds:g} s",
-            wanted="more time for exact enumeration",
-            hint='method="paired walks"',
-        )
-    result = run.looks.last(replace(_reaching(estimator, game, run.state), stopped=reason))
-    return _finished(replace(result, trace=run.trace.ended(result)), game)
+            self.progress, self.estimator = checkpoint.resumed(self.progress, game, estimator, seed)
+        self.begun, self.seconds_before = time.monotonic(), self.progress.seconds
+        self.chunks: list[Chunk] = []
+        self.work = Work(self.estimator, game, seed)
 
+    def resumed(self) -> StopReason | None:
+        """Shows what an earlier call left, and asks the rules, which may be others than those of that call."""
+        if not self.progress.rounds:
+            return None
+        if self.limits.is_finite:
+            self._count()
+            return None
+        current = self.progress.interim.marked(self.estimator.read(self.game, self.progress.state))
+        if self.progress.is_between_rounds:
+            return self._ask(current)
+        self.observer(current, self.elapsed)
+        return None
 
-@dataclass(frozen=True)
-class Watch:
-    """Who is shown a run at the end of each round: the rules, and an observer; and when it began."""
+    def prepare_round(self) -> bool:
+        """Plans the chunks of the next round, or the rest of one that was broken off; whether there is such a round.
 
-    rules: Sequence[StoppingRule]
-    observer: Observer
-    begun: float
+        A round that was broken off may have all its chunks, and only its estimate was not looked at.
+        """
+        progress = self.progress
+        if progress.is_between_rounds:
+            self._prepare_estimator()
+            made, number, spent = progress.made, progress.number, progress.spent
+            progress.begin_round(self.limits.round(self.game, self.estimator, made, number, spent))
+        self.chunks = progress.left[::-1]
+        return not progress.is_between_rounds
+
+    def _prepare_estimator(self) -> None:
+        """Lets the estimator learn before the round, where it has something to learn."""
+        progress, rows = self.progress, self.limits.rows_to_plan - self.progress.spent
+        ready = learned(self.estimator, self.game, self.seed, progress.number, rows, progress.state)
+        if ready is not self.estimator:
+            progress.preparations.append((progress.number, float(rows)))
+            self.estimator, self.work = ready, Work(ready, self.game, self.seed)
+
+    def merge(self, part: Any) -> None:
+        """Merges the draws of the next chunk."""
+        self.progress.take(self.estimator, part)
+
+    def check_time(self) -> None:
+        """Raises :class:`LateError` where the time is up before the last draw."""
+        if self.time_left() < 0 and self.progress.made < self.limits.draws:
+            raise LateError
+
+    def end_round(self) -> StopReason | None:
+        """Shows the estimate to the observer, and asks the rules why to stop, if at all."""
+        if self.limits.is_finite:
+            self.progress.end_round()
+            self._count()
+            return None
+        current = self.estimator.read(self.game, self.progress.state)
+        return self._ask(self.progress.record_round(current, decides=self.rules.confidence is not None))
+
+    def _ask(self, current: Estimate) -> StopReason | None:
+        reason = self.rules.reason(current)
+        self.observer(replace(current, stopped=reason), self.elapsed)
+        return reason
+
+    def _count(self) -> None:
+        self.observer.count(self.progress.made / self.limits.draws, self.elapsed)
+
+    def save(self) -> None:
+        """Keeps the run in the file of its checkpoint."""
+        if self.checkpoint is not None:
+            self.progress.seconds = self.elapsed
+            self.checkpoint.write(self.progress)
 
     @property
     def elapsed(self) -> float:
         """Seconds of the run, those of earlier calls included."""
-        return time.monotonic() - self.begun
+        return time.monotonic() - self.begun + self.seconds_before
 
-    def ended(self, run: Progress, estimator: Estimator[Any], game: Game, limits: Limits) -> StopReason | None:
-        """Why to stop at the end of a round, if at all."""
-        if limits.is_finite:
-            run.end_round()
-            return self.again(run, estimator, game, limits)
-        return self._said(run.look(estimator.read(game, run.state)))
+    def time_left(self) -> float:
+        """Seconds until the deadline, which waits until there is an estimate to hand out."""
+        if self.progress.made < FEWEST_FOR_AN_ERROR:
+            return float("inf")
+        return self.begun + self.limits.seconds - time.monotonic()
 
-    def again(self, run: Progress, estimator: Estimator[Any], game: Game, limits: Limits) -> StopReason | None:
-        """The same of a round that has been looked at; amid a round there is no reason, but something to see."""
-        if limits.is_finite:
-            self.observer.count(run.made / limits.draws, self.elapsed)
-            return None
-        current = run.looks.again(estimator.read(game, run.state))
-        if run.is_looked:
-            return self._said(current)
-        self.observer(current, self.elapsed)
-        return None
+    @property
+    def has_estimate(self) -> bool:
+        """Whether what was drawn so far makes an estimate; a part of an enumeration does not."""
+        return self.progress.made >= FEWEST_FOR_AN_ERROR and not self.limits.is_finite
 
-    def _said(self, current: Estimate) -> StopReason | None:
-        reason = next((said for rule in self.rules if (said := _asked(rule, current)) is not None), None)
-        self.observer(replace(current, stopped=reason), self.elapsed)
-        return reason
-
-
-@dataclass
-class Looks:
-    """Counts the looks that decisions have at a run: the first once errors are settled, others when draws have doubled.
-
-    When they come depends on how many draws there are, never on what these found.
-    """
-
-    confidences: list[float]
-    number: int = 0
-    at: int = 0
-
-    def taken(self, current: Estimate) -> Estimate:
-        """The estimate, and whether it is a look."""
-        is_ready = current.draws >= 2 * self.at and not must_see_more(current)
-        coverage = current.coverage
-        if not self.confidences or not is_ready or not (coverage.is_settled or coverage.unvisited):
-            return current
-        self.number, self.at = self.number + 1, current.draws
-        return replace(current, interim=InterimAnalyses(self.number, is_now=True))
-
-    def again(self, current: Estimate) -> Estimate:
-        """The estimate of a round that was looked at, as it was then."""
-        is_now = self.number > 0 and current.draws == self.at
-        return replace(current, interim=InterimAnalyses(self.number, is_now=True)) if is_now else current
-
-    def last(self, result: Estimate) -> Estimate:
-        """The estimate that is handed out, a further look unless it was one."""
-        if not self.confidences:
-            return result
-        looks = max(1, self.number + (result.draws != self.at))
-        interim = replace(result.interim, count=looks, confidence=min(self.confidences))
-        return replace(result, interim=interim)
-
-
-class ExhaustedError(Exception):
-    """Raised by an executor that has spent a budget of its own: the run ends with the estimate so far."""
+    def estimate(self, reason: StopReason) -> Estimate:
+        """The estimate so far, with what it says of populations."""
+        result = replace(_with_targets(self.estimator, self.game, self.progress.state), stopped=reason)
+        if self.rules.confidence is not None:
+            result = self.progress.interim.final(result, self.rules.confidence)
+        return replace(result, trace=self.progress.trace.ended(result))
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How many draws there may be, how many model rows, and how many seconds."""
+class Work:
+    """Makes the draws of a chunk; what a worker needs to know."""
 
-    draws: float
-    rows: float
-    seconds: float
+    estimator: Estimator[Any]
+    game: Game
+    entropy: int
+
+    def __call__(self, chunk: Chunk) -> Any:
+        rng = stream(self.entropy, DRAWS, chunk.number)
+        return self.estimator.draw(self.game, chunk.first, chunk.draws, rng)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules that are asked at the end of a round.
+
+    Attributes
+    ----------
+    confidence : the least that a rule which decides is asked for; None where there is no such rule
+    """
+
+    rules: tuple[StoppingRule, ...]
+    confidence: float | None
 
     @classmethod
-    def of(cls, game: Game, estimator: Estimator[Any], stop: Sequence[Any]) -> Limits:
-        seconds = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
-        rows = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
-        whole = estimator.limit(game)
-        if whole is None:
-            return cls(float("inf"), rows, seconds)
-        needed = game.rows_spent + estimator.rows(game, whole)
-        if needed > rows:
-            raise InputError("budget", got=f"{rows:,} model rows", wanted=f"{needed:,} for the method "
-                             f"{estimator.name!r}", hint='method="paired walks"')  # fmt: skip
-        return cls(whole, float("inf"), seconds)
+    def of(cls, stop: Sequence[StoppingRule | Budget | Deadline]) -> Rules:
+        """The rules among these that are no limits."""
+        rules = tuple(rule for rule in stop if not isinstance(rule, (Budget, Deadline)))
+        deciding = [decides for rule in rules if (decides := ability(rule, SequentialRule)) is not None]
+        return cls(rules, min((rule.confidence for rule in deciding), default=None))
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether there is an end to the draws, after which nothing is left to be uncertain of."""
-        return self.draws < float("inf")
-
-    @property
-    def rows_to_plan(self) -> float:
-        """Model rows that preparations may reckon with."""
-        return min(self.rows, ROWS_BY_THE_CLOCK) if self.seconds < float("inf") else self.rows
-
-    def round(self, game: Game, estimator: Estimator[Any], made: int, number: int, spent: int) -> list[Chunk]:
-        """Chunks up to the next look at the estimate, as far as the limits allow; none where they are reached."""
-        most = min(self.draws, self.rows)  # draws that cost nothing count as if they did, or there would be no end
-        draws = max(0, int(min(estimator.pause(game, made), most)) - made)
-        if spent + estimator.rows(game, draws, made) > self.rows:
-            draws = bisect_right(range(draws), self.rows - spent, key=lambda n: estimator.rows(game, n, made)) - 1
-            if made + draws < FEWEST_FOR_AN_ERROR:
-                self._refuse(game, spent + estimator.rows(game, FEWEST_FOR_AN_ERROR - made, made))
-        ends = [made + end for end in chunk_ends(estimator, game, draws)]
-        return [Chunk(number + i, start, end - start) for i, (start, end) in enumerate(pairwise([made, *ends]))]
-
-    def _refuse(self, game: Game, least: int) -> None:
-        raise InputError(
-            "budget",
-            got=f"{self.rows:,} model rows",
-            wanted=f"at least {least:,}, of which {game.rows_spent:,} are for the ends of the game",
-            hint="a larger budget, or fewer background rows",
-        )
+    def reason(self, current: Estimate) -> StopReason | None:
+        """What the first rule says that has a reason to stop."""
+        return next((reason for rule in self.rules if (reason := _asked(rule, current)) is not None), None)
 
 
-def chunk_ends(estimator: Estimator[Any], game: Game, draws: int) -> list[int]:
-    """Where the chunks of a round of so many draws end, whoever the workers are."""
-    if not draws:
-        return []
-    most = estimator.chunk(game)
-    least = int(estimator.finest(game)) if hasattr(estimator, "finest") else most
-    if least == most:
-        return [*range(most, draws, most), draws]
-    chunks = -(-draws // min(most, max(least, -(-draws // CHUNKS_TO_SHARE))))
-    chunks = min(draws, _shared_evenly(chunks, fewest=-(-draws // most)))
-    return [draws * (i + 1) // chunks for i in range(chunks)]
-
-
-def _shared_evenly(chunks: int, *, fewest: int) -> int:
-    """About so many chunks, but as many for one of two, four or eight workers as for another, who would else wait.
-
-    Examples
-    --------
-    >>> [_shared_evenly(chunks, fewest=1) for chunks in (1, 2, 3, 5, 15, 16, 17, 77)]
-    [1, 2, 2, 4, 8, 16, 24, 80]
-    """
-    if chunks > CHUNKS_TO_SHARE:
-        return -(-chunks // MOST_TO_SHARE_EVENLY) * MOST_TO_SHARE_EVENLY
-    even = 1 << chunks.bit_length() >> 1
-    return even if even >= fewest else 2 * even
-
-
-def _asked(rule: StoppingRule, current: Estimate) -> StopReason | None:
+def _asked(rule: Callable[[Estimate], Any], current: Estimate) -> StopReason | None:
     """What a rule says of the estimate; a plain True or False is understood."""
     try:
-        said: Any = rule(current)
+        answer = rule(current)
     except Exception as error:
-        raise InputError(
-            "stop", got=f"{type(error).__name__} from a rule: {error}", wanted="a rule that works"
-        ) from error
-    if isinstance(said, (bool, np.bool_)):
-        return StopReason.RULE if said else None
-    if said is None or isinstance(said, StopReason):
-        return said
-    raise InputError("stop", got=f"{said!r} from a rule", wanted="a StopReason, True, False or None")
+        got = f"{type(error).__name__} from a rule: {error}"
+        raise InputError("stop", got=got, wanted="a rule that works") from error
+    if isinstance(answer, (bool, np.bool_)):
+        return StopReason.RULE if answer else None
+    if answer is None or isinstance(answer, StopReason):
+        return answer
+    raise InputError("stop", got=f"{answer!r} from a rule", wanted="a StopReason, True, False or None")
 
 
-def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
+def learned(estimator: Estimator[Any], game: Game, seed: int, number: int, rows: float, state: Any) -> Estimator[Any]:
+    """The estimator for the round that begins with chunk ``number``: after its pilot run, or with what it has learned.
+
+    It depends on the seed, the model ``rows`` that are left and the state of the draws alone, so that a run that is
+    resumed learns the same again.
+    """
+    rng = stream(seed, PILOT, number)
+    if state is None:
+        piloted = ability(estimator, Piloted)
+        return estimator if piloted is None else piloted.prepared(game, rows, rng)
+    adaptive = ability(estimator, Adaptive)
+    return estimator if adaptive is None else adaptive.adapted(game, state, rng)
+
+
+def _with_targets(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
     """The estimate, and what it says of the populations that examples and background were drawn from."""
     result = estimator.read(game, state)
     decomposed, matched = ability(estimator, Decomposed), ability(game, SelfMatched)
@@ -337,9 +296,8 @@ def _reaching(estimator: Estimator[Any], game: Game, state: Any) -> Estimate:
         return result
     is_positive = game.weights > 0
     weights, self_match = game.weights[is_positive], None if matched is None else matched.self_match
-    sampled = Sampled(
-        weights, _background_weights(game, components), None if self_match is None else self_match[is_positive]
-    )
+    self_match = None if self_match is None else self_match[is_positive]
+    sampled = Sampled(weights, _background_weights(game, components), self_match)
     return replace(
         result,
         targets=targets(Estimated(result.values, result.covariance, result.dof), components, sampled),
@@ -356,7 +314,8 @@ def _background_weights(game: Game, components: VarianceComponents) -> np.ndarra
 
 
 def _finished(result: Estimate, game: Game) -> Estimate:
-    if result.stopped is StopReason.NO_EFFECT and not _is_still(result, game):
+    """The estimate that is handed out: zeros of a null game, and a note where examples were left out."""
+    if result.stopped is StopReason.NO_EFFECT and not _is_null(result, game):
         return replace(result, stopped=StopReason.EQUAL)
     if result.stopped is StopReason.NO_EFFECT:
         zeros, none = np.zeros_like(result.values), np.zeros_like(result.covariance)
@@ -368,7 +327,7 @@ def _finished(result: Estimate, game: Game) -> Estimate:
     return result
 
 
-def _is_still(result: Estimate, game: Game) -> bool:
+def _is_null(result: Estimate, game: Game) -> bool:
     """Whether values are zero since no example moves, not since what examples lose and gain adds up to nothing."""
     if result.components is None or result.components.contributions is None:
         return is_null(game)

@@ -76,7 +76,7 @@ class PairedWalks:
     def check(self, game: Game) -> None:
         """Any game can be walked."""
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Walked | None = None) -> PairedWalks:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> PairedWalks:
         return replace(self, plan=planned(game, rows, rng)) if self.plan is None else self
 
     def chunk(self, game: Game) -> int:

@@ -50,7 +50,7 @@ class PerExample:
     def check(self, game: Game) -> None:
         """Any game can be walked."""
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Walked | None = None) -> PerExample:
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> PerExample:
         if self.walks.plan is not None:
             return self
         plan = _planned(game, rows, rng)

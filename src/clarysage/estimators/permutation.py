@@ -35,9 +35,6 @@ class Permutation:
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // max(1, self.rows(game, 1)))
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator, state: Draws | None = None) -> Permutation:
-        return self
-
     def pause(self, game: Game, made: int) -> int:
         return by_quarters(self.chunk(game), made)
 

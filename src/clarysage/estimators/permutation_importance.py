@@ -59,9 +59,6 @@ class Repeats:
             raise InputError("method", got=f"{self.name!r} for a game of mean predictions", wanted="single draws",
                              hint="SingleDraws.of(...) in place of PredictivePower.of(...)")  # fmt: skip
 
-    def prepared(self, game: Any, rows: float, rng: np.random.Generator, state: Repeated | None = None) -> Repeats:
-        return self
-
     def chunk(self, game: Any) -> int:
         return max(int(game.draws_at_once), rows_per_chunk(game) // self.rows(game, 1))
 

@@ -73,11 +73,11 @@ class SurrogateWalks:
             raise InputError("method", got="surrogate walks", wanted="two or more players, and a model that is asked "
                              "row by row", hint='method="paired walks"')  # fmt: skip
 
-    def prepared(
-        self, game: Game, rows: float, rng: np.random.Generator, state: Staged | None = None
-    ) -> SurrogateWalks:
-        if state is None:
-            return replace(self, stages=(_first(game, rows, rng),))
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SurrogateWalks:
+        return replace(self, stages=(_first(game, rows, rng),))
+
+    def adapted(self, game: Game, state: Staged, rng: np.random.Generator) -> SurrogateWalks:
+        """With a surrogate for the next stage, once the last one is over."""
         last = self.stages[-1]
         walked = state.walked.get(len(self.stages) - 1)
         is_over = walked is not None and walked.draws >= last.pairs
