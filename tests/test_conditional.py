@@ -109,7 +109,7 @@ def test_rows_along_walks_are_those_of_their_prefixes(seed, owner):
         at = filling.at(x, arrivals <= step)
         np.testing.assert_allclose(along[:, :, step - 1], at[np.arange(5)[:, None], picks], atol=1e-8)
     slopes = rng.normal(size=(6, 2))
-    left = filling.left(slopes, picks, arrivals)
+    left = filling.linear_control(slopes, picks, arrivals)
     for step in range(len(players)):
         latent = filling.at(x, arrivals <= step) / filling.lens.size  # type: ignore[attr-defined]
         owed = (latent - latent.mean(axis=1, keepdims=True)) @ slopes
@@ -120,7 +120,7 @@ def test_a_control_by_scores_has_mean_zero_over_all_rows(seed):
     rng = np.random.default_rng(seed)
     filling, _, _ = filling_of(rng, 5, 16)
     arrivals = 1 + rng.permuted(np.tile(np.arange(5), (3, 1)), axis=1)
-    left = filling.left(rng.normal(size=(5, 1)), np.tile(np.arange(16), (3, 1)), arrivals)
+    left = filling.linear_control(rng.normal(size=(5, 1)), np.tile(np.arange(16), (3, 1)), arrivals)
     np.testing.assert_allclose(left.mean(axis=1), 0.0, atol=1e-12)
     assert np.abs(left).max() > 0.1
 
@@ -313,6 +313,10 @@ class Expected:
     @property
     def schema(self):
         return self.predictor.schema
+
+    @property
+    def facts(self):
+        return self.predictor.facts
 
     def guarded(self, checks):
         return self

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 import clarysage as cs
 import oracle
 from clarysage.estimators import Exact, PairedWalks, SolvedGame, choose, estimate, loop
-from clarysage.games import PredictivePower, sensitivity, solution
+from clarysage.games import PredictivePower, closed_form, sensitivity
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.models import as_predictor
@@ -444,7 +444,7 @@ def test_exact_values_do_not_depend_on_the_number_of_jobs(is_deep):
 def test_exact_values_depend_on_how_many_examples_are_held_at_once_by_rounding_alone(name, seed, monkeypatch):
     both = twins(name, np.random.default_rng(seed))
     whole = estimate(both.known, SolvedGame()).values
-    monkeypatch.setattr(solution, "NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr(closed_form, "NUMBERS_AT_ONCE", 1)
     few = replace(both.known)
     assert few.closed_form is not None
     assert few.closed_form.at_once == 1

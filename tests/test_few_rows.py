@@ -47,17 +47,17 @@ DRAWS = {
 
 def chances(draws: BackgroundDraws, kind: int) -> dict[tuple[int, ...], float]:
     """The probability of every draw, written from what a draw is said to be."""
-    m, q = len(draws.mass), draws.rows
+    m, q = len(draws.weights), draws.rows
     if draws.ranked is not None:  # one row from each stratum: as much of it as the stratum holds of the row's mass
         order = draws.ranked[kind]
-        ends = np.concatenate([[0.0], np.cumsum(draws.mass[order])])
+        ends = np.concatenate([[0.0], np.cumsum(draws.weights[order])])
         share = np.zeros((q, m))
         for stratum, (place, row) in product(range(q), enumerate(order)):
             inside = min(ends[place + 1], (stratum + 1) / q) - max(ends[place], stratum / q)
             share[stratum, row] = q * max(inside, 0.0)
         return {rows: float(np.prod(share[range(q), rows])) for rows in product(range(m), repeat=q)}
-    if len(set(draws.mass)) > 1:  # with replacement
-        return {rows: float(np.prod(draws.mass[list(rows)])) for rows in product(range(m), repeat=q)}
+    if len(set(draws.weights)) > 1:  # with replacement
+        return {rows: float(np.prod(draws.weights[list(rows)])) for rows in product(range(m), repeat=q)}
     orders = list(permutations(range(m), q))
     return {rows: 1 / len(orders) for rows in orders}
 
@@ -88,9 +88,9 @@ def test_every_row_is_drawn_as_often_as_its_mass(name, seed):
     draws = DRAWS[name]
     kinds = np.zeros(DRAWN, dtype=int)
     found = draws.draw(kinds, np.random.default_rng(seed))
-    often = np.array([(found == row).sum(axis=1) for row in range(len(draws.mass))])  # (m, n)
-    wanted = draws.rows * draws.mass
-    error = np.sqrt(draws.rows * draws.mass * (1 - draws.mass) / DRAWN)  # of draws with replacement, the largest
+    often = np.array([(found == row).sum(axis=1) for row in range(len(draws.weights))])  # (m, n)
+    wanted = draws.rows * draws.weights
+    error = np.sqrt(draws.rows * draws.weights * (1 - draws.weights) / DRAWN)  # of draws with replacement, the largest
     assert np.all(np.abs(often.mean(axis=1) - wanted) <= 6 * error)
 
 
@@ -102,7 +102,7 @@ def test_draws_and_every_draw_of_a_partition_have_the_distribution_found_by_enum
     of, is_set = chances(draws, kind), draws.ranked is None
     assert sum(of.values()) == pytest.approx(1)
     parts = draws.partition(kinds, rng)
-    assert parts.shape == (DRAWN, len(draws.mass) // draws.rows, draws.rows)
+    assert parts.shape == (DRAWN, len(draws.weights) // draws.rows, draws.rows)
     for found in (draws.draw(kinds, rng), *np.moveaxis(parts, 1, 0)):
         pairs = np.array(list(frequencies(found, of, is_set).values()))
         assert agree(pairs[:, 0], pairs[:, 1], DRAWN)
@@ -112,9 +112,9 @@ def test_draws_and_every_draw_of_a_partition_have_the_distribution_found_by_enum
 @pytest.mark.parametrize("name", [name for name in DRAWS if name != "all rows"])
 def test_an_own_row_is_left_out_as_if_it_were_not_there(name, own, seed):
     draws, kind = DRAWS[name], 1
-    others = np.delete(np.arange(len(draws.mass)), own)
+    others = np.delete(np.arange(len(draws.weights)), own)
     ranked = None if draws.ranked is None else np.array([[0] * len(others), [*range(len(others))]])
-    without = BackgroundDraws(draws.rows, draws.mass[others] / draws.mass[others].sum(), ranked)
+    without = BackgroundDraws(draws.rows, draws.weights[others] / draws.weights[others].sum(), ranked)
     of, is_set = chances(without, kind), draws.ranked is None
     rng, kinds = np.random.default_rng([seed, own]), np.full(2 * DRAWN, kind)
     mine = np.where(np.arange(2 * DRAWN) % 2 == 0, own, -1)  # examples with and without, side by side
@@ -162,7 +162,7 @@ def test_the_variance_of_a_mean_of_weighted_draws_is_unbiased_over_all_of_them(s
     drawn, chance = values[np.array(list(of))], np.array(list(of.values()))
     means = drawn.mean(axis=1)
     truth = chance @ means**2 - (chance @ means) ** 2
-    assert chance @ means == pytest.approx(draws.mass @ values, rel=1e-12)
+    assert chance @ means == pytest.approx(draws.weights @ values, rel=1e-12)
     assert chance @ draws.variance_of_mean(drawn) == pytest.approx(truth, rel=1e-11)
 
 
@@ -315,7 +315,7 @@ def by_hand(walks: Itinerary) -> np.ndarray:
     n, q, _ = walks.b.shape
     outputs = np.empty((n, q, walks.steps - 1, 2))
     for i, k, step in product(range(n), range(q), range(1, walks.steps)):
-        row = np.where(walks.arrivals[i] <= step, walks.x[i], walks.b[i, k])
+        row = np.where(walks.entry_position[i] <= step, walks.x[i], walks.b[i, k])
         outputs[i, k, step - 1] = asked_about(row[None])[0]
     return outputs
 
@@ -375,7 +375,7 @@ def test_steps_of_a_linear_map_are_its_predictions_of_hybrid_rows(link, players,
     n, q = walks.b.shape[:2]
     rows, picks = walks.b.reshape(n * q, -1), np.arange(n * q).reshape(n, q)
     seen = form.seen(walks.x), form.seen(rows)
-    found = linked(form.along(*seen, picks, walks.arrivals, walks.steps), kind)
+    found = linked(form.along(*seen, picks, walks.entry_position, walks.steps), kind)
     walk, which, step = (axis.ravel() for axis in np.indices((n, q, walks.steps - 1)))
     truth = Structure(form, kind)(walks.rows(walk, which, step + 1)).reshape(found.shape)
     assert found.shape[:3] == (n, q, walks.steps - 1)

@@ -10,6 +10,7 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import permutations
 from clarysage.estimators import Exact, PairedWalks, estimate
+from clarysage.games.control_variates import MainEffectsControl
 from clarysage.games.main_effects import FEWEST_ROWS, main_effects
 from clarysage.players import Players
 
@@ -69,16 +70,16 @@ def test_what_is_taken_off_predictions_has_mean_zero_over_the_rows_that_may_be_d
         cs.Marginal(B).restrict(lambda Z: additive(Z) * (1 + Z[:, 3]), X), "squared error", X, additive(X),
         players=Players.of([f"x{i}" for i in range(5)], groups),
     )  # fmt: skip
-    short, examples = v.subsampled, np.arange(30)
+    control_variate, examples = v.subsampled._control, np.arange(30)
     p = v.n_players
-    assert short._effects is not None
+    assert isinstance(control_variate, MainEffectsControl)
     everyone, active = np.broadcast_to(np.arange(80), (30, 80)), np.arange(p) != p - 1
     weight = np.ones((30, 80))
     if shared:
         weight[np.arange(shared), np.arange(shared)] = 0.0
     weight /= weight.sum(axis=1, keepdims=True)
-    along = short._control_along(examples, permutations(30, p, rng), everyone, active)
-    at = short._control_at(examples, rng.random((30, p)) < 0.5, everyone, active)
+    along = control_variate.along(examples, permutations(30, p, rng), everyone, active)
+    at = control_variate.at(examples, rng.random((30, p)) < 0.5, everyone, active)
     for control in (along, at):
         scale = np.abs(control).max()
         np.testing.assert_allclose(np.einsum("nq,nqsk->nsk", weight, control), 0, atol=1e-12 * scale)
@@ -92,7 +93,7 @@ def test_walks_with_main_effects_scatter_less_and_agree_with_exact_values(seed):
         cs.Marginal(B).restrict(lambda Z: additive(Z) + Z[:, 3] * Z[:, 4], X), "squared error", X, y
     )
     plain = replace(v)
-    plain.subsampled.__dict__["_effects"] = None
+    plain.subsampled.__dict__["_control"] = v.subsampled._control.start
     exact = estimate(v, Exact()).values[0]
     rules = [cs.Budget(200_000)]
     found, without = (estimate(one, PairedWalks(), stop=rules, seed=seed) for one in (v, plain))

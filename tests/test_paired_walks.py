@@ -22,6 +22,7 @@ from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
 from clarysage.inference.stratified import StratifiedMoments, estimated_sum
 from clarysage.players import Players
+from clarysage.protocols import ModelFacts
 
 RUNS = 30
 N, P, M = 20, 4, 24  # 80 draws are four passes; of 24 background rows a walk looks at 4 or 8
@@ -183,6 +184,7 @@ class Noisy:
     """A restricted model whose predictions scatter with the generator they are handed."""
 
     rows_per_prediction, rows_of_checks, remarks = 1, 0, ()
+    facts = ModelFacts()
 
     def __init__(self, plain: Any, scatter: float):
         self.plain, self.scatter = plain, scatter

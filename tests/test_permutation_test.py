@@ -348,9 +348,9 @@ def test_single_predictions_are_those_of_hybrid_rows(seed):
     places = np.random.default_rng(seed).random((20, 3))
     found = f_S.single(X, linear(X)[:, None], kept, places)
     each = f_S.each(X, np.tile(kept, (20, 1)))
-    np.testing.assert_allclose(found.outputs, each[np.arange(20)[:, None], found.picks])
+    np.testing.assert_allclose(found.outputs, each[np.arange(20)[:, None], found.background_index])
     share = np.cumsum(np.arange(1.0, 8.0)) / 28
-    np.testing.assert_array_equal(found.picks, (places[:, :, None] >= share).sum(axis=2))
+    np.testing.assert_array_equal(found.background_index, (places[:, :, None] >= share).sum(axis=2))
 
 
 def coverage_on_fresh_rows(seed, runs, n, m, repeats, overlap):

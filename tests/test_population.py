@@ -25,7 +25,7 @@ from clarysage.inference.intervals import interval
 from clarysage.inference.population import Sampled
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
-from clarysage.removal.row_identity import own_rows
+from clarysage.removal.row_identity import match_by_cells
 from clarysage.results import ABOUT
 from clarysage.results.files import from_plain
 from oracle import shapley
@@ -88,7 +88,7 @@ def test_influences_are_derivatives_in_the_weights_of_background_rows(loss, mass
     game = small(loss, mass=mass)
     leaning = estimate(game, Exact()).components.background
     step = 1e-6 if loss == "absolute error" else 1e-4
-    share = game.restricted.mass
+    share = game.restricted.background_weights
     for row in range(5):
         ends = []
         for side in (1, -1):
@@ -169,7 +169,7 @@ def test_walks_find_on_average_what_enumeration_does_about_the_population(overla
 
 def centred(found, game):
     rows = found.components.background.rows
-    return rows - game.restricted.mass[:, None, None] * rows.sum(axis=0)
+    return rows - game.restricted.background_weights[:, None, None] * rows.sum(axis=0)
 
 
 def test_noise_of_influences_is_not_small(seed):
@@ -367,11 +367,11 @@ def test_a_loss_without_a_correction_says_so(data):
 
 def test_own_rows_are_those_that_are_there_once_or_the_whole_table():
     X = np.array([[1.0, 2.0], [3.0, 4.0], [3.0, 4.0], [np.nan, 0.0]])
-    assert own_rows(X, X.copy()).tolist() == [0, 1, 2, 3]
-    assert own_rows(X, X[[3, 1, 0]]).tolist() == [2, -1, -1, 0]
-    assert own_rows(X, X + 1) is None
+    assert match_by_cells(X, X.copy()).tolist() == [0, 1, 2, 3]
+    assert match_by_cells(X, X[[3, 1, 0]]).tolist() == [2, -1, -1, 0]
+    assert match_by_cells(X, X + 1) is None
     other = np.vstack([X[:1], np.arange(20.0).reshape(-1, 2)])
-    assert own_rows(np.vstack([X, 9 + X, 20 + X]), other) is None  # by chance, as it seems
+    assert match_by_cells(np.vstack([X, 9 + X, 20 + X]), other) is None  # by chance, as it seems
 
 
 def test_rows_of_the_default_background_are_known_to_be_examples_even_where_they_are_alike():

@@ -16,7 +16,7 @@ from clarysage.estimators import Exact, PairedWalks, SurrogateWalks, estimate
 from clarysage.estimators.paired_walks import VARYING
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
-from clarysage.games.proxy_model import Surrogate
+from clarysage.games.proxy_model import ProxyModel
 from clarysage.inference.intervals import interval
 
 RUNS = 10
@@ -367,7 +367,7 @@ def test_a_surrogate_gives_outputs_of_the_models_own_kind(f, data):
     X, background, _, _ = data
     f_S = cs.Marginal(background).restrict(f, X)
     outputs = f_S.full(X)
-    g = Surrogate.fitted(DecisionTreeRegressor(random_state=0), X, outputs, f_S.schema, np.ones(P, dtype=bool))
+    g = ProxyModel.fitted(DecisionTreeRegressor(random_state=0), X, outputs, f_S.schema, np.ones(P, dtype=bool))
     assert np.allclose(g(X), outputs, rtol=0, atol=1e-9)  # a whole tree knows its examples by heart
     shown = g(background)
     assert shown.shape == (M, outputs.shape[1])

@@ -15,12 +15,13 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.players import Players
+from clarysage.structure.form import Structure
 from clarysage.tables import Schema
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ Result = TypeVar("Result")
 Task = TypeVar("Task")
 Input = TypeVar("Input", contravariant=True)
 Kind = TypeVar("Kind")
+
+Check = Callable[[np.ndarray], None]
 
 
 def ability(thing: object, kind: type[Kind]) -> Kind | None:
@@ -139,11 +142,59 @@ class Loss(Protocol):
         ...
 
 
-class RestrictedModel(Protocol):
-    """f_S: the model's prediction when only the columns in S are known (Eq. 1)."""
+class OfOutput(Protocol):
+    """A loss that is minus one of the outputs, by its number."""
+
+    @property
+    def number(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known of a model beside its predictions.
+
+    Attributes
+    ----------
+    task : "classification" or "regression", if the model says so
+    classes : labels of its classes in the order of its outputs
+    hard : whether its outputs are votes (labels, one-hot) rather than probabilities
+    batch_size : how many rows it gets at once, at most, where the user says so
+    """
+
+    task: str | None = None
+    classes: tuple[Any, ...] | None = None
+    hard: bool = False
+    batch_size: int | None = None
+
+
+class CodePredictor(Protocol):
+    """f: rows of codes (n, d) -> predictions (n, k), float64, checked; so many rows at once."""
 
     @property
     def schema(self) -> Schema: ...
+
+    @property
+    def facts(self) -> ModelFacts: ...
+
+    @property
+    def rows_per_call(self) -> int: ...
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray: ...
+
+
+class RestrictedModel(Protocol):
+    """f_S: the model's prediction when only the columns in S are known (Eq. 1).
+
+    Abilities go beyond that (:func:`ability`): :class:`FromBackground`, :class:`HybridRows`, :class:`DrawsRows`.
+    """
+
+    @property
+    def schema(self) -> Schema: ...
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What is known of the model."""
+        ...
 
     @property
     def rows_per_prediction(self) -> int:
@@ -160,6 +211,10 @@ class RestrictedModel(Protocol):
         """Rows passed to the model to see that it can be trusted to be what it says."""
         ...
 
+    def guarded(self, checks: tuple[Check, ...]) -> Self:
+        """The same, with every batch of the model's outputs (n, k) looked at by checks, which raise."""
+        ...
+
     def full(self, x: np.ndarray) -> np.ndarray:
         """f(x): (n, d) -> (n, k)."""
         ...
@@ -172,18 +227,170 @@ class RestrictedModel(Protocol):
         """f_S(x) for one coalition of columns a row: (n, d), (n, d) -> (n, k)."""
         ...
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """f_S(x) at every proper prefix of a walk: step j = 1, ..., p - 1 keeps the columns with arrival <= j.
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """f_S(x) at every proper prefix of a walk: step j = 1, ..., p - 1 keeps the columns that entered by then.
 
         (n, d), (n, d) -> (n, p - 1, k)
         """
         ...
 
 
-class Predictor(Protocol):
-    """f: rows of codes (n, d) -> predictions (n, k), float64, checked."""
+class FromBackground(Protocol):
+    """A restricted model that is made of background rows."""
 
-    def __call__(self, codes: np.ndarray) -> np.ndarray: ...
+    @property
+    def background(self) -> np.ndarray:
+        """The rows as codes, (m, d)."""
+        ...
+
+
+class KnownStructure(Protocol):
+    """The insides of a model beside background rows."""
+
+    @property
+    def structure(self) -> Structure: ...
+
+    @property
+    def inner(self) -> np.ndarray:
+        """The background rows as the insides have them, (m, D)."""
+        ...
+
+    def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of codes (n, d) as the insides have them, and as the form of the structure sees them."""
+        ...
+
+
+class ConditionalRows(Protocol):
+    """Background rows whose withheld cells follow the kept ones, as normal scores do."""
+
+    @property
+    def latent(self) -> np.ndarray:
+        """Scores of the rows with nothing known, (m, d)."""
+        ...
+
+    def linear_control(
+        self, slopes: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray
+    ) -> np.ndarray:
+        """A linear function of scores, of slopes (d, k), about its mean over all rows, at every prefix but the last.
+
+        (n, q), (n, d) -> (n, q, p, k), the empty prefix first
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Predictions ``outputs`` (n, q, p - 1, k) of n walks with q background rows, and the model rows they cost.
+
+    ``asked`` are the hybrid rows that went to the model, with its answers, where they were wanted.
+    """
+
+    outputs: np.ndarray
+    rows: int
+    asked: tuple[np.ndarray, np.ndarray] | None = None
+
+
+class HybridRows(RestrictedModel, Protocol):
+    r"""A restricted model that is a mean over background rows b_k of weights w_k, so that few rows tell about all.
+
+    .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})
+    """
+
+    @property
+    def background(self) -> np.ndarray:
+        """The rows b_k with nothing known, (m, d)."""
+        ...
+
+    @property
+    def background_weights(self) -> np.ndarray:
+        """The weights w_k, (m,), adding up to one."""
+        ...
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the rows may be thought of as drawn independently from a population."""
+        ...
+
+    @property
+    def is_used(self) -> np.ndarray:
+        """Which columns are not known to have no effect, (d,)."""
+        ...
+
+    @property
+    def alone(self) -> np.ndarray:
+        """f(b_k) of every background row, (m, k)."""
+        ...
+
+    @property
+    def native(self) -> KnownStructure | None:
+        """The insides of the model, where they are known, which then predict in its place."""
+        ...
+
+    @property
+    def filling(self) -> ConditionalRows | None:
+        """How rows follow what is known of an example; None where they stay as they are."""
+        ...
+
+    def self_match(self, X: np.ndarray) -> np.ndarray | None:
+        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        ...
+
+    def condensed(self) -> HybridRows:
+        """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
+        ...
+
+    def asking(self, predictor: CodePredictor) -> HybridRows:
+        """The same rows, asked of another model."""
+        ...
+
+    def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
+        ...
+
+    def steps(
+        self,
+        x: np.ndarray,
+        full: np.ndarray,
+        entry_position: np.ndarray,
+        background_index: np.ndarray,
+        *,
+        skip: bool,
+        keep: bool,
+    ) -> Steps:
+        """f(x_S, b_k) at every proper prefix S of walks, for picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
+
+        ``full`` (n, k) is f(x); ``skip`` asks once for rows that do not change or repeat, ``keep`` returns those asked.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Singles:
+    """Predictions (n, q, k) with q draws for n rows, the model rows, and the background rows drawn, (n, q)."""
+
+    outputs: np.ndarray
+    rows: int
+    background_index: np.ndarray
+
+
+class DrawsRows(RestrictedModel, Protocol):
+    """A restricted model that can put single drawn rows in the place of what is withheld: single imputation."""
+
+    @property
+    def draws_at_once(self) -> int:
+        """How many draws it is worth making together."""
+        ...
+
+    def singly(self) -> DrawsRows:
+        """The same, made to be asked for each row once."""
+        ...
+
+    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
+        """f(x_S, b_k) for rows x (n, d) of predictions (n, k), a coalition of columns (d,), and drawn rows b_k.
+
+        They are those at quantile levels (n, q) of the weights of the rows that may stand in.
+        """
+        ...
 
 
 class Removal(Protocol):
@@ -267,6 +474,29 @@ class Game(Protocol):
 
     def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Payoffs at every prefix, ends included: (n,), (n, p) -> (n, p + 1, L)."""
+        ...
+
+
+class ModelGame(Game, Protocol):
+    """A game whose payoffs are minus the losses of a restricted model on examples."""
+
+    @property
+    def restricted(self) -> RestrictedModel: ...
+
+    @property
+    def players(self) -> Players: ...
+
+    @property
+    def losses(self) -> tuple[Loss, ...]: ...
+
+    @property
+    def X(self) -> np.ndarray:  # noqa: N802
+        """The examples as codes, (N, d)."""
+        ...
+
+    @property
+    def targets(self) -> tuple[np.ndarray, ...]:
+        """Their responses, encoded for each of the losses."""
         ...
 
 

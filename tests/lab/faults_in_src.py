@@ -451,13 +451,13 @@ FAULTS: tuple[Fault, ...] = (
         "ends = len(self.X) + self.restricted.rows_per_prediction",
         "ends = len(self.X)",
     ),
-    Fault("control-variate-sign", SIGN, "games/subsampled.py", "a = z - control\n", "a = z + control\n"),
+    Fault("control-variate-sign", SIGN, "games/subsampled.py", "adjusted = z - control\n", "adjusted = z + control\n"),
     Fault(
         "own-row-not-counted",
         CORRECTION,
-        "games/subsampled.py",
-        "plain, mean = (one + share * (mine - one) for one in (plain, mean))",
-        "plain, mean = (one + 0 * share * (mine - one) for one in (plain, mean))",
+        "games/self_match.py",
+        "mean + share * (of_own_row - mean)",
+        "mean + 0 * share * (of_own_row - mean)",
     ),
     Fault(
         "single-draws-walk-ahead",

@@ -10,11 +10,10 @@ from clarysage.errors import InputError, Note, Set
 from clarysage.execution.seeds import MANIFOLD, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import GroupsLike, Seed, TableLike
+from clarysage.protocols import GroupsLike, HybridRows, Seed, TableLike, ability
 from clarysage.removal import Marginal, ProductOfMarginals
-from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.manifold import FEWEST, OffManifold, Pairs, look, some_columns
-from clarysage.removal.row_identity import own_rows
+from clarysage.removal.row_identity import match_by_cells
 from clarysage.tables import as_table, schema_of
 
 
@@ -59,7 +58,7 @@ def off_manifold(
     x, b = schema.encode(rows, "X"), schema.encode(others, "background")
     if len(players) < 2:
         raise InputError("X", got="one player", wanted="two or more, to be taken from different rows")
-    own = np.arange(len(x)) if background is None else own_rows(x, b)
+    own = np.arange(len(x)) if background is None else match_by_cells(x, b)
     even = np.full(len(x), 1.0), np.full(len(b), 1.0)
     found = _looked(x, b, own, *even, players, schema.is_number, generator, is_apart=False)
     if found is None:
@@ -70,10 +69,10 @@ def off_manifold(
 
 def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note | str]:
     """A warning where many of the rows that the removal of a run makes are unlike real ones."""
-    f_S, removal = v.restricted, problem.removal
+    f_S, removal = ability(v.restricted, HybridRows), problem.removal
     if not run.check_manifold or not isinstance(removal, (Marginal, ProductOfMarginals)):
         return []
-    if not isinstance(f_S, HybridModel):
+    if f_S is None:
         return []
     try:
         found = _of_run(v, f_S, removal, stream(problem.seed, MANIFOLD, 0))
@@ -91,13 +90,13 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
 
 
 def _of_run(
-    v: PredictivePower, f_S: HybridModel, removal: Marginal | ProductOfMarginals, rng: np.random.Generator
+    v: PredictivePower, f_S: HybridRows, removal: Marginal | ProductOfMarginals, rng: np.random.Generator
 ) -> OffManifold | None:
     if isinstance(removal, Marginal):
-        background, mass, own = f_S.background, f_S.mass, v.self_match
+        background, mass, own = f_S.background, f_S.background_weights, v.self_match
     else:  # whose background rows are mixtures already
         background = f_S.schema.encode(removal.background, "background")
-        mass, own = np.ones(len(background)), own_rows(v.X, background)
+        mass, own = np.ones(len(background)), match_by_cells(v.X, background)
     is_apart = isinstance(removal, ProductOfMarginals)
     return _looked(v.X, background, own, v.weights, mass, v.players, f_S.schema.is_number, rng, is_apart=is_apart)
 

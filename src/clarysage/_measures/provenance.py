@@ -10,6 +10,7 @@ import numpy as np
 
 from clarysage import __version__
 from clarysage.games import PredictivePower
+from clarysage.protocols import FromBackground, RestrictedModel, ability
 from clarysage.removal import seed_in
 from clarysage.tables import Categories, Schema
 
@@ -53,7 +54,7 @@ def versions() -> dict[str, str]:
 
 def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
     """All that tells one run on a problem from another."""
-    seed = seed_in(problem.removal)
+    seed, made = seed_in(problem.removal), ability(v.restricted, FromBackground)
     return {
         **versions(),
         "seed": problem.seed,
@@ -61,7 +62,7 @@ def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
         "examples": len(v.X),
         **({} if problem.source_rows is None else {"rows_of_source": problem.source_rows}),
         "columns": int(v.X.shape[1]),
-        "background_rows": len(getattr(v.restricted, "background", range(v.rows_per_payoff))),
+        "background_rows": v.rows_per_payoff if made is None else len(made.background),
         **({} if seed is None else {"removal_seed": seed}),
         "fingerprints": {
             "X": fingerprint_of_rows(v.X, v.restricted.schema),
@@ -72,6 +73,6 @@ def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
     }
 
 
-def _of_background(restricted: Any) -> str:
-    rows = getattr(restricted, "background", None)
-    return fingerprint(np.empty(0)) if rows is None else fingerprint_of_rows(rows, restricted.schema)
+def _of_background(restricted: RestrictedModel) -> str:
+    made = ability(restricted, FromBackground)
+    return fingerprint(np.empty(0)) if made is None else fingerprint_of_rows(made.background, restricted.schema)

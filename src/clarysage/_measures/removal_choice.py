@@ -17,7 +17,7 @@ from clarysage.protocols import Removal
 from clarysage.removal import as_removal
 from clarysage.removal.judgement import MEMORY, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
-from clarysage.removal.row_identity import own_of, own_rows
+from clarysage.removal.row_identity import match_by_cells, match_by_source
 from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row
@@ -88,9 +88,9 @@ def _apart(f: Any, X: Any, background: Any, source: np.ndarray | None, rng: np.r
     """Rows to make removals of, and others to judge them on."""
     if source is None:
         schema, _ = bound_to(f, X, background, MEMORY)
-        own = own_rows(schema.encode(X, "X"), schema.encode(background, "background"))
+        own = match_by_cells(schema.encode(X, "X"), schema.encode(background, "background"))
     else:
-        own = own_of(source, len(X))
+        own = match_by_source(source, len(X))
     free = np.arange(len(X)) if own is None else np.flatnonzero(own < 0)
     m = len(background)
     if len(free) >= ENOUGH or len(free) == len(X) > 1:

@@ -16,7 +16,7 @@ from clarysage.protocols import Removal
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
-from clarysage.removal.row_identity import own_rows
+from clarysage.removal.row_identity import match_by_cells
 from clarysage.results import RemovalQuality
 from clarysage.tables import as_table, read_weights, rows_of
 
@@ -196,7 +196,7 @@ def _about_own(asked: dict[str, Any], made_of: Any, f: Any, X: Any, judged: np.n
         if background is None:
             continue
         schema, _ = bound_to(f, X, background, MEMORY)
-        own = own_rows(schema.encode(X, "X"), schema.encode(background, "background"))
+        own = match_by_cells(schema.encode(X, "X"), schema.encode(background, "background"))
         count = 0 if own is None else int((own[judged] >= 0).sum())
         if count:
             notes.append(

@@ -12,8 +12,7 @@ import numpy as np
 
 from clarysage.games import PredictivePower
 from clarysage.models import Predictor
-from clarysage.protocols import Solved
-from clarysage.removal.hybrid import HybridModel
+from clarysage.protocols import HybridRows, OfOutput, Solved, ability
 
 ADDS_UP = 1e-5  # of the largest output, by which values may miss what they are to add up to: trees add in few digits
 EXAMPLES_AT_ONCE = 256
@@ -57,12 +56,12 @@ def tree_solution(model: Any, v: PredictivePower, *, most_visits: float = np.inf
     They add up, but are no Shapley values of probabilities. ``most_visits`` bounds examples times background rows times
     trees.
     """
-    f_S = v.restricted
+    f_S = ability(v.restricted, HybridRows)
     if find_spec("shap") is None:
         raise NotForShapError("shap is not installed")
     if isinstance(model, Predictor):
         raise NotForShapError("a Predictor hides its model")
-    if not isinstance(f_S, HybridModel) or f_S.filling is not None or not np.ptp(f_S.mass) == 0:
+    if f_S is None or f_S.filling is not None or not np.ptp(f_S.background_weights) == 0:
         raise NotForShapError("shap has marginal removal alone, with background rows of equal weight")
     if v.n_players < v.X.shape[1]:
         raise NotForShapError("shap does not know groups of features")
@@ -94,7 +93,8 @@ def _arranged(raw: Any, v: PredictivePower) -> np.ndarray:
     """Values (n, L, p) of what shap returns: (n, p), (n, p, k), or a list of k arrays (n, p)."""
     found = np.stack(raw, axis=-1) if isinstance(raw, list) else np.asarray(raw)
     found = found[:, :, None] if found.ndim == 2 else found
-    numbers = [getattr(loss, "number", 0) for loss in v.losses]
+    of_output = [ability(loss, OfOutput) for loss in v.losses]
+    numbers = [0 if loss is None else loss.number for loss in of_output]
     numbers = [0] if found.shape[2] == 1 and len(numbers) == 1 else numbers  # of two classes shap may give one
     if max(numbers) >= found.shape[2]:
         raise NotForShapError(f"it explains {found.shape[2]} outputs of {v.outputs.shape[1]}")

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from clarysage.coalitions import shapley_values
-from clarysage.protocols import Loss, Solved
-from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.native import Native
+from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import means
 from clarysage.structure.terms import Expansion, LeafTerms, LinearTerms, Terms
@@ -29,7 +26,7 @@ OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
 
 
 @dataclass(frozen=True)
-class ClosedForm:
+class AnalyticForm:
     """Exact values of a game, from examples to sums of their values.
 
     Attributes
@@ -48,14 +45,14 @@ class ClosedForm:
     seconds_of_pair: float
 
 
-def closed_form_of(game: Any) -> ClosedForm | None:
+def closed_form_of(game: ModelGame) -> AnalyticForm | None:
     """The quickest way to exact values, None where the model's structure offers none."""
-    f_S = game.restricted
-    if not isinstance(f_S, HybridModel) or f_S.native is None:
+    hybrid = ability(game.restricted, HybridRows)
+    if hybrid is None or hybrid.native is None:
         return None
-    native, owner = f_S.native, game.players.owner
+    native, owner = hybrid.native, game.players.owner
     player = owner if native.structure.owner is None else owner[native.structure.owner]
-    parts = Expansion(native.structure.form, native.inner, native.mass, player, game.n_players)
+    parts = Expansion(native.structure.form, native.inner, hybrid.background_weights, player, game.n_players)
     if native.structure.link == "identity":
         if all(loss.degree == 1 for loss in game.losses):
             return _by_sums(game, native, parts)
@@ -75,7 +72,7 @@ class Additive:
     """
 
     terms: LinearTerms
-    native: Native
+    native: KnownStructure
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
     weights: np.ndarray
@@ -102,7 +99,7 @@ class Products:
     """
 
     terms: LeafTerms
-    native: Native
+    native: KnownStructure
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
     weights: np.ndarray
@@ -147,7 +144,7 @@ class Sums:
     """
 
     terms: Terms
-    native: Native
+    native: KnownStructure
     X: np.ndarray
     outputs: tuple[int, ...]
     weights: np.ndarray
@@ -189,7 +186,7 @@ class FromTerms:
     """Mean predictions of all coalitions, by sums of terms over subsets."""
 
     terms: Terms
-    native: Native
+    native: KnownStructure
     players: int
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -210,7 +207,7 @@ class FromPairs:
     """The same for any link, example by example and background row by background row."""
 
     parts: Expansion
-    native: Native
+    native: KnownStructure
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         from clarysage.structure.kernels.lattice import lattice
@@ -231,21 +228,22 @@ class FromPairs:
         return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 
 
-def _by_sums(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
+def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     if not isinstance(parts.form, Linear) and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
         return None
     terms, k = parts.terms(by_number=False), native.structure.form.margins
     if terms is None:
         return None
-    outputs = tuple(loss.number for loss in game.losses)
+    of_output = [ability(loss, OfOutput) for loss in game.losses]
+    outputs = tuple(loss.number for loss in of_output if loss is not None)
     count = game.n_players if isinstance(terms, LinearTerms) else len(terms.sets)
     seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
     how = "a linear model has a closed form" if isinstance(terms, LinearTerms) else _of_terms(count)
     solve = Sums(terms, native, game.X, outputs, game.weights)
-    return ClosedForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
+    return AnalyticForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
 
 
-def _by_products(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
+def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
     if is_deep and not isinstance(parts.form, Linear):
         return None
@@ -254,7 +252,7 @@ def _by_products(game: Any, native: Native, parts: Expansion) -> ClosedForm | No
     if isinstance(terms, LinearTerms):
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
         seconds = game.X.size * k * OF_ENTRY
-        return ClosedForm(
+        return AnalyticForm(
             "a linear model has a closed form", Additive(terms, *data), at_once, seconds, _pair(game, parts)
         )
     if terms is None or len(terms.sets) > MOST_TERMS:
@@ -263,7 +261,7 @@ def _by_products(game: Any, native: Native, parts: Expansion) -> ClosedForm | No
     seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
     how = _of_terms(count)
     at_once = max(1, NUMBERS_AT_ONCE // (count * k))
-    return ClosedForm(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
+    return AnalyticForm(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
 
 
 def _of_terms(count: int) -> str:
@@ -271,7 +269,7 @@ def _of_terms(count: int) -> str:
     return f"its trees add up to {count:,} term{'s' * (count != 1)} of few features each, which a formula solves"
 
 
-def _by_terms(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
+def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     terms = parts.terms(by_number=True)
     if terms is None:
         return None
@@ -281,21 +279,23 @@ def _by_terms(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
     source = "its weighted sum" if isinstance(parts.form, Linear) else "the leaves of its trees"
     how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
-    return ClosedForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+    return AnalyticForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
 
 
-def _by_pairs(game: Any, native: Native, parts: Expansion) -> ClosedForm | None:
+def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     if parts.trees is None:
         return None
-    p, k, m = game.n_players, native.structure.form.margins, len(native.mass)
+    p, k, m = game.n_players, native.structure.form.margins, len(native.inner)
     one = m * (len(parts.trees.roots) * OF_VISIT + 2**p * k * (p * OF_SUM + OF_LINK))
     solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
     how = "its trees are gone through once for all coalitions"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k * 8))
-    return ClosedForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+    return AnalyticForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
 
 
-def _pair(game: Any, parts: Expansion) -> float:
+def _pair(game: ModelGame, parts: Expansion) -> float:
     """Seconds that a pair of walks takes, about."""
     trees = 1 if parts.trees is None else len(parts.trees.roots)
-    return float(OF_PAIR + 2 * game.subsampled.rows * trees * OF_TREE_WALK)
+    subsampled = ability(game, SubsampledWalks)
+    rows = 0 if subsampled is None else subsampled.rows
+    return float(OF_PAIR + 2 * rows * trees * OF_TREE_WALK)

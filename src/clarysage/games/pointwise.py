@@ -11,11 +11,14 @@ from clarysage.games.predictive_power import PredictivePower
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.losses.output import Output
 from clarysage.players import Players
+from clarysage.protocols import RestrictedModel
 
 LOOKED_AT = 16  # examples, to see which outputs there are
 
 
-def pointwise(restricted: Any, X: Any, *, players: Players | None = None, sample_weight: Any = None) -> PredictivePower:
+def pointwise(
+    restricted: RestrictedModel, X: Any, *, players: Players | None = None, sample_weight: Any = None
+) -> PredictivePower:
     r"""The game whose payoffs are the outputs of f_S at an example, one "loss" an output.
 
     .. math:: v_{f,x}(S) = f_S(x_S)
@@ -24,7 +27,7 @@ def pointwise(restricted: Any, X: Any, *, players: Players | None = None, sample
     second alone is played for: the values of the first are the same with the other sign.
     """
     few = restricted.schema.encode(X, "X")[:LOOKED_AT]
-    numbers = outputs_of(restricted.full(few), restricted.predictor.predictor.task)
+    numbers = outputs_of(restricted.full(few), restricted.facts.task)
     losses = [Output(number) for number in numbers]
     v = PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight)
     return replace(v, rows_in_vain=len(few))

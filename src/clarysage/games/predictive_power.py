@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 from clarysage.errors import InputError, ModelError
 from clarysage.games.closed_form import closed_form_of
 from clarysage.games.coalition_value import coalition_value
-from clarysage.games.proxy_model import imitated
-from clarysage.games.subsampled import ShortWalks
+from clarysage.games.proxy_model import ProxyModel, Remainder
+from clarysage.games.subsampled import SubsampledPower
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
 from clarysage.losses.classification import presumed_classes
@@ -22,17 +22,15 @@ from clarysage.protocols import (
     ClosedForm,
     CoalitionValue,
     Game,
+    HybridRows,
     Kind,
     Loss,
     RestrictedModel,
     SubsampledGame,
     SubsampledWalks,
+    ability,
 )
-from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.row_identity import own_of, own_rows
 from clarysage.tables import read_target, read_weights
-
-NEARLY_ALL = 1 - 1e-9  # of the mass of the background, in one row
 
 
 @dataclass(frozen=True)
@@ -67,18 +65,25 @@ class PredictivePower:
     ends: tuple[np.ndarray, np.ndarray]
     remarks: tuple[str, ...] = ()
     rows_in_vain: int = 0  # model rows of looks at the game beforehand, of which its payoffs know nothing
-    like: ShortWalks | None = None  # of another game, whose draws of background rows are to be shared
+    like: SubsampledPower | None = None  # of another game, whose draws of background rows are to be shared
     given_closed_form: ClosedForm | None = None  # one that was found elsewhere
 
     @classmethod
     def of(
-        cls, restricted: Any, loss: Any, X: Any, y: Any, *, players: Players | None = None, sample_weight: Any = None
+        cls,
+        restricted: RestrictedModel,
+        loss: Any,
+        X: Any,
+        y: Any,
+        *,
+        players: Players | None = None,
+        sample_weight: Any = None,
     ) -> PredictivePower:
         """The game of a restricted model, a loss (or several, or "auto"), and examples; y=None: its own outputs."""
         rows = restricted.schema.encode(X, "X")
         weights = read_weights(sample_weight, X, len(rows))
         response = None if y is None else read_target(y, X, len(rows))
-        f, outputs = restricted.predictor.predictor, restricted.full(rows)
+        f, outputs = restricted.facts, restricted.full(rows)
         response = outputs if response is None else response
         wanted = loss_for(f.task, f.hard, outputs, response) if is_auto(loss) else loss
         losses = tuple(as_loss(one) for one in (wanted if isinstance(wanted, (list, tuple)) else [wanted]))
@@ -89,13 +94,9 @@ class PredictivePower:
         targets = tuple(one.encode(response, f.classes, outputs) for one in losses)
         remarks = (*restricted.remarks, *_about_classes(f.classes, losses, response, outputs.shape[1]))
         f_S = restricted.guarded((SameWidth(outputs.shape[1]), *(one.check for one in losses)))
-        nothing = np.broadcast_to(f_S.empty(), outputs.shape)
-        empty, full = (
-            np.column_stack([-one(shown, target) for one, target in zip(losses, targets, strict=True)])
-            for shown in (nothing, outputs)
-        )
+        ends = _ends(losses, targets, f_S.empty(), outputs)
         who = players or Players.of(f_S.schema.names)
-        return cls(f_S, losses, who, rows, targets, weights, outputs, (empty, full), remarks)
+        return cls(f_S, losses, who, rows, targets, weights, outputs, ends, remarks)
 
     @property
     def n_players(self) -> int:
@@ -104,8 +105,7 @@ class PredictivePower:
     @property
     def batch_size(self) -> int | None:
         """Rows that the model is to get at once, where the user said so."""
-        f = getattr(getattr(self.restricted, "predictor", None), "predictor", None)
-        return getattr(f, "batch_size", None)
+        return self.restricted.facts.batch_size
 
     @property
     def floor(self) -> np.ndarray:
@@ -127,9 +127,16 @@ class PredictivePower:
         return self.closed_form if kind is ClosedForm else None
 
     @cached_property
-    def subsampled(self) -> ShortWalks | None:
-        """Walks with few background rows; None where the restricted model is no mean over rows."""
-        return ShortWalks.of(self) if isinstance(self.restricted, HybridModel) else None
+    def subsampled(self) -> SubsampledPower | None:
+        """Payoffs from a subsample of the background; None where the restricted model is no mean over rows."""
+        hybrid = ability(self.restricted, HybridRows)
+        if hybrid is None:
+            return None
+        if self.like is not None:
+            return self.like.of_proxy(hybrid.condensed(), self.outputs, self.ends)
+        return SubsampledPower.of(
+            hybrid, self.losses, self.targets, self.players, self.X, self.outputs, self.ends, self.self_match
+        )
 
     @cached_property
     def closed_form(self) -> ClosedForm | None:
@@ -139,17 +146,22 @@ class PredictivePower:
     @cached_property
     def self_match(self) -> np.ndarray | None:
         """The background row that each example is, (N,), -1 for none; None where no example is one."""
-        f_S = self.restricted
-        if not isinstance(f_S, HybridModel) or len(f_S.mass) < 2:
-            return None
-        own = own_rows(self.X, f_S.background) if f_S.source is None else own_of(f_S.source, len(self.X))
-        return None if own is None or f_S.mass.max() > NEARLY_ALL else own
+        hybrid = ability(self.restricted, HybridRows)
+        return None if hybrid is None else hybrid.self_match(self.X)
 
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
     ) -> tuple[Game, Game]:
-        """See :func:`clarysage.games.proxy_model.imitated`."""
-        return imitated(self, regressor, asked, active)
+        """The game of a proxy that was fitted to the model's answers, and the game of what the proxy leaves."""
+        assert self.subsampled is not None, "the model is asked row by row"
+        f_S, used = self.subsampled.restricted, active[self.players.owner]
+        answers = [(self.X, self.outputs), (f_S.background, f_S.alone), *asked]
+        rows, outputs = (np.vstack(part) for part in zip(*answers, strict=True))
+        g = ProxyModel.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
+        g_S, of_proxy = f_S.asking(g), g(self.X)
+        ends = _ends(self.losses, self.targets, g_S.empty(), of_proxy)
+        proxy = replace(self, restricted=g_S, outputs=of_proxy, ends=ends, like=self.subsampled)
+        return proxy, Remainder(self, proxy)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         payoffs = np.empty((len(examples), len(self.losses)))
@@ -183,13 +195,25 @@ class PredictivePower:
     @cached_property
     def _matters(self) -> np.ndarray:
         """Players (p,) that are not known to have no effect, so that those are worth exactly nothing."""
-        if not isinstance(self.restricted, HybridModel):
+        hybrid = ability(self.restricted, HybridRows)
+        if hybrid is None:
             return np.ones(self.n_players, dtype=bool)
-        return np.bincount(self.players.owner, weights=self.restricted.is_used, minlength=self.n_players) > 0
+        return np.bincount(self.players.owner, weights=hybrid.is_used, minlength=self.n_players) > 0
 
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         losses = zip(self.losses, self.targets, strict=True)
         return np.column_stack([-loss(outputs, target[examples]) for loss, target in losses])
+
+
+def _ends(
+    losses: tuple[Loss, ...], targets: tuple[np.ndarray, ...], nothing: np.ndarray, outputs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Payoffs (N, L) of the mean prediction with nothing known, (k,), and of predictions for the examples, (N, k)."""
+    empty, full = (
+        np.column_stack([-loss(shown, target) for loss, target in zip(losses, targets, strict=True)])
+        for shown in (np.broadcast_to(nothing, outputs.shape), outputs)
+    )
+    return empty, full
 
 
 def _about_classes(known: Any, losses: tuple[Loss, ...], y: np.ndarray, outputs: int) -> list[str]:

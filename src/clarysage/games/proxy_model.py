@@ -1,8 +1,7 @@
-"""A cheap model that imitates a dear one, the game of it, and the game that is left when it is taken off."""
+"""A cheap proxy that imitates an expensive model, and the game that is left when the proxy's game is taken off."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,11 +10,19 @@ import numpy as np
 import scipy
 
 from clarysage.errors import InputError
-from clarysage.games.subsampled import ShortWalks
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.one_thread import one_thread
-from clarysage.protocols import Comparison, Game, Influence, Kind, SelfMatched, SubsampledWalks, Walks, ability
-from clarysage.removal.hybrid import HybridModel
+from clarysage.protocols import (
+    Comparison,
+    Game,
+    Influence,
+    Kind,
+    ModelFacts,
+    SelfMatched,
+    SubsampledWalks,
+    Walks,
+    ability,
+)
 from clarysage.tables import Schema
 
 SURE = 1e-6  # probabilities nearer to 0 or 1 count as this near when their log odds are imitated
@@ -23,7 +30,7 @@ ROWS_PER_CALL = 32_768
 
 
 @dataclass(frozen=True)
-class Surrogate:
+class ProxyModel:
     """Regressors that imitate a model on rows of codes, one an output; of probabilities they imitate the log odds.
 
     They are shown the columns in ``used`` alone, so that what the model ignores is ignored.
@@ -38,7 +45,7 @@ class Surrogate:
     @classmethod
     def fitted(
         cls, regressor: Any, rows: np.ndarray, outputs: np.ndarray, schema: Schema, used: np.ndarray
-    ) -> Surrogate:
+    ) -> ProxyModel:
         from sklearn.base import clone
 
         form = _form(outputs)
@@ -48,6 +55,11 @@ class Surrogate:
         except Exception as error:
             raise _unfit(regressor, f"{type(error).__name__} from {{}}: {error}") from error
         return cls(found, schema, used, form)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Nothing: a proxy gets as many rows at once as it likes, and its outputs are those of the model."""
+        return ModelFacts()
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         try:
@@ -62,27 +74,6 @@ class Surrogate:
         if self.form == "two probabilities":
             return np.column_stack([1 - scipy.special.expit(margins), scipy.special.expit(margins)])
         return np.asarray(scipy.special.softmax(margins, axis=1)) if self.form == "probabilities" else margins
-
-
-def imitated(
-    game: Any, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
-) -> tuple[Game, Game]:
-    """The game of a surrogate that was fitted to a model's answers, and the game of what it leaves."""
-    short: ShortWalks = game.subsampled
-    f_S = short.restricted
-    used = active[game.players.owner]
-    known = [(game.X, game.outputs), (f_S.background, f_S.alone), *asked]
-    rows, outputs = (np.vstack(part) for part in zip(*known, strict=True))
-    g = Surrogate.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
-    g_S = HybridModel(g, f_S.background, f_S.mass, is_sampled=f_S.is_sampled, filling=f_S.filling)
-    shown = g(game.X)
-    nothing = np.broadcast_to(g_S.empty(), shown.shape)
-    ends = tuple(
-        np.column_stack([-loss(said, target) for loss, target in zip(game.losses, game.targets, strict=True)])
-        for said in (nothing, shown)
-    )
-    theirs: Any = replace(game, restricted=g_S, outputs=shown, ends=ends, like=short)
-    return theirs, Remainder(game, theirs)
 
 
 @dataclass(frozen=True)
@@ -142,7 +133,7 @@ class Remainder:
 
 @dataclass(frozen=True)
 class RemainderWalks:
-    """Short walks of two games side by side, with the same draws of background rows; the second costs nothing."""
+    """Subsampled walks of two games side by side, with the same draws of background rows; the second costs nothing."""
 
     one: SubsampledWalks
     other: SubsampledWalks

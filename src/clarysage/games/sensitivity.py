@@ -6,10 +6,11 @@ from typing import Any
 
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
+from clarysage.protocols import RestrictedModel
 
 
 def sensitivity(
-    restricted: Any, X: Any, *, players: Players | None = None, sample_weight: Any = None
+    restricted: RestrictedModel, X: Any, *, players: Players | None = None, sample_weight: Any = None
 ) -> PredictivePower:
     r"""The game of function sensitivity, whose Shapley values are the Shapley effects.
 

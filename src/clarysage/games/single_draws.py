@@ -9,12 +9,10 @@ import numpy as np
 
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import Drawn
-from clarysage.removal.hybrid import HybridModel
+from clarysage.protocols import Drawn, DrawsRows, HybridRows, RestrictedModel, ability
 from clarysage.removal.single_imputation import singly
 
 CELLS_AT_ONCE = 4_000_000  # of hybrid rows
-DRAWS_OF_CHOSEN = 5  # at once, where what is known of an example has to be looked at first
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,14 @@ class SingleDraws:
 
     @classmethod
     def of(
-        cls, restricted: Any, loss: Any, X: Any, y: Any, *, players: Players | None = None, sample_weight: Any = None
+        cls,
+        restricted: RestrictedModel,
+        loss: Any,
+        X: Any,
+        y: Any,
+        *,
+        players: Players | None = None,
+        sample_weight: Any = None,
     ) -> SingleDraws:
         """The game of a restricted model that draws, a loss (or several, or "auto"), and examples."""
         f_S = singly(restricted)
@@ -81,13 +86,14 @@ class SingleDraws:
     @property
     def background_weights(self) -> np.ndarray | None:
         """Weights of the background rows, (m,), over which values are a mean; None where they are no sample."""
-        f_S = self.power.restricted
-        return f_S.mass if isinstance(f_S, HybridModel) and f_S.is_sampled and len(f_S.mass) > 1 else None
+        hybrid = ability(self.power.restricted, HybridRows)
+        if hybrid is None or not hybrid.is_sampled or len(hybrid.background_weights) < 2:
+            return None
+        return hybrid.background_weights
 
     @property
     def draws_at_once(self) -> int:
-        f_S = self.power.restricted
-        return 1 if isinstance(f_S, HybridModel) and f_S.filling is None else DRAWS_OF_CHOSEN
+        return self._drawing.draws_at_once
 
     def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> Drawn:
         """All players but one: payoffs (n, q, L) with the rows at quantile levels (n, q) of their weights."""
@@ -111,9 +117,15 @@ class SingleDraws:
         found = self.payoff(np.repeat(examples, p + 1), arrived.reshape(-1, p), rng)
         return found.reshape(n, p + 1, -1)
 
+    @property
+    def _drawing(self) -> DrawsRows:
+        drawing = ability(self.power.restricted, DrawsRows)
+        assert drawing is not None, "the game was made of a model that draws"
+        return drawing
+
     def _drawn(self, coalition: np.ndarray, examples: np.ndarray, places: np.ndarray) -> Drawn:
         v, (n, q) = self.power, places.shape
-        kept, single = coalition[v.players.owner], v.restricted.single  # type: ignore[attr-defined]
+        kept, single = coalition[v.players.owner], self._drawing.single
         payoffs, picks, rows = np.empty((n, q, len(v.losses))), np.empty((n, q), dtype=np.intp), 0
         at_once = max(1, CELLS_AT_ONCE // (q * v.X.shape[1]))
         for part in (slice(start, start + at_once) for start in range(0, n, at_once)):
@@ -122,5 +134,5 @@ class SingleDraws:
             flat, each = found.outputs.reshape(len(its) * q, -1), np.repeat(its, q)
             for number, (loss, target) in enumerate(zip(v.losses, v.targets, strict=True)):
                 payoffs[part, :, number] = -loss(flat, target[each]).reshape(-1, q)
-            picks[part], rows = found.picks, rows + found.rows
+            picks[part], rows = found.background_index, rows + found.rows
         return Drawn(payoffs, picks, rows)

@@ -11,13 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set
+from clarysage.protocols import Check, ModelFacts
 from clarysage.structure.form import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select
 from clarysage.unshared import unshared
 
 Task = Literal["classification", "regression"]
-Check = Callable[[np.ndarray], None]
 
 ROWS_PER_CALL = 32_768
 COPIES_PER_ROW = 6  # of a row, held at once while a model predicts: codes, table, and what the model makes of it
@@ -109,6 +109,11 @@ class BoundPredictor:
         parts = [self._one_call(codes[start : start + self.rows_per_call])
                  for start in range(0, len(codes), self.rows_per_call)]  # fmt: skip
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    @property
+    def facts(self) -> ModelFacts:
+        f = self.predictor
+        return ModelFacts(f.task, f.classes, f.hard, f.batch_size)
 
     @property
     def rows_per_call(self) -> int:

@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from clarysage.models import BoundPredictor
-from clarysage.models.predictor import Check
+from clarysage.protocols import Check, CodePredictor, ModelFacts, Singles, Steps
 from clarysage.removal.matheron import Filling, Passage
 from clarysage.removal.native import Native, native_of
-from clarysage.removal.prefixes import Itinerary, Steps, at_prefixes, evaluate, joined
-from clarysage.removal.single_imputation import Singles, along, put_in
+from clarysage.removal.prefixes import Itinerary, at_prefixes, evaluate, joined
+from clarysage.removal.row_identity import self_match
+from clarysage.removal.single_imputation import at_levels, put_in
 from clarysage.tables import Schema
 
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
+DRAWS_OF_CONDITIONAL = 5  # made together, where what is known of an example has to be looked at first
 CELLS_AT_ONCE = 4_000_000  # of rows of walks that are made whole
-
-
-class CodePredictor(Protocol):
-    """f for rows of codes (n, d), asked for so many rows at once."""
-
-    @property
-    def schema(self) -> Schema: ...
-
-    @property
-    def rows_per_call(self) -> int: ...
-
-    def __call__(self, codes: np.ndarray) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)
 class HybridModel:
-    r"""The restricted model with withheld columns filled from fixed background rows b_k of mass w_k.
+    r"""The restricted model with withheld columns filled from fixed background rows b_k of weight w_k.
 
     .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
 
@@ -46,7 +35,7 @@ class HybridModel:
 
     predictor: CodePredictor
     background: np.ndarray
-    mass: np.ndarray
+    background_weights: np.ndarray
     native: Native | None = None
     remarks: tuple[str, ...] = ()
     rows_of_checks: int = 0
@@ -58,6 +47,10 @@ class HybridModel:
     @property
     def schema(self) -> Schema:
         return self.predictor.schema
+
+    @property
+    def facts(self) -> ModelFacts:
+        return self.predictor.facts
 
     @property
     def rows_per_prediction(self) -> int:
@@ -73,7 +66,17 @@ class HybridModel:
         if self.native is None or not self.native.is_linear_mean:
             return self
         native = self.native.of_mean_row()
-        return replace(self, background=native.inner, mass=native.mass, native=native, source=None)
+        return replace(self, background=native.inner, background_weights=native.weights, native=native, source=None)
+
+    def asking(self, predictor: CodePredictor) -> HybridModel:
+        """The same rows, asked of another model."""
+        return HybridModel(
+            predictor, self.background, self.background_weights, is_sampled=self.is_sampled, filling=self.filling
+        )
+
+    def self_match(self, X: np.ndarray) -> np.ndarray | None:
+        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        return self_match(X, self.background, self.background_weights, self.source)
 
     def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
         assert isinstance(self.predictor, BoundPredictor)
@@ -88,27 +91,38 @@ class HybridModel:
         return self.predictor(self.background) if self.native is None else self.native.alone
 
     def empty(self) -> np.ndarray:
-        return np.asarray(mean_over(self.alone[None], self.mass)[0])
+        return np.asarray(mean_over(self.alone[None], self.background_weights)[0])
 
     def steps(
-        self, x: np.ndarray, full: np.ndarray, arrivals: np.ndarray, picks: np.ndarray, *, skip: bool, keep: bool
+        self,
+        x: np.ndarray,
+        full: np.ndarray,
+        entry_position: np.ndarray,
+        background_index: np.ndarray,
+        *,
+        skip: bool,
+        keep: bool,
     ) -> Steps:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
 
         ``full`` (n, k) is f(x); see :func:`~clarysage.removal.prefixes.evaluate` for ``skip`` and ``keep``.
         """
         if self.native is not None:
-            outputs = self.native.steps(x, full, arrivals, picks)
+            outputs = self.native.steps(x, full, entry_position, background_index)
             return Steps(outputs, outputs[..., 0].size)
-        p, d, size = int(arrivals.max()), x.shape[1], self.predictor.rows_per_call
-        at_once = len(x) if self.filling is None else max(1, CELLS_AT_ONCE // (picks.shape[1] * p * d))
+        p, d, size = int(entry_position.max()), x.shape[1], self.predictor.rows_per_call
+        at_once = len(x) if self.filling is None else max(1, CELLS_AT_ONCE // (background_index.shape[1] * p * d))
         parts = []
         for start in range(0, len(x), at_once):
             part = slice(start, start + at_once)
-            walks = self._walks(x[part], picks[part], arrivals[part])
-            alone = self.alone[picks[part]]
+            walks = self._walks(x[part], background_index[part], entry_position[part])
+            alone = self.alone[background_index[part]]
             parts.append(evaluate(walks, alone, full[part], self.predictor, size, skip=skip, keep=keep))
         return joined(parts)
+
+    @property
+    def draws_at_once(self) -> int:
+        return 1 if self.filling is None else DRAWS_OF_CONDITIONAL
 
     def singly(self) -> HybridModel:
         """The same with rows to draw from, each of them asked for once.
@@ -120,21 +134,21 @@ class HybridModel:
         is_quick = self.native is None or self.native.structure.form.is_linear
         return self if is_quick else replace(self, native=None)
 
-    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
-        """f(x_S, b_k) with single rows b_k, at the given places along the masses; see :mod:`.single_imputation`."""
-        picks, columns = along(self.mass, places), np.flatnonzero(~kept)
+    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
+        """f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
+        picks, columns = at_levels(self.background_weights, levels), np.flatnonzero(~kept)
         if self.native is not None:
-            return Singles(*self.native.single(x, full, columns, picks), picks=picks)
+            return Singles(*self.native.single(x, full, columns, picks), background_index=picks)
         if self.filling is None:
             cells = self.background[picks[:, :, None], columns]
         else:
             cells = self.filling.picked(x, kept, picks)
-        return Singles(*put_in(x, columns, cells, full, self.predictor), picks=picks)
+        return Singles(*put_in(x, columns, cells, full, self.predictor), background_index=picks)
 
-    def _walks(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> Itinerary | Passage:
+    def _walks(self, x: np.ndarray, picks: np.ndarray, entry_position: np.ndarray) -> Itinerary | Passage:
         if self.filling is None:
-            return Itinerary(x, self.background[picks], arrivals, int(arrivals.max()))
-        return Passage(x, self.background[picks], self.filling.along(x, picks, arrivals))
+            return Itinerary(x, self.background[picks], entry_position, int(entry_position.max()))
+        return Passage(x, self.background[picks], self.filling.along(x, picks, entry_position))
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
@@ -147,10 +161,10 @@ class HybridModel:
             parts.append(self._means(x[rows], kept[rows]))
         return np.concatenate(parts)
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         if self.native is not None:
-            return self.native.walk(x, arrivals, int(arrivals.max()))
-        return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=COALITIONS_AT_ONCE)
+            return self.native.walk(x, entry_position, int(entry_position.max()))
+        return at_prefixes(self.predict, x, entry_position, rng, coalitions_at_once=COALITIONS_AT_ONCE)
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
@@ -169,11 +183,11 @@ class HybridModel:
         return np.where(kept[:, None, :], x[:, None, :], self.background[part])
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        if self.native is not None and len(self.mass) == 1:
+        if self.native is not None and len(self.background_weights) == 1:
             return self.native.beside_one(x, kept)
         if self.native is not None:
             return self.native.walk(x, np.where(kept, 1, 2), 2)[:, 0]
-        return mean_over(self.each(x, kept), self.mass)
+        return mean_over(self.each(x, kept), self.background_weights)
 
     def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """One f_S(x) over a background larger than a call of the model."""
@@ -182,23 +196,23 @@ class HybridModel:
         for start in range(0, len(self.background), size):
             outputs = self.predictor(self._rows(x[None], kept[None], slice(start, start + size))[0])
             first = outputs[0] if start == 0 else first
-            excess = excess + _weighted((outputs - first)[None], self.mass[start : start + size])[0]
+            excess = excess + _weighted((outputs - first)[None], self.background_weights[start : start + size])[0]
         return np.asarray(first + excess)
 
 
-def mean_over(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Means of (n, m, k) over m by mass; that of equal predictions is that prediction to the last bit."""
+def mean_over(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Means of (n, m, k) over m by weight; that of equal predictions is that prediction to the last bit."""
     first = outputs[:, 0]
-    return np.asarray(first + _weighted(outputs - first[:, None], mass))
+    return np.asarray(first + _weighted(outputs - first[:, None], weights))
 
 
-def _weighted(outputs: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Sums of (n, m, k) over m by mass: the one way to add, so that a feature without effect has exactly none."""
-    return np.asarray(np.einsum("nbk,b->nk", outputs, mass))
+def _weighted(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sums of (n, m, k) over m by weight: the one way to add, so that a feature without effect has exactly none."""
+    return np.asarray(np.einsum("nbk,b->nk", outputs, weights))
 
 
-def hybrid_model(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> HybridModel:
+def hybrid_model(predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray) -> HybridModel:
     """The restricted model, with the predictor's structure where it proves right on hybrid rows of X and background."""
-    found = native_of(predictor, background, mass, X)
+    found = native_of(predictor, background, weights, X)
     rows = predictor.rows_asked + found.rows
-    return HybridModel(predictor, background, mass, found.native, found.remarks, rows)
+    return HybridModel(predictor, background, weights, found.native, found.remarks, rows)

@@ -22,11 +22,11 @@ class Lens(Protocol):
         """Whether a cell says of its score only where about it is, so that it depends on what else is known."""
         ...
 
-    def scores(self, x: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    def scores(self, x: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         """Scores of rows x (n, d) beside drawn rows (n, q): (n, q, d), or (n, 1, d) where draws make no difference."""
         ...
 
-    def agreed(self, x: np.ndarray, picks: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    def agreed(self, x: np.ndarray, background_index: np.ndarray, precision: np.ndarray) -> np.ndarray:
         """Scores that agree with each other where there are ties, given the precision (n, d, d) of those known."""
         ...
 
@@ -61,61 +61,65 @@ class Filling:
     def at(self, x: np.ndarray, kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
         """Rows, or a part of them, when the kept columns of examples are known: (n, d), (n, d) -> (n, m, d)."""
         latent, numbers = self.latent[part], np.arange(len(self.latent))[part]
-        picks = np.broadcast_to(numbers, (len(x), len(numbers)))
+        background_index = np.broadcast_to(numbers, (len(x), len(numbers)))
         coalitions, back = _coalitions(kept)
         share = self._regression(coalitions)
         moved = latent - latent @ share  # (u, m, d)
         found = moved[back]
-        found += self._scores(x, kept, picks) @ share[back]
+        found += self._scores(x, kept, background_index) @ share[back]
         cells = self.lens.cells(found)
         np.copyto(cells, x[:, None, :], where=kept[:, None, :])
         return cells
 
-    def picked(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    def picked(self, x: np.ndarray, kept: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         """Withheld cells of drawn rows (n, q), when one coalition (d,) of examples is known: (n, d) -> (n, q, c)."""
-        share, z = self._regression(kept[None])[0][:, ~kept], self.latent[picks]
-        off = self._scores(x, kept[None], picks) - z
+        share, z = self._regression(kept[None])[0][:, ~kept], self.latent[background_index]
+        off = self._scores(x, kept[None], background_index) - z
         with one_thread():
             return self.lens.cells(z[:, :, ~kept] + off @ share, np.flatnonzero(~kept))
 
-    def along(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+    def along(self, x: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray) -> np.ndarray:
         """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""
         rows = (
-            self._prefix_by_prefix(x, picks, arrivals) if self.lens.has_ties else self._step_by_step(x, picks, arrivals)
+            self._prefix_by_prefix(x, background_index, entry_position)
+            if self.lens.has_ties
+            else self._step_by_step(x, background_index, entry_position)
         )
         cells = self.lens.cells(rows)
-        has_arrived = arrivals[:, None, :] <= np.arange(1, int(arrivals.max()))[:, None]  # (n, p - 1, d)
+        has_arrived = entry_position[:, None, :] <= np.arange(1, int(entry_position.max()))[:, None]  # (n, p - 1, d)
         np.copyto(cells, x[:, None, None, :], where=has_arrived[:, None])
         return cells
 
-    def _step_by_step(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+    def _step_by_step(self, x: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray) -> np.ndarray:
         """Scores of the rows, each from the one before."""
-        (n, q), steps, each = picks.shape, int(arrivals.max()), np.arange(len(picks))
-        order, gain = self._gains(arrivals)
-        scores, z = self.lens.scores(x, picks), self.latent[picks]
+        (n, q), steps, each = background_index.shape, int(entry_position.max()), np.arange(len(background_index))
+        order, gain = self._gains(entry_position)
+        scores, z = self.lens.scores(x, background_index), self.latent[background_index]
         rows = np.empty((n, steps, q, x.shape[1]))
         for place, column in enumerate(order.T):
             z += (scores[each, :, column] - z[each, :, column])[:, :, None] * gain[:, place, None, :]
-            rows[each, arrivals[each, column] - 1] = z
+            rows[each, entry_position[each, column] - 1] = z
         return rows[:, :-1].swapaxes(1, 2)
 
-    def _prefix_by_prefix(self, x: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+    def _prefix_by_prefix(self, x: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray) -> np.ndarray:
         """The same, each by itself, since what is known of a score changes with what else becomes known."""
-        z, found = self.latent[picks], []
-        for step in range(1, int(arrivals.max())):
-            kept = arrivals <= step
-            found.append(z + (self._scores(x, kept, picks) - z) @ self._regression(kept))
+        z, found = self.latent[background_index], []
+        for step in range(1, int(entry_position.max())):
+            kept = entry_position <= step
+            found.append(z + (self._scores(x, kept, background_index) - z) @ self._regression(kept))
         return np.stack(found, axis=2)
 
-    def _scores(self, x: np.ndarray, kept: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    def _scores(self, x: np.ndarray, kept: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         """Scores of what is kept of examples, beside drawn rows: (n, d), (n, d), (n, q) -> (n, q, d) or (n, 1, d)."""
         if not self.lens.has_ties:
-            return self.lens.scores(x, picks)
+            return self.lens.scores(x, background_index)
         with one_thread():
             precision = np.linalg.inv(self._of_kept(kept))
-        return self.lens.agreed(x, picks, precision)
+        return self.lens.agreed(x, background_index, precision)
 
-    def left(self, slopes: np.ndarray, picks: np.ndarray, arrivals: np.ndarray) -> np.ndarray:
+    def linear_control(
+        self, slopes: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray
+    ) -> np.ndarray:
         r"""What a linear function of scores, of slopes (d, k), owes to drawn rows: (n, q), (n, d) -> (n, q, p, k).
 
         .. math:: \sum_i \beta_i (z_{k, i | S} - \bar z_{i | S})
@@ -123,9 +127,9 @@ class Filling:
         at every prefix but the last, the empty one first. Its mean over all rows is 0 at each of them, since scores
         move by the same share of what they are off, whatever the row.
         """
-        (n, q), steps, each = picks.shape, int(arrivals.max()), np.arange(len(picks))
-        order, gain = self._gains(arrivals)
-        z = (self.latent - self.latent.mean(axis=0))[picks]
+        (n, q), steps, each = background_index.shape, int(entry_position.max()), np.arange(len(background_index))
+        order, gain = self._gains(entry_position)
+        z = (self.latent - self.latent.mean(axis=0))[background_index]
         owed = np.empty((n, steps + 1, q, slopes.shape[1]))
         owed[:, 0] = z @ slopes
         now = owed[:, 0].copy()
@@ -134,12 +138,12 @@ class Filling:
             off = z[each, :, column]
             now -= off[:, :, None] * with_player[:, place, None, :]
             z -= off[:, :, None] * gain[:, place, None, :]
-            owed[each, arrivals[each, column]] = now
+            owed[each, entry_position[each, column]] = now
         return owed[:, :-1].swapaxes(1, 2)
 
-    def _gains(self, arrivals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _gains(self, entry_position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Columns in the order of their arrival, (n, d), and how scores follow each when it arrives: (n, d, d)."""
-        order = np.argsort(arrivals, axis=1, kind="stable")
+        order = np.argsort(entry_position, axis=1, kind="stable")
         with one_thread():
             factor = np.linalg.cholesky(self.correlation[order[:, :, None], order[:, None, :]])
         factor /= np.diagonal(factor, axis1=1, axis2=2)[:, None, :]  # scores of later columns per score of an earlier

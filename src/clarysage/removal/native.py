@@ -39,7 +39,7 @@ class Native:
     schema: Schema
     codes: np.ndarray
     inner: np.ndarray
-    mass: np.ndarray
+    weights: np.ndarray
     varies: np.ndarray
     examples: Memory | None = None
 
@@ -51,8 +51,8 @@ class Native:
 
     def of_mean_row(self) -> Native:
         """The same with the mean row alone."""
-        mean = self.inner[:1] + self.mass[None] @ (self.inner - self.inner[:1])  # of equal cells, that cell
-        return replace(self, codes=mean, inner=mean, mass=np.ones(1))
+        mean = self.inner[:1] + self.weights[None] @ (self.inner - self.inner[:1])  # of equal cells, that cell
+        return replace(self, codes=mean, inner=mean, weights=np.ones(1))
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -61,40 +61,44 @@ class Native:
 
     @cached_property
     def crowd(self) -> Crowd:
-        return self.structure.form.crowd(self.rows, self.mass, self.structure.link)
+        return self.structure.form.crowd(self.rows, self.weights, self.structure.link)
 
     @cached_property
     def alone(self) -> np.ndarray:
         """f(b_k), (m, k)."""
         return linked(self.structure.form.alone(self.rows), self.structure.link)
 
-    def steps(self, x: np.ndarray, full: np.ndarray, arrivals: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    def steps(
+        self, x: np.ndarray, full: np.ndarray, entry_position: np.ndarray, background_index: np.ndarray
+    ) -> np.ndarray:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, q, p - 1, k)."""
-        steps = int(arrivals.max())
-        count = Itinerary(x, self.codes[picks], arrivals, steps).changes(self.is_used)
-        margins = self.structure.form.along(self.looked_at(x)[1], self.rows, picks, arrivals, steps)
-        outputs, alone = linked(margins, self.structure.link), self.alone[picks]
+        steps = int(entry_position.max())
+        count = Itinerary(x, self.codes[background_index], entry_position, steps).changes(self.is_used)
+        margins = self.structure.form.along(self.looked_at(x)[1], self.rows, background_index, entry_position, steps)
+        outputs, alone = linked(margins, self.structure.link), self.alone[background_index]
         settled(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
         if self.is_used.any():  # f(x) may differ in the last bits from that of an equal row b_k
-            is_start = np.arange(1, steps) < arrivals[:, self.is_used].min(axis=1, keepdims=True)
+            is_start = np.arange(1, steps) < entry_position[:, self.is_used].min(axis=1, keepdims=True)
             np.copyto(outputs, alone[:, :, None, :], where=is_start[:, None, :, None])
         return outputs
 
-    def single(self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, picks: np.ndarray) -> tuple[np.ndarray, int]:
+    def single(
+        self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, background_index: np.ndarray
+    ) -> tuple[np.ndarray, int]:
         """f(x) with columns (c,) of picked rows (n, q); see :func:`~clarysage.removal.single_imputation.put_in`."""
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
         inner = np.flatnonzero(s.form.is_used & np.isin(owner, columns[self.varies[columns]]))
         z = x if s.view is None else self.looked_at(x)[0]
-        return put_in(z, inner, self.inner[picks[:, :, None], inner], full, s)
+        return put_in(z, inner, self.inner[background_index[:, :, None], inner], full, s)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """f(x), (n, k): as walks have it, since a model that adds up in single precision has other last digits."""
         return linked(self.structure.form.alone(self.looked_at(x)[1]), self.structure.link)
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
-        return self.crowd.walk(self.looked_at(x)[1], arrivals, steps)
+        return self.crowd.walk(self.looked_at(x)[1], entry_position, steps)
 
     def beside_one(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """f(x_S, b) of a background of one row: (n, d), (n, d) -> (n, k). All at once, where walks go row by row."""
@@ -159,14 +163,14 @@ class Found:
     rows: int = 0
 
 
-def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray) -> Found:
+def native_of(predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray) -> Found:
     """The structure of a model, where it has one that proves right on hybrid rows of X and background."""
     name, read = predictor.predictor.name, predictor.predictor.structure
     if read is None:
         return Found()
     try:
         structure = read()
-        return _proven(structure, predictor, background, mass, X)
+        return _proven(structure, predictor, background, weights, X)
     except UnknownStructureError as error:
         return Found(remarks=(f"{name} was asked row by row: {error}.",))
     except ClarysageError:  # of the model itself, which cannot be asked either
@@ -176,7 +180,7 @@ def native_of(predictor: BoundPredictor, background: np.ndarray, mass: np.ndarra
 
 
 def _proven(
-    structure: Structure, predictor: BoundPredictor, background: np.ndarray, mass: np.ndarray, X: np.ndarray
+    structure: Structure, predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray
 ) -> Found:
     name, inner = predictor.predictor.name, inner_rows(structure, predictor.schema, background)
     d = X.shape[1]
@@ -197,7 +201,7 @@ def _proven(
     if said.shape == known.shape and _is_same(said, known, structure):
         memory = Memory.of(structure, predictor.schema, X)
         varies = np.any([(bits(part) != bits(background[:1])).any(axis=0) for part in (X, background)], axis=0)
-        return Found(Native(structure, predictor.schema, background, inner, mass, varies, memory), rows=len(rows))
+        return Found(Native(structure, predictor.schema, background, inner, weights, varies, memory), rows=len(rows))
     remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
     return Found(remarks=(remark,), rows=len(rows))
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from clarysage.protocols import Steps
 from clarysage.removal.row_identity import bits, marks
 
 CELLS_AT_ONCE = 65_536  # of hybrid rows, so that what is copied stays near at hand
@@ -17,33 +18,21 @@ Predict = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 
 
 def at_prefixes(
-    predict: Predict, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator, *, coalitions_at_once: int
+    predict: Predict, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator, *, coalitions_at_once: int
 ) -> np.ndarray:
     """Predictions (n, p - 1, k) where step j = 1, ..., p - 1 keeps the columns with arrival <= j: (n, d), (n, d).
 
     ``coalitions_at_once`` is how many masks are held at once, about.
     """
-    inner = np.arange(1, int(arrivals.max()))
+    inner = np.arange(1, int(entry_position.max()))
     at_once = max(1, coalitions_at_once // len(inner))
     parts = []
     for start in range(0, len(x), at_once):
         rows = slice(start, start + at_once)
-        kept = arrivals[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
+        kept = entry_position[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
         shown = np.repeat(x[rows], len(inner), axis=0)
         parts.append(predict(shown, kept.reshape(shown.shape), rng))
     return np.concatenate(parts).reshape(len(x), len(inner), -1)
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Predictions ``outputs`` (n, q, p - 1, k) of n walks with q background rows, and the model rows they cost.
-
-    ``asked`` are the hybrid rows that went to the model, with its answers, where they were wanted.
-    """
-
-    outputs: np.ndarray
-    rows: int
-    asked: tuple[np.ndarray, np.ndarray] | None = None
 
 
 class Walks(Protocol):
@@ -79,7 +68,7 @@ class Itinerary:
 
     x: np.ndarray
     b: np.ndarray
-    arrivals: np.ndarray
+    entry_position: np.ndarray
     steps: int  # p
 
     def changes(self, is_used: np.ndarray) -> np.ndarray:
@@ -87,7 +76,7 @@ class Itinerary:
         n, q = self.b.shape[:2]
         differ = (bits(self.x)[:, None, :] != bits(self.b)) & is_used
         marks = np.zeros((n, q, self.steps + 1), dtype=np.int32)
-        when = np.where(differ, self.arrivals[:, None, :], 0)
+        when = np.where(differ, self.entry_position[:, None, :], 0)
         marks[np.arange(n)[:, None, None], np.arange(q)[None, :, None], when] = 1
         return np.asarray(np.cumsum(marks[:, :, 1:], axis=2, dtype=np.int32))
 
@@ -96,7 +85,7 @@ class Itinerary:
         rows = np.empty((len(walk), self.x.shape[1]))
         for part in _slices(len(walk), max(1, CELLS_AT_ONCE // self.x.shape[1])):
             rows[part] = self.b[walk[part], which[part]]
-            has_arrived = self.arrivals[walk[part]] <= step[part, None]
+            has_arrived = self.entry_position[walk[part]] <= step[part, None]
             np.copyto(rows[part], self.x[walk[part]], where=has_arrived)
         return rows
 

@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.errors import InputError
 
 ROWS_AT_ONCE = 65_536
-NEARLY_ALL = 1 - 1e-9  # of the mass of the background, in one row
+NEARLY_ALL = 1 - 1e-9  # of the weight of the background, in one row
 
 
 def bits(values: np.ndarray) -> np.ndarray:
@@ -29,12 +29,12 @@ def marks(rows: np.ndarray) -> np.ndarray:
     return found
 
 
-def own_of(source: np.ndarray, examples: int) -> np.ndarray | None:
+def match_by_source(source: np.ndarray, examples: int) -> np.ndarray | None:
     """The background row that each example is, (N,), from the examples that background rows are, (m,); -1 for none.
 
     Examples
     --------
-    >>> own_of(np.array([2, -1, 0]), 4)
+    >>> match_by_source(np.array([2, -1, 0]), 4)
     array([ 2, -1,  0, -1])
     """
     own = np.full(examples, -1)
@@ -42,7 +42,7 @@ def own_of(source: np.ndarray, examples: int) -> np.ndarray | None:
     return own if (own >= 0).any() else None
 
 
-def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
+def match_by_cells(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
     """The number of the background row that each example is, (N,), -1 for none; None where no example is one.
 
     Rows of codes are the same where the two tables are; or where a row occurs once in each of them, if that is so for
@@ -52,7 +52,7 @@ def own_rows(X: np.ndarray, background: np.ndarray) -> np.ndarray | None:
     Examples
     --------
     >>> X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    >>> own_rows(X, X[[2, 0]])
+    >>> match_by_cells(X, X[[2, 0]])
     array([ 1, -1,  0])
     """
     if X.shape == background.shape and np.array_equal(X, background, equal_nan=True):
@@ -85,6 +85,19 @@ def source_of(examples: Any, rows: int, count: int) -> np.ndarray | None:
     return source
 
 
+def self_match(
+    X: np.ndarray, background: np.ndarray, weights: np.ndarray, source: np.ndarray | None
+) -> np.ndarray | None:
+    """The background row that each example is, (N,), -1 for none; None where no example is one.
+
+    Known by ``source`` (m,), the example that each background row is, or else by cells. No example is one where a row
+    has all the weight, since nothing would be left to stand in for it.
+    """
+    if len(weights) < 2 or weights.max() > NEARLY_ALL:
+        return None
+    return match_by_cells(X, background) if source is None else match_by_source(source, len(X))
+
+
 @dataclass(frozen=True)
 class KnownRows:
     """Which background row a row of codes is, -1 for none; examples that are equal in all cells are treated alike.
@@ -104,13 +117,10 @@ class KnownRows:
     marks: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray, background: np.ndarray, mass: np.ndarray, source: np.ndarray | None) -> KnownRows:
-        """The examples X that are background rows: by ``source`` (m,), the example that each of them is, or by cells.
-
-        None is one where a row has all the mass, since nothing would be left to stand in for it.
-        """
-        own = own_rows(X, background) if source is None else own_of(source, len(X))
-        if own is None or len(mass) < 2 or mass.max() > NEARLY_ALL:
+    def of(cls, X: np.ndarray, background: np.ndarray, weights: np.ndarray, source: np.ndarray | None) -> KnownRows:
+        """The examples X that are background rows; see :func:`self_match`."""
+        own = self_match(X, background, weights, source)
+        if own is None:
             own = np.full(len(X), -1)
         is_one = own >= 0
         found = marks(X[is_one])

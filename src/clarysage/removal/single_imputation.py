@@ -1,34 +1,21 @@
-"""Single draws: predictions with one row in the place of what is withheld, where others average over many."""
+"""Single imputation: predictions with one drawn row in the place of what is withheld, not averaged over many."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from clarysage.errors import InputError, Set
+from clarysage.protocols import DrawsRows, RestrictedModel, ability
 from clarysage.removal.row_identity import bits
 
 
-@dataclass(frozen=True)
-class Singles:
-    """Predictions (n, q, k) with q draws for n rows, the model rows, and the background rows drawn, (n, q)."""
-
-    outputs: np.ndarray
-    rows: int
-    picks: np.ndarray
-
-
-def singly(restricted: Any) -> Any:
-    """The restricted model with rows to draw from; raises where there are none, since predictions are learned.
-
-    It has ``single(x, full, kept, places)``: for rows x (n, d), f(x) (n, k), a coalition of columns (d,), and places
-    (n, q) from 0 to 1, along the weights of the rows that may stand in, the predictions with the row at each place.
-    """
-    if hasattr(restricted, "single"):
-        return restricted.singly()
+def singly(restricted: RestrictedModel) -> DrawsRows:
+    """The restricted model with rows to draw from; raises where there are none, since predictions are learned."""
+    drawing = ability(restricted, DrawsRows)
+    if drawing is not None:
+        return drawing.singly()
     raise InputError(
         "removal",
         got=f"{type(restricted).__name__}, which has no rows to draw: it predicts without what is withheld",
@@ -37,16 +24,16 @@ def singly(restricted: Any) -> Any:
     )
 
 
-def along(weights: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Numbers of rows at places (...) from 0 to 1 along their weights (m,), each with the probability of its weight.
+def at_levels(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Numbers of rows at quantile levels (...) of their weights (m,), each with the probability of its weight.
 
     Examples
     --------
-    >>> along(np.array([0.5, 0.25, 0.25]), np.array([0.1, 0.49, 0.5, 0.99]))
+    >>> at_levels(np.array([0.5, 0.25, 0.25]), np.array([0.1, 0.49, 0.5, 0.99]))
     array([0, 0, 1, 2])
     """
     ends = np.cumsum(weights)
-    return np.asarray(np.minimum(np.searchsorted(ends, places * ends[-1], side="right"), len(weights) - 1))
+    return np.asarray(np.minimum(np.searchsorted(ends, levels * ends[-1], side="right"), len(weights) - 1))
 
 
 def put_in(

@@ -12,9 +12,9 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.models import BoundPredictor
-from clarysage.models.predictor import Check
 from clarysage.models.torch_training import is_module, trained
 from clarysage.one_thread import one_thread
+from clarysage.protocols import Check, ModelFacts
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.boosting import boosted
 from clarysage.removal.hybrid import mean_over
@@ -94,7 +94,7 @@ class Surrogate:
             raise InputError("copies", got=f"{self.copies!r}", wanted="a whole number of rows to learn from, or None")
         found = BackgroundRows.of(self, predictor, X)
         outputs = found.predictor(found.rows)
-        form = OutputForm.of(outputs, is_classifier=found.predictor.predictor.classes is not None)
+        form = OutputForm.of(outputs, is_classifier=found.predictor.facts.classes is not None)
         wanted = outputs if is_module(self.regressor) else form.wanted(outputs)
         fold, count = np.arange(len(outputs)) % FOLDS, self._count(found.rows.shape, wanted.shape[1])
         learners = Once(partial(self._learners, found, wanted, fold, count, self.rng))
@@ -153,7 +153,7 @@ class SurrogateModel:
 
     predictor: BoundPredictor
     background: np.ndarray
-    mass: np.ndarray
+    background_weights: np.ndarray
     alone: np.ndarray
     learners: Once[tuple[Learner, ...]]
     form: OutputForm
@@ -166,8 +166,12 @@ class SurrogateModel:
         return self.predictor.schema
 
     @property
+    def facts(self) -> ModelFacts:
+        return self.predictor.facts
+
+    @property
     def remarks(self) -> tuple[str, ...]:
-        m = len(self.mass)
+        m = len(self.background_weights)
         rows = f"{m:,}" if m <= self.copies else f"{self.copies:,} of {m:,}"
         said = (
             f"Withheld features follow the kept ones, by a surrogate that has learned from {rows} background rows: "
@@ -187,7 +191,7 @@ class SurrogateModel:
     @property
     def rows_of_checks(self) -> int:
         """The background rows that were learned from, one of which is counted for the empty coalition."""
-        return self.predictor.rows_asked + len(self.mass) - 1
+        return self.predictor.rows_asked + len(self.background_weights) - 1
 
     def guarded(self, checks: tuple[Check, ...]) -> SurrogateModel:
         for check in checks:
@@ -198,7 +202,7 @@ class SurrogateModel:
         return self.predictor(x)
 
     def empty(self) -> np.ndarray:
-        return np.asarray(mean_over(self.alone[None], self.mass)[0])
+        return np.asarray(mean_over(self.alone[None], self.background_weights)[0])
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """g(x_S, S); the generator is not used, since nothing is drawn."""
@@ -211,8 +215,8 @@ class SurrogateModel:
             outputs[inner] = self._learned(x[inner], kept[inner])
         return outputs
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=self._at_once)
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return at_prefixes(self.predict, x, entry_position, rng, coalitions_at_once=self._at_once)
 
     @property
     def _at_once(self) -> int:

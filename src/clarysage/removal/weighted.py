@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from clarysage.models import BoundPredictor
-from clarysage.models.predictor import Check
-from clarysage.removal.hybrid import COALITIONS_AT_ONCE, mean_over
+from clarysage.protocols import Check, ModelFacts, Singles
+from clarysage.removal.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, mean_over
 from clarysage.removal.prefixes import at_prefixes
 from clarysage.removal.row_identity import KnownRows
-from clarysage.removal.single_imputation import Singles, along, put_in
+from clarysage.removal.single_imputation import at_levels, put_in
 from clarysage.tables import Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
@@ -28,10 +28,10 @@ class RowChoice(Protocol):
         """K."""
         ...
 
-    def __call__(self, x: np.ndarray, kept: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, x: np.ndarray, kept: np.ndarray, self_match: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of rows (n, K) and their weights (n, K), adding up to one, for rows of codes and kept columns (n, d).
 
-        ``own`` (n,) is the background row that x is, which is not to be chosen; -1 for none.
+        ``self_match`` (n,) is the background row that x is, which is not to be chosen; -1 for none.
         """
         ...
 
@@ -47,7 +47,7 @@ class WeightedModel:
 
     predictor: BoundPredictor
     background: np.ndarray
-    mass: np.ndarray
+    background_weights: np.ndarray
     choice: RowChoice
     known: KnownRows
     remarks: tuple[str, ...] = ()
@@ -55,6 +55,10 @@ class WeightedModel:
     @property
     def schema(self) -> Schema:
         return self.predictor.schema
+
+    @property
+    def facts(self) -> ModelFacts:
+        return self.predictor.facts
 
     @property
     def rows_per_prediction(self) -> int:
@@ -74,7 +78,7 @@ class WeightedModel:
     @cached_property
     def nothing(self) -> np.ndarray:
         """The mean of f over the background, (k,)."""
-        return np.asarray(mean_over(self.predictor(self.background)[None], self.mass)[0])
+        return np.asarray(mean_over(self.predictor(self.background)[None], self.background_weights)[0])
 
     def empty(self) -> np.ndarray:
         return self.nothing
@@ -93,37 +97,45 @@ class WeightedModel:
             outputs[inner] = self._means(x[inner], kept[inner])
         return outputs
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return at_prefixes(self.predict, x, arrivals, rng, coalitions_at_once=COALITIONS_AT_ONCE)
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return at_prefixes(self.predict, x, entry_position, rng, coalitions_at_once=COALITIONS_AT_ONCE)
+
+    @property
+    def draws_at_once(self) -> int:
+        return DRAWS_OF_CONDITIONAL
 
     def singly(self) -> WeightedModel:
         return self
 
-    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, places: np.ndarray) -> Singles:
-        """f(x_S, b_k) with single rows b_k, at the given places along the weights; see :mod:`.single_imputation`."""
-        picks, columns = along(self.mass, places), np.flatnonzero(~kept)
+    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
+        """f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
+        background_index, columns = at_levels(self.background_weights, levels), np.flatnonzero(~kept)
         if kept.any():
-            own = self.known.places(x)
+            self_match = self.known.places(x)
             for part in _slices(len(x), COALITIONS_AT_ONCE):
-                picks[part] = self._chosen(x[part], kept, own[part], places[part])
-        cells = self.background[picks[:, :, None], columns]
-        return Singles(*put_in(x, columns, cells, full, self.predictor), picks=picks)
+                background_index[part] = self._chosen(x[part], kept, self_match[part], levels[part])
+        cells = self.background[background_index[:, :, None], columns]
+        return Singles(*put_in(x, columns, cells, full, self.predictor), background_index=background_index)
 
-    def _chosen(self, x: np.ndarray, kept: np.ndarray, own: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """The rows (n, q) at places along the weights of those that stand in."""
-        rows, weights = self.choice(x, np.broadcast_to(kept, x.shape), own)
+    def _chosen(self, x: np.ndarray, kept: np.ndarray, self_match: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """The rows (n, q) at quantile levels of the weights of those that stand in."""
+        rows, weights = self.choice(x, np.broadcast_to(kept, x.shape), self_match)
         ends = np.cumsum(weights, axis=1)
-        which = (places[:, :, None] * ends[:, None, -1:] >= ends[:, None]).sum(axis=2)
+        which = (levels[:, :, None] * ends[:, None, -1:] >= ends[:, None]).sum(axis=2)
         return np.take_along_axis(rows, np.minimum(which, rows.shape[1] - 1), axis=1)
 
     def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Weighted means over the chosen rows, in calls of bounded size."""
-        own, parts = self.known.places(x), []
+        self_match, parts = self.known.places(x), []
         for many in _slices(len(x), COALITIONS_AT_ONCE):
-            picks, weights = self.choice(x[many], kept[many], own[many])
-            for few in _slices(len(picks), max(1, self.predictor.rows_per_call // self.choice.rows)):
-                shown = np.where(kept[many][few][:, None], x[many][few][:, None], self.background[picks[few]])
-                outputs = self.predictor(shown.reshape(-1, x.shape[1])).reshape(*picks[few].shape, -1)  # (n, K, k)
+            background_index, weights = self.choice(x[many], kept[many], self_match[many])
+            for few in _slices(len(background_index), max(1, self.predictor.rows_per_call // self.choice.rows)):
+                shown = np.where(
+                    kept[many][few][:, None], x[many][few][:, None], self.background[background_index[few]]
+                )
+                outputs = self.predictor(shown.reshape(-1, x.shape[1])).reshape(
+                    *background_index[few].shape, -1
+                )  # (n, K, k)
                 parts.append(weighted_mean(outputs, weights[few]))
         return np.concatenate(parts)
 
