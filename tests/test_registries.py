@@ -177,6 +177,13 @@ main()
     assert '"many orders", or "auto"' in shown
 
 
+def test_docstrings_name_all_rows() -> None:
+    doc = " ".join((cs.sage.__doc__ or "").split())
+    for table in (LOSSES, REMOVALS, METHODS):
+        assert all(f'"{name}"' in doc for name in table.names)
+    assert "{" not in doc.split("Returns")[0]
+
+
 @pytest.mark.usefixtures("dummies")
 def test_tables_of_the_docs_have_a_line_for_a_dummy() -> None:
     page = with_tables(GUIDE.read_text())

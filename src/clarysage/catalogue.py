@@ -161,10 +161,21 @@ REMOVALS: Registry[RemovalRow] = Registry(
             default_rows=ROWS_TO_LEARN_FROM,
         ),
     ),
-    special=Special("auto conditional", "to choose among those that look at the kept features"),
+    special=Special("auto conditional", "for the one of these that comes nearest to E[f | x_S] on the data"),
     besides=", or an object such as Marginal(X)",
     entry_points="clarysage.removals",
 )
+
+
+def removals_in_words() -> str:
+    """All names of removals in words: those that disregard the kept features, those that are given them, the choice."""
+    plain, given = (
+        ", ".join(f'"{row.name}"' for row in REMOVALS.values() if row.is_conditional == is_given)
+        for is_given in (False, True)
+    )
+    choice = "" if REMOVALS.special is None else f', or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
+    return f"{plain}; given the kept features {given}{choice}"
+
 
 METHODS: Registry[Row] = Registry(
     "method",

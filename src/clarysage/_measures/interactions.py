@@ -12,13 +12,21 @@ from clarysage._measures.options import SEVERAL_RUNS, SharedOptions, apart, with
 from clarysage._measures.problem import Problem
 from clarysage._measures.provenance import provenance_of
 from clarysage._measures.run import as_asked, rules_of
-from clarysage.errors import InputError, Note
+from clarysage.errors import Note
 from clarysage.execution.parallel import as_executor
 from clarysage.players import Players
 from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+from clarysage.registry import Registry, Special, Word
 from clarysage.results import Explanation, Interactions
 
-METHODS = ("auto", "exact", "toggles")
+METHODS: Registry[Word] = Registry(
+    "method",
+    (
+        Word("exact", "all coalitions"),
+        Word("toggles", "random coalitions, in which each pair of features is added and taken away"),
+    ),
+    special=Special("auto", "to take what is quickest"),
+)
 OF_LOSS = "Interactions: the {loss} that two features save together beyond what each saves without the other"
 OF_VARIANCE = "Interactions: the variance of the model's output that two features explain together beyond each alone"
 
@@ -147,7 +155,8 @@ def _labels(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _method(method: object) -> str:
-    name = method.lower().replace("_", " ").strip() if isinstance(method, str) else method
-    if name not in METHODS:
-        raise InputError("method", got=f"{method!r}", wanted=f"one of {', '.join(map(repr, METHODS))}")
-    return str(name)
+    if isinstance(method, str) and METHODS.is_special(method):
+        return "auto"
+    if not isinstance(method, str):
+        raise METHODS.unknown(method)
+    return METHODS.get_row(method).name

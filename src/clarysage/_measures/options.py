@@ -20,8 +20,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import wraps
+from textwrap import fill
 from typing import Any, TypedDict, TypeVar, cast
 
+from clarysage.catalogue import LOSSES, METHODS, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set, resembling
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import GroupsLike, RemovalLike, Seed, StoppingRule, TableLike, WeightsLike
@@ -126,11 +128,12 @@ UNSAID = ("check_manifold", "rng", "n_jobs", "progress", "run")  # of which no n
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
 SHARED = """
+    loss : {loss}; a callable ``loss(y_true, y_pred)`` that returns one value per example; or a list of these,
+        evaluated in one pass
+    method : {method}; or an object such as ``SurrogateWalks(regressor)``
     background : rows that stand in for withheld features; default X itself, thinned to 512 rows
         (4,096 for a removal that learns from them). Of a path or a dataset so many rows are drawn
-    removal : "marginal", "product of marginals", "baseline"; given the kept features "gaussian", "copula",
-        "neighbours", "trees", "surrogate", or "auto conditional" for the one of these that comes nearest to E[f | x_S]
-        on the data; or an object such as ``Copula(X_train)``
+    removal : {removal}; or an object such as ``Copula(X_train)``
     groups : mapping of names to columns that play as one; columns not named stay players of their own
     sample_weight : one weight an example, or the name of a column
     feature_names : names for the columns, where X has none or others are wanted
@@ -155,6 +158,7 @@ SHARED = """
         classifier to some hundred rows
     run : a :class:`~clarysage.Run` with those of these options that are about the run, for several calls alike
 """
+WIDTH = 120  # of lines of docstrings
 PARAMETER = re.compile(r"^    (\S.*?) : .*\n(?:        .*\n)*", re.MULTILINE)
 
 
@@ -282,12 +286,18 @@ def _described(doc: str, signature: inspect.Signature) -> str:
     if not mark or "Parameters\n    -------" not in head:
         return doc
     described = {name for own in PARAMETER.finditer(head) for name in own[1].split(", ")}
+    choices = {"loss": LOSSES.help(), "method": METHODS.help(), "removal": removals_in_words()}
     missing = [
-        shared[0]
+        _filled(shared[0].format_map(choices)) if shared[1] in choices else shared[0]
         for shared in PARAMETER.finditer(SHARED)
         if all(name in signature.parameters and name not in described for name in shared[1].split(", "))
     ]
     return f"{head.rstrip()}\n{''.join(missing)}\n{mark}{rest}"
+
+
+def _filled(parameter: str) -> str:
+    """The description of a parameter in lines of a docstring."""
+    return fill(" ".join(parameter.split()), WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8) + "\n"
 
 
 def _noted(result: Any, notes: Sequence[Note]) -> Any:

@@ -20,6 +20,7 @@ from clarysage.inference.estimate import Estimate
 from clarysage.inference.local import LocalValues
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator
+from clarysage.registry import normalised
 
 PAIRS_WORTH_EXACT = 32  # of walks an example: what exact values may cost, since errors of single examples fall slowly
 MOST_PLAYERS = 20
@@ -32,7 +33,7 @@ def estimator_for(
     sampled = PerExample() if walks is None else PerExample(first_look=walks)
     if isinstance(method, (PerExample, Exact, SolvedGame)):
         return method, []
-    name = method.lower().replace("_", " ").strip() if isinstance(method, str) else None
+    name = normalised(method) if isinstance(method, str) else None
     if name not in ("auto", "exact", "paired walks"):
         raise InputError("method", got=f"{method!r}", wanted="'auto', 'exact' or 'paired walks', which keep examples "
                          "apart")  # fmt: skip

@@ -152,7 +152,7 @@ class Problem:
         if self.y is not None:
             v = PredictivePower.of(self.restricted, loss, self.X, self.y, players=players, sample_weight=weight)
             notes = about_loss(loss, v)
-        elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).name == "squared error"):
+        elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2):
             v = sensitivity(self.restricted, self.X, players=players, sample_weight=weight)
         else:
             raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from clarysage._measures.checkpoint_identity import CheckpointFile
 from clarysage._measures.options import DataOptions, Rule, Run
 from clarysage._measures.problem import Problem
+from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, RunFailedError
 from clarysage.estimators import as_estimator, choose, estimate, nothing_moves
 from clarysage.execution.observers import ProgressBar, Silent
@@ -118,7 +119,7 @@ def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Es
 
 def is_auto(method: Any) -> bool:
     """Whether a method is left to be chosen."""
-    return isinstance(method, str) and method.lower().strip() == "auto"
+    return METHODS.is_special(method)
 
 
 def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[Rule]:

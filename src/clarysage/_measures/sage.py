@@ -82,10 +82,6 @@ def sage(
         model's output instead (Shapley effects), without labels. X is a table in memory, or one on disk, of which only
         drawn rows are read: the path of a Parquet file, of a folder of them or of an Arrow file, a list of
         Parquet files, or a dataset or file of pyarrow. Where columns have names, y may be the name of one
-    loss : "auto", "squared error", "absolute error", "cross entropy", "zero one", "brier", a callable
-        ``loss(y_true, y_pred)`` that returns one value per example, or a list of these, evaluated in one pass
-    method : "auto" (exact where that is no dearer, else paired walks), "exact", "paired walks", "surrogate walks" (for
-        slow models), "permutation" (Algorithm 1), "kernel", or an object such as ``SurrogateWalks(regressor)``
 
     Returns
     -------

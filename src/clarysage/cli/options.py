@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, REMOVALS
+from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, removals_in_words
 from clarysage.cli.completion import columns, names
 from clarysage.cli.config import configured
 from clarysage.cli.model_files import endings
@@ -25,16 +25,6 @@ def _explained(registry: Registry[Named]) -> str:
     special = [] if registry.special is None else [f'"{registry.special.name}" {registry.special.purpose}']
     *first, last = [*meanings, *special]
     return f"{', '.join(first)}, or {last}"
-
-
-def _removals() -> str:
-    """How features are withheld, whatever the others are and given them."""
-    plain, given = (
-        ", ".join(f'"{row.name}"' for row in REMOVALS.values() if row.is_conditional == is_given)
-        for is_given in (False, True)
-    )
-    choice = "" if REMOVALS.special is None else f', or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
-    return f"How features are withheld: {plain}; given the others {given}{choice}."
 
 
 class Group:
@@ -134,7 +124,7 @@ class ProblemOptions(Group):
         typer.Option(
             metavar="NAME",
             autocompletion=names("removal"),
-            help=_removals(),
+            help=f"How features are withheld: {removals_in_words()}.",
         ),
     ] = "marginal"
     groups: Annotated[
