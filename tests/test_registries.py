@@ -142,7 +142,7 @@ def test_errors_name_a_dummy_and_suggest_it(argument: str) -> None:
 @each_dummy
 def test_the_command_line_completes_a_dummy(argument: str) -> None:
     row = DUMMIES[argument][1]
-    assert names(argument)(row.name[:-1]) == [row.name.replace(" ", "-")]
+    assert row.name.replace(" ", "-") in names(argument)(row.name[:3])
 
 
 @pytest.mark.usefixtures("dummies")
