@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -13,6 +12,7 @@ import numpy as np
 
 from clarysage.errors import InputError, Set, Words, resembling
 from clarysage.models import Predictor
+from clarysage.models.feature_columns import feature_columns
 from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, select, stored
 from clarysage.tables.stored import from_table
 from clarysage.tables.target import given_weights, read_target
@@ -67,7 +67,9 @@ def background_from(given: Any, f: Predictor, X: Any, size: float, limit: float,
     """Rows of a stored table to stand in for withheld features, with the columns of X, and how many there were."""
     source = stored(given, "background")
     wanted = labels_of(X) or f.feature_names
-    source = source if wanted is None else source.select([_spelled(str(name), source, "background") for name in wanted])
+    if wanted is not None:
+        names, known = list(map(str, wanted)), (*source.columns, *source.index)
+        source = source.select(feature_columns(known, names, (), argument="background", table=source.name))
     size = _rows_within(limit, source, int(min(size, ROWS_OF_STORED)))
     return source.take(drawn(source.rows, size, rng)), source.rows
 
@@ -144,7 +146,9 @@ def _from_stored(
     rng: np.random.Generator,
 ) -> Examples:  # fmt: skip
     named = {argument: source.find(name, argument) for argument, name in _names(y, sample_weight).items()}
-    features = _features(f, source, named)
+    _check_no_feature(named, f.feature_names or ())
+    known = (*source.columns, *(source.index if f.feature_names is not None else ()))
+    features = feature_columns(known, f.feature_names, named.values(), argument="X", table=source.name)
     source = source.select(list(dict.fromkeys([*features, *named.values()])))
     places = drawn(source.rows, rows_to_read(source, max_rows, limit), rng)
     rows = source.rows
@@ -202,31 +206,9 @@ def _apart(X: Any, named: dict[str, str], fitted: Sequence[str]) -> tuple[Any, d
     return select(X, kept), {argument: X[name] for argument, name in named.items()}
 
 
-def _features(f: Predictor, source: Stored, named: dict[str, str]) -> list[str]:
-    """The columns that the model was fitted on; where it does not say, all that are nothing else."""
-    if f.feature_names is None:
-        kept = [column for column in source.columns if column not in named.values()]
-        if not kept:
-            raise InputError("X", got=f"{source.name}, of which no column is a feature", wanted="features")
-        return kept
-    _check_no_feature(named, f.feature_names)
-    return [_spelled(name, source, "X") for name in f.feature_names]
-
-
 def _check_no_feature(named: dict[str, str], fitted: Sequence[str]) -> None:
     if named.get("y") in fitted:
         raise InputError("y", got=f"{named['y']!r}, which is a feature of the model", wanted="another column")
-
-
-def _spelled(name: str, source: Stored, argument: str) -> str:
-    """The column that a feature is; LightGBM has underscores for blanks and signs."""
-    if name in (*source.columns, *source.index):
-        return name
-    alike = [column for column in source.columns if re.sub(r"\W", "_", column) == re.sub(r"\W", "_", name)]
-    if len(alike) != 1:
-        raise InputError(argument, got=f"{source.name} without the column {name!r}", wanted="all features of the model",
-                         hint=resembling(name, source.columns))  # fmt: skip
-    return alike[0]
 
 
 def _is_too_large(X: Any, limit: float) -> bool:

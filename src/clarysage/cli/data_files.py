@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,29 +96,13 @@ def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], 
     for column, option in apart.items():
         if fitted is not None and column in fitted and option not in MAY_BE_FEATURES:
             raise InputError(option, got=f"{column!r}, which is a feature of the model", wanted="another column")
-    if fitted is None:
-        kept = [column for column in table.columns if column not in apart]
-    else:
-        kept = [_column_of(name, table) for name in fitted]
-        ignored = [column for column in table.columns if column not in kept and column not in apart]
-        if ignored:
-            say(f"columns of {table.name} that the model does not know are ignored: {_listed(ignored)}.")
-    if not kept:
-        raise InputError(table.what, got=f"{table.name} with no column that is a feature", wanted="features")
+    from clarysage.models.feature_columns import feature_columns  # late, since models take a second to load
+
+    kept = feature_columns(table.columns, fitted, apart, argument=table.what, table=table.name)
+    ignored = [column for column in table.columns if column not in kept and column not in apart]
+    if ignored:
+        say(f"columns of {table.name} that the model does not know are ignored: {_listed(ignored)}.")
     return table.select(kept)
-
-
-def _column_of(name: str, table: Table) -> str:
-    """The column that a model's feature is; LightGBM spells blanks and signs in names as underscores."""
-    if name in table.columns:
-        return name
-    alike = [column for column in table.columns if re.sub(r"\W", "_", column) == re.sub(r"\W", "_", name)]
-    if len(alike) == 1:
-        return alike[0]
-    raise InputError(
-        table.what, got=f"{table.name} without the column {name!r}, which the model was fitted on",
-        wanted="the model's columns, in any order", hint=resembling(name, table.columns),
-    )  # fmt: skip
 
 
 def _csv(path: Path) -> Any:

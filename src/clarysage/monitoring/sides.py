@@ -8,6 +8,7 @@ from typing import Any
 
 from clarysage.errors import Argument, InputError, PythonOnly, resembling
 from clarysage.models import Predictor
+from clarysage.models.feature_columns import feature_columns
 from clarysage.names import shortened
 from clarysage.tables import as_table, labels_of, rows_of, select
 from clarysage.tables.cells import backend
@@ -138,14 +139,10 @@ def _column(table: Any, names: dict[str, Any], column: Any, word: str, argument:
 
 
 def _features(table: Any, names: dict[str, Any], apart: set[str], f: Predictor, argument: str) -> Any:
-    """The columns that the model was fitted on, where it says; else all that are for nothing else."""
-    if f.feature_names is not None and all(name in names for name in f.feature_names):
-        kept = [label for name, label in names.items() if name in set(f.feature_names)]
-    else:
-        kept = [label for name, label in names.items() if name not in apart]
-    if not kept:
-        raise InputError(argument, got="a table with no column that is a feature", wanted="features")
-    return table if len(kept) == len(names) else select(table, kept)
+    """The features in the order of the table; all that are for nothing else where it lacks one of the model."""
+    fitted = f.feature_names if all(name in names for name in f.feature_names or ()) else None
+    kept = set(feature_columns(list(names), fitted, apart, argument=argument, table="a table"))
+    return table if len(kept) == len(names) else select(table, [names[name] for name in names if name in kept])
 
 
 def features_taken(X: Any, f: Predictor) -> list[str]:
