@@ -12,13 +12,13 @@ import pytest
 import clarysage as cs
 from clarysage.errors import Note
 from clarysage.inference.estimate import Target
-from clarysage.plots.comparison import COLOURS
+from clarysage.plots.grouped_bars import COLOURS
 from clarysage.render import html, notebook
 from clarysage.render.changes import called, changes
 from clarysage.render.chart import HEAD
 from clarysage.render.comparison_chart import DIFFERENCES, VALUES, by_change, comparison_chart, drawn
 from clarysage.render.pages import source
-from clarysage.results.comparison_text import shared_format, signed
+from clarysage.results.comparison import shared_format, signed
 from made_up import HOSTILE, compared, made_up
 from parsed_page import Page
 from tests.cli_harness import run

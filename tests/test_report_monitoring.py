@@ -20,8 +20,9 @@ from clarysage.render.monitoring_inputs import inputs_of
 from clarysage.render.monitoring_words import MEANINGS
 from clarysage.render.series_chart import series_chart
 from clarysage.results import Shift
-from clarysage.results.comparison_text import chance_words, shared_format, signed
-from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
+from clarysage.results.comparison import shared_format, signed
+from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
+from clarysage.results.text import chance_words
 from made_up import HOSTILE, watched
 from parsed_page import Page
 from tests.cli_harness import run

@@ -9,8 +9,8 @@ from typing import Any
 
 from clarysage.errors import InputError
 from clarysage.integrations.metric_names import allowed, metric_names
-from clarysage.plots.comparison import MOST
 from clarysage.results import Comparison, Explanation, Monitoring
+from clarysage.results.comparison import MOST_PLOTTED as MOST
 
 LEVEL = 0.95
 TOP = 30  # features in a plot

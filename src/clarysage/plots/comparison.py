@@ -9,14 +9,14 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.plots.canvas import check_axis, is_count, note
 from clarysage.plots.feature_axis import feature_axis, value_axis
-from clarysage.plots.grouped_bars import COLOURS, grouped_bars, interval_words, legend_of_bars, mark_bars
+from clarysage.plots.grouped_bars import grouped_bars, interval_words, legend_of_bars, mark_bars
 from clarysage.plots.words import value_label
 from clarysage.results import Comparison
+from clarysage.results.comparison import MOST_PLOTTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST = len(COLOURS)
 ADJUSTED = {"holm": " (Holm)", "benjamini hochberg": " (Benjamini-Hochberg)", None: ""}
 
 
@@ -118,7 +118,9 @@ def _check(comparison: object, ax: object, top: object) -> None:
             "comparison", got=type(comparison).__name__, wanted="a Comparison", hint="the result of cs.compare"
         )
     check_axis(ax)
-    if len(comparison.names) > MOST:
-        raise InputError("comparison", got=f"{len(comparison.names)} explanations", wanted=f"at most {MOST} in a plot")
+    if len(comparison.names) > MOST_PLOTTED:
+        raise InputError(
+            "comparison", got=f"{len(comparison.names)} explanations", wanted=f"at most {MOST_PLOTTED} in a plot"
+        )
     if top is not None and not is_count(top):
         raise InputError("top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint="top=10")

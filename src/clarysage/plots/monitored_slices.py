@@ -12,7 +12,7 @@ from clarysage.plots.grouped_bars import COLOURS, STAR, ends_of
 from clarysage.plots.slice_axis import places_of, write_slices
 from clarysage.plots.words import value_label
 from clarysage.results import Monitoring
-from clarysage.results.finding_words import called
+from clarysage.results.finding import called
 
 LINES = COLOURS[1:6]  # of as many features as a reader can tell apart
 ROWS = (1.2, 2.8, 1.1)  # inches of losses, contributions and inputs, upright

@@ -12,9 +12,8 @@ from clarysage.plots.feature_axis import SHORTEST, Labels, feature_axis, inches_
 from clarysage.plots.grouped_bars import COLOURS, grouped_bars, legend_of_bars, mark_bars
 from clarysage.plots.words import value_label
 from clarysage.results import Monitoring
-from clarysage.results.comparison_text import shared_format
-from clarysage.results.finding_words import called
-from clarysage.results.monitoring import FOLLOWS, Finding
+from clarysage.results.comparison import shared_format
+from clarysage.results.finding import FOLLOWS, Finding, called
 
 NARROW, WIDE = 1.3, 4.6  # inches of losses and of inputs, and of contributions, across
 TALLEST = 3.0  # inches of the losses

@@ -14,8 +14,7 @@ from clarysage.plots.monitored_slices import LINES, over_slices
 from clarysage.plots.monitored_table import beside
 from clarysage.plots.selection import notable
 from clarysage.results import Monitoring
-from clarysage.results.finding_words import called
-from clarysage.results.monitoring import FOLLOWS
+from clarysage.results.finding import FOLLOWS, called
 
 SAID = 3  # features that the note has a sentence on
 FEW, MANY = 3, 20  # lines, and bars, where little is known

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.plots.canvas import font_points, literal, text_inches
-from clarysage.results.finding_words import called
+from clarysage.results.finding import called
 
 DATE = re.compile(r"\d{4}(Q[1-4]|-\d\d(-\d\d( \d\d:\d\d)?)?)?")  # as slices of dates are called
 SPARSEST = 4.0  # places a slice at most: with longer gaps, distances say less than they cost

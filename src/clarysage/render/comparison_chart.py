@@ -13,7 +13,7 @@ from clarysage.render.chart import chart
 from clarysage.render.drawing import Drawing
 from clarysage.render.listing import Listing, listing
 from clarysage.results import Comparison
-from clarysage.results.comparison_text import METHODS, shared_format
+from clarysage.results.comparison import METHODS, shared_format
 from clarysage.results.summary import Ends, Series
 
 MOST = 7  # explanations whose bars can be told apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from clarysage.results import Comparison
-from clarysage.results.comparison_text import signed
+from clarysage.results.comparison import signed
 from clarysage.results.text import is_gain, loss_words
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from clarysage.render.changes import FELL, ROSE, UNKNOWN, Change
 from clarysage.render.findings import NAMED, Finding, filled
 from clarysage.results import Comparison
-from clarysage.results.comparison_text import adjustment_words, rows_words
+from clarysage.results.comparison import adjustment_words, rows_words
 
 LEADS = {
     ROSE: "{count} of {all} {contribute} more in {other} than in {reference}:",

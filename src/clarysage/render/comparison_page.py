@@ -17,8 +17,9 @@ from clarysage.render.comparison_table import Place, largest_first, table_data
 from clarysage.render.frame import Page
 from clarysage.render.listing import Listing
 from clarysage.results import Comparison
-from clarysage.results.comparison_text import METHODS, chance_words, measured, shared_format, signed
+from clarysage.results.comparison import METHODS, measured, shared_format, signed
 from clarysage.results.provenance import shared_facts
+from clarysage.results.text import chance_words
 
 VIEWS = {VALUES: "what features contribute", DIFFERENCES: "by how much that differs"}
 MOST_ROWS = 60  # of a table that is not scrolled on its own

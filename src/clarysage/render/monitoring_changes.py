@@ -11,7 +11,7 @@ from clarysage.render.changes import ALONG, FLAGGED, Change, changes
 from clarysage.render.comparison_chart import Marks
 from clarysage.render.comparison_table import Place, largest_first, telling
 from clarysage.results import Monitoring
-from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
+from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
 
 SEVERITY = (BOTH, ALONE, FOLLOWS, INPUTS, UNCHANGED)  # the order in which verdicts are sorted
 MARKS = {BOTH: FLAGGED, ALONE: FLAGGED, FOLLOWS: ALONG}

@@ -21,9 +21,9 @@ from clarysage.render.monitoring_words import error_rates, meanings, monitoring_
 from clarysage.render.remarks import from_note, warnings_first
 from clarysage.render.series_chart import series_chart
 from clarysage.results import Monitoring
-from clarysage.results.comparison_text import measured, shared_format
-from clarysage.results.finding_words import hint
-from clarysage.results.monitoring_text import alarm, cells
+from clarysage.results.comparison import measured, shared_format
+from clarysage.results.finding import hint
+from clarysage.results.monitoring import alarm
 
 MOST_ROWS = 20  # of a table that is not scrolled on its own
 
@@ -93,7 +93,11 @@ def _slices(monitoring: Monitoring) -> Listing | None:
 
 def _slice_cells(monitoring: Monitoring) -> list[list[str]]:
     """Headings, and what is told of the reference and each slice beside its name."""
-    return [[visible(cell) for cell in row[1:]] for row in cells(monitoring)] if len(monitoring.names) > 1 else []
+    if len(monitoring.names) == 1:
+        return []
+    columns = monitoring.summary().tables[0].columns[1:]
+    rows = [[column.heading for column in columns], *zip(*(column.cells for column in columns), strict=True)]
+    return [[visible(str(cell)) for cell in row] for row in rows]
 
 
 def _slices_data(monitoring: Monitoring, slices: Listing) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import numpy as np
 from clarysage.names import isolated, shortened, visible
 from clarysage.render.changes import NAME_COLUMNS
 from clarysage.results import Monitoring
-from clarysage.results.comparison_text import rows_words, signed
-from clarysage.results.finding_words import called
-from clarysage.results.monitoring import ALONE, BOTH, FLAGGED, FOLLOWS, INPUTS, UNCHANGED
-from clarysage.results.monitoring_text import told
+from clarysage.results.comparison import rows_words, signed
+from clarysage.results.finding import ALONE, BOTH, FLAGGED, FOLLOWS, INPUTS, UNCHANGED, called
+from clarysage.results.monitoring import sentences_of_features
 from clarysage.results.text import loss_words
 
 LONGEST = 800  # letters of a sentence
@@ -72,7 +71,7 @@ def noun_of(monitoring: Monitoring) -> str:
 def said_of_features(monitoring: Monitoring) -> list[Said]:
     """The sentences of a monitoring, with the names that they begin with set apart."""
     found = []
-    for finding, sentence in told(monitoring):
+    for finding, sentence in sentences_of_features(monitoring):
         name = called(finding.feature)
         assert sentence.startswith(name)
         found.append(Said(finding.verdict, visible(name), shortened(sentence[len(name) :], LONGEST)))

@@ -16,7 +16,7 @@ from clarysage.render.monitoring_changes import marks_of, monitored_changes
 from clarysage.render.monitoring_page import monitoring_page
 from clarysage.render.pages import LONGEST_TITLE, _hash, inline_json, source, templates
 from clarysage.render.series_chart import series_chart
-from clarysage.results import Comparison, Monitoring, comparison_text, monitoring_text
+from clarysage.results import Comparison, Monitoring
 
 LEVEL = 0.95
 PAGES: dict[type, Callable[..., Page]] = {Comparison: comparison_page, Monitoring: monitoring_page}
@@ -73,8 +73,13 @@ def _of_monitoring(monitoring: Monitoring) -> dict[str, Any]:
     )
 
 
+def _tables(found: Any, level: float) -> str:
+    """The tables and notes of a summary, without a picture."""
+    return str(templates().get_template("output.html").render(summary=found.summary(level), drawing=None))
+
+
 # what is shown -> what makes its picture, and its table
 OUTPUTS: dict[type, tuple[Callable[[Any], dict[str, Any]], Callable[[Any, float], str]]] = {
-    Comparison: (_of_comparison, comparison_text.as_html),
-    Monitoring: (_of_monitoring, monitoring_text.as_html),
+    Comparison: (_of_comparison, _tables),
+    Monitoring: (_of_monitoring, _tables),
 }

@@ -17,7 +17,7 @@ from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
 from clarysage.render.comparison_chart import Marks
 from clarysage.render.listing import LABEL_COLUMNS
 from clarysage.results import Monitoring
-from clarysage.results.comparison_text import shared_format
+from clarysage.results.comparison import shared_format
 from clarysage.results.summary import Ends, Series
 from clarysage.results.text import loss_words
 

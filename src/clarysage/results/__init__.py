@@ -4,10 +4,11 @@ from clarysage.results.agreement import Agreement
 from clarysage.results.comparison import Comparison, compare
 from clarysage.results.explanation import ABOUT, Explanation
 from clarysage.results.files import load
+from clarysage.results.finding import Finding
 from clarysage.results.importances import Importances, Traits
 from clarysage.results.interactions import Interactions
 from clarysage.results.merge import merge
-from clarysage.results.monitoring import Finding, Monitoring
+from clarysage.results.monitoring import Monitoring
 from clarysage.results.removal_quality import RemovalQuality
 from clarysage.results.shift import Shift
 

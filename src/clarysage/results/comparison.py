@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from importlib import import_module
+from functools import cached_property, partial
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -19,13 +18,19 @@ from clarysage.inference.differences import heaviest, paired, unpaired
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, adjustment, two_sided
-from clarysage.results.explanation import Explanation, rounded
+from clarysage.names import shortened
+from clarysage.results._display import Result, plots, refuse_about, text_of
+from clarysage.results.explanation import MEANINGS, MOST_DRAWN, Explanation, rounded, setting_words
 from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.summary import Cell, Column, Record, Summary, Table
+from clarysage.results.text import LONGEST, chance_words, loss_words, number_format
 
 ABOUT = ("rows", "population")
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
 MOST_NAMED = 5  # features in a message
+MOST_PLOTTED = 7  # explanations that a plot has colours for
+METHODS = {"holm": "Holm", "benjamini hochberg": "Benjamini-Hochberg"}  # of adjusting p-values
 SAVED_WITH_ROWS = Call("save", "path", (Set("rows", True),))
 
 
@@ -54,8 +59,8 @@ class Difference:
     checked=("changed",),
     shown={"p_adjusted": lambda comparison: np.atleast_2d(comparison.p_values()).tolist()},
 )
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """Differences of explanations from the first of them, the reference; with intervals and tests.
 
     A flag says that what a feature contributes has changed, not that its column is at fault: where one column breaks,
@@ -196,9 +201,21 @@ class Comparison:
 
     def table(self, level: float = 0.95) -> str:
         """The printed table."""
-        from clarysage.results.comparison_text import as_text
+        return text_of(self.summary(level))
 
-        return as_text(self, level)
+    def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
+        """The comparison in brief: a table for each explanation after the first, and what changed."""
+        refuse_about(self, about)
+        return Summary(
+            kind="comparison",
+            title=_title(self),
+            headline=_title(self),
+            tables=tuple(_table(self, place, level) for place in range(len(self.differences))),
+            notes=_notes(self),
+            unfinished=unfinished_words(self),
+            pictures={"plot": self.plot},
+            record=_record(self, level),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file; explanations without their parts."""
@@ -210,29 +227,7 @@ class Comparison:
 
     def plot(self, **options: Any) -> Any:
         """Bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""
-        return import_module("clarysage.plots").comparison(self, **options)
-
-    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
-        """A page to send to a colleague: one HTML file with what changed, chart, table, warnings and how it was found.
-
-        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
-
-        Parameters
-        ----------
-        path : file to write; default: the page is returned as text
-        title : above the page; default: what is compared with what
-        """
-        from clarysage.results.page import page_of
-
-        return page_of(self, path, title=title)
-
-    def __str__(self) -> str:
-        return self.table()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(import_module("clarysage.render").notebook(self))
+        return plots().comparison(self, **options)
 
     @cached_property
     def _alone(self) -> np.ndarray:
@@ -608,3 +603,163 @@ def fingerprint(explanation: Explanation, part: str) -> Any:
     """The fingerprint of X, y, the weights or the background; None where it is not known."""
     prints = explanation.provenance.get("fingerprints")
     return prints.get(part) if isinstance(prints, Mapping) else None
+
+
+# what there is to say
+
+
+def _title(comparison: Comparison) -> str:
+    others = _plain(comparison.names[1]) if len(comparison.names) == 2 else f"{len(comparison.names) - 1} others"
+    return f"{_plain(comparison.names[0])} and {others} compared"
+
+
+def _table(comparison: Comparison, place: int, level: float) -> Table:
+    """One explanation less the reference, the largest difference first."""
+    target, other = comparison.differences[place].target, comparison.explanations[place + 1]
+    reference, show = comparison.reference, shared_format(comparison.reference, other)
+    low, high = (np.atleast_2d(end)[place] for end in comparison.interval(level))
+    chances, flags = (np.atleast_2d(numbers)[place] for numbers in (comparison.p_values(), comparison.flags))
+    order = np.argsort(-np.abs(target.values), kind="stable")
+    here, there = _plain(comparison.names[place + 1]), _plain(comparison.names[0])
+    verdicts = [("rose" if target.values[i] > 0 else "fell") if flags[i] else "" for i in order]
+    return Table(
+        (
+            Column("feature", [comparison.feature_names[i] for i in order], "name"),
+            Column(there, [show(reference.values[i]) for i in order]),
+            Column(here, [show(other.values[i]) for i in order]),
+            Column("difference", [signed(show(target.values[i])) for i in order]),
+            Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
+            Column(p_words(comparison), [chance_words(chances[i]) for i in order], "words"),
+            Column("", [Cell(word, tone=word) if word else "" for word in verdicts], "words"),
+        ),
+        caption=f"{here} less {there}: {measured(comparison)}",
+    )
+
+
+def _notes(comparison: Comparison) -> tuple[Note, ...]:
+    """What changed, what the tests and intervals mean, how the losses differ, and remarks."""
+    words = [
+        *change_words(comparison),
+        *rows_words(comparison),
+        f"p: how likely a difference so large would be if there were none, {adjustment_words(comparison)}.",
+        *_losses(comparison),
+        *not_converged_words(comparison),
+    ]
+    return (*map(Note, words), *comparison.notes)
+
+
+def _record(comparison: Comparison, level: float) -> Record:
+    """Numbers and words for tools that track experiments."""
+    return Record(
+        name="comparison",
+        frame=partial(comparison.to_frame, level),
+        columns=("difference", "std_error", "low", "high", "p", "p_adjusted", "changed"),
+        numbers={"changed_features": (len(comparison.changed),)},
+        words={**tested_words(comparison, level), "changed": ", ".join(comparison.changed)},
+        plot=partial(comparison.plot, top=MOST_DRAWN) if len(comparison.names) <= MOST_PLOTTED else None,
+    )
+
+
+def tested_words(comparison: Comparison, level: float) -> dict[str, str]:
+    """What is compared, and how differences are tested, for tools that track experiments."""
+    about = sorted({difference.about for difference in comparison.differences})
+    meaning = " or ".join(map(comparison.reference.meaning, about))
+    return {
+        **setting_words(comparison.reference),
+        "names": ", ".join(comparison.names),
+        "paired": str(comparison.is_paired).lower(),
+        "adjust": str(comparison.adjust or "none"),
+        "level": f"{comparison.level:g}",
+        "converged": str(all(one.converged for one in comparison.explanations)).lower(),
+        "about": " or ".join(about),
+        "intervals": f"{100 * level:g}% intervals about {meaning}",
+    }
+
+
+def unfinished_words(comparison: Comparison) -> tuple[str, ...]:
+    """The explanations that did not converge, a sentence each."""
+    pairs = zip(comparison.names, comparison.explanations, strict=True)
+    return tuple(f"not converged: {name}. {one.stopped.value}" for name, one in pairs if not one.stopped.is_wanted)
+
+
+def not_converged_words(comparison: Comparison) -> list[str]:
+    """The same as a reader of the table is told it."""
+    pairs = zip(comparison.names, comparison.explanations, strict=True)
+    return [f"NOT CONVERGED: {_plain(name)}. {one.stopped.value}" for name, one in pairs if not one.stopped.is_wanted]
+
+
+def p_words(comparison: Comparison) -> str:
+    """The word above p-values."""
+    return f"p ({METHODS[comparison.adjust]})" if comparison.adjust else "p"
+
+
+def measured(comparison: Comparison) -> str:
+    """What values are compared, and their unit."""
+    reference = comparison.reference
+    values = "SAGE values" if reference.measure == "sage" else f"values by the measure {reference.measure!r}"
+    unit = f", in units of {loss_words(reference.loss)}" if reference.base is not None and reference.loss else ""
+    return f"{values}{unit}"
+
+
+def change_words(comparison: Comparison) -> list[str]:
+    """Which features are flagged, and how to read that."""
+    changed, count = comparison.changed, len(comparison.feature_names)
+    if not changed:
+        return [f"No feature is known to contribute more or less than in {_plain(comparison.names[0])}."]
+    return [
+        f"Changed: {', '.join(map(_plain, changed))} ({len(changed):,} of {count:,} features). What a feature "
+        "contributes can change because of another column that changed."
+    ]
+
+
+def rows_words(comparison: Comparison) -> list[str]:
+    """Whether rows are the same, and what intervals are about: a sentence for all explanations it is true of."""
+    names_by_words: dict[str, list[str]] = {}
+    for difference, name in zip(comparison.differences, comparison.names[1:], strict=True):
+        how = "the same rows, one by one" if difference.is_paired else "rows taken as drawn apart"
+        about = difference.about
+        meaning = comparison.reference.meaning(about) if about == "rows" else MEANINGS["background"][about]
+        words = f"{how}. Intervals, each on its own, are about {meaning}."
+        names_by_words.setdefault(words, []).append(_plain(name))
+    return [f"{', '.join(names)} and {_plain(comparison.names[0])}: {words}" for words, names in names_by_words.items()]
+
+
+def adjustment_words(comparison: Comparison) -> str:
+    """How p-values are adjusted, and how often a mark is false."""
+    chance = f"{100 * (1 - comparison.level):.3g} %"
+    if comparison.adjust == "holm":
+        return f"so adjusted (Holm) that the chance of any false mark in the table is at most {chance}"
+    if comparison.adjust is None:
+        return f"each on its own: of features that did not change, about {chance} are marked"
+    return f"so adjusted (Benjamini-Hochberg) that about {chance} of the marks are false"
+
+
+def _losses(comparison: Comparison) -> list[str]:
+    """The mean losses with all features, where they are known."""
+    known = [
+        (_plain(name), one.base - one.total)
+        for name, one in zip(comparison.names, comparison.explanations, strict=True)
+        if one.base is not None and one.total is not None
+    ]
+    if len(known) < len(comparison.names) or comparison.reference.values_are == "variance":
+        return []
+    show = shared_format(*comparison.explanations)
+    losses = ", ".join(f"{show(loss)} in {name}" for name, loss in known)
+    return [f"The mean {loss_words(comparison.reference.loss)} with all features is {losses}."]
+
+
+def shared_format(*explanations: Explanation) -> Callable[[float], str]:
+    """As of the explanation with the smaller values, so that no column is all zeros."""
+    sizes = [float(np.abs(one.values).max()) for one in explanations]
+    chosen = min(range(len(sizes)), key=lambda i: sizes[i] or np.inf)
+    return number_format(explanations[chosen])
+
+
+def signed(number: str) -> str:
+    """A number as it is printed, with its sign."""
+    is_zero = not any(digit in number for digit in "123456789")
+    return number if is_zero or number.startswith("-") else f"+{number}"
+
+
+def _plain(name: str) -> str:
+    return shortened(name, LONGEST)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,66 +13,40 @@ import numpy as np
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
 from clarysage.inference.significance import adjusted
-from clarysage.results.comparison import Comparison
+from clarysage.results._display import Result, plots, refuse_about, text_of
+from clarysage.results.comparison import (
+    Comparison,
+    adjustment_words,
+    not_converged_words,
+    p_words,
+    rows_words,
+    shared_format,
+    signed,
+    tested_words,
+    unfinished_words,
+)
 from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.finding import (
+    ALONE,
+    BOTH,
+    FLAGGED,
+    FOLLOWS,
+    INPUTS,
+    UNCHANGED,
+    Finding,
+    called,
+    hardly_moved,
+    hint,
+    listed,
+    said_of,
+)
 from clarysage.results.shift import Shift
+from clarysage.results.summary import Column, Record, Summary, Table
+from clarysage.results.text import chance_words, loss_words
 
-BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
-ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause
-FOLLOWS = "along with others"  # its contribution changed, its inputs did not, and those of another feature did both
-INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
-UNCHANGED = "unchanged"
-FLAGGED = (BOTH, ALONE)
+SLICES_NAMED = 3  # in a sentence
+REMARKS = 3  # of the comparison that are shown
 SURELY = 0.001  # of 1 - level, below which a p-value leaves no doubt that inputs shifted
-STILL = 0.01  # change of the mean loss, as a share of it, below which shares of the change say nothing
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What is known of a feature in one of the explanations that are compared with the reference.
-
-    Attributes
-    ----------
-    feature, where : the feature, and what the explanation is called
-    verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
-    before, after, difference, low, high : its contribution in the reference, here, the difference and its interval
-    after_low, after_high : the interval of its contribution here
-    p_value, inputs_p_value : of the difference, and of the shift of its inputs; both adjusted
-    share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not
-        known, or hardly moved
-    shift : of its column; of the column that shifted most, where it is a group of them
-    is_shifted : whether its inputs are known to have shifted
-    """
-
-    feature: str
-    where: str
-    verdict: str
-    before: float
-    after: float
-    difference: float
-    low: float
-    high: float
-    after_low: float
-    after_high: float
-    p_value: float
-    inputs_p_value: float
-    share: float | None
-    shift: Shift
-    is_shifted: bool = False
-
-    @property
-    def is_flagged(self) -> bool:
-        return self.verdict in FLAGGED
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether its contribution is known to have changed."""
-        return self.verdict in (*FLAGGED, FOLLOWS)
-
-
-def hardly_moved(before: float, after: float) -> bool:
-    """Whether two mean losses are almost the same."""
-    return abs(after - before) < STILL * max(abs(before), abs(after)) or before == after
 
 
 @file_format(
@@ -82,8 +55,8 @@ def hardly_moved(before: float, after: float) -> bool:
     checked=("flagged",),
     shown={"sentences": lambda monitoring: monitoring.sentences(), "verdicts": lambda monitoring: monitoring.verdicts},
 )
-@dataclass(frozen=True, eq=False)
-class Monitoring:
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitoring(Result):
     """A model on current rows against the same model on reference rows: contributions, and inputs beside them.
 
     A feature is flagged where both its contribution and its inputs are known to have changed; or its contribution
@@ -200,21 +173,54 @@ class Monitoring:
 
     def sentences(self) -> list[str]:
         """What was found, a sentence each: flagged features first, then what else is known to have changed."""
-        from clarysage.results.monitoring_text import sentences
-
-        return sentences(self)
+        return [alarm(self), *(sentence for _, sentence in sentences_of_features(self))]
 
     def to_frame(self, level: float = 0.95) -> Any:
         """A pandas DataFrame with a row for each feature, and for each slice, where there are several."""
-        from clarysage.results.monitoring_text import as_frame
+        import pandas as pd
 
-        return as_frame(self, level)
+        low, high = (np.atleast_2d(end).ravel() for end in self.comparison.interval(level))
+        rows = [
+            {
+                "where": finding.where,
+                "feature": finding.feature,
+                "reference": finding.before,
+                "current": finding.after,
+                "difference": finding.difference,
+                "low": low[i],
+                "high": high[i],
+                "p_adjusted": finding.p_value,
+                "share_of_loss_change": np.nan if finding.share is None else finding.share,
+                "inputs_distance": finding.shift.distance,
+                "inputs_p_adjusted": finding.inputs_p_value,
+                "inputs": hint(finding) if finding.shift.hints else "",
+                "verdict": finding.verdict,
+                "flagged": finding.is_flagged,
+            }
+            for i, finding in enumerate(self._all)
+        ]
+        return pd.DataFrame(rows)
 
     def table(self, level: float = 0.95) -> str:
         """The printed findings and table."""
-        from clarysage.results.monitoring_text import as_text
+        return text_of(self.summary(level))
 
-        return as_text(self, level)
+    def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
+        """The findings in brief, with a table of the features, or of the slices where there are several."""
+        refuse_about(self, about)
+        left_out = (f"left out: {', '.join(self.left_out)}.",) if self.left_out else ()
+        return Summary(
+            kind="monitoring",
+            title=_headline(self),
+            headline=_headline(self),
+            findings=tuple(self.sentences()),
+            tables=(_slice_table(self) if len(self.names) > 1 else _feature_table(self, level),),
+            notes=_notes(self),
+            unfinished=(*unfinished_words(self.comparison), *left_out),
+            flagged=tuple(self.flagged),
+            pictures={"plot": self.plot},
+            record=_record(self, level),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file."""
@@ -226,34 +232,7 @@ class Monitoring:
 
     def plot(self, **options: Any) -> Any:
         """Losses and contributions, or a series over the slices; see :func:`clarysage.plots.monitoring`."""
-        return import_module("clarysage.plots").monitoring(self, **options)
-
-    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
-        """A page to send to a colleague: one HTML file with what is flagged, charts, tables and what they mean.
-
-        It needs no other file and no network, and holds aggregates alone: of features and columns, never of single
-        examples.
-
-        Parameters
-        ----------
-        path : file to write; default: the page is returned as text
-        title : above the page; default: which model is watched, on what
-        """
-        page: str = import_module("clarysage.render").html(self, title=title)
-        if path is None:
-            return page
-        from clarysage.whole_file import write_whole
-
-        write_whole(page, path)
-        return None
-
-    def __str__(self) -> str:
-        return self.table()
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return str(import_module("clarysage.render").notebook(self))
+        return plots().monitoring(self, **options)
 
 
 def _judged(monitoring: Monitoring) -> tuple[Finding, ...]:
@@ -347,3 +326,173 @@ def _shares(monitoring: Monitoring, place: int) -> np.ndarray | None:
     comparison = monitoring.comparison
     before, after = comparison.reference, comparison.explanations[place + 1]
     return np.asarray(-(after.values - before.values) / (losses[place + 1] - losses[0]))
+
+
+# what there is to say
+
+
+def _headline(monitoring: Monitoring) -> str:
+    """What is compared with what."""
+    comparison, (first, *rest) = monitoring.comparison, monitoring.rows
+    model = comparison.reference.provenance.get("model", "the model")
+    where = monitoring.names[0] if len(rest) == 1 else f"{len(rest)} slices"
+    unit = "" if monitoring.losses is None else f", in units of {loss_words(comparison.reference.loss)}"
+    return f"{model}: {where} ({sum(rest):,} rows) against {comparison.names[0]} ({first:,} rows){unit}"
+
+
+def _feature_table(monitoring: Monitoring, level: float) -> Table:
+    """The features, the largest difference first."""
+    comparison, findings = monitoring.comparison, monitoring.findings()
+    show, (low, high) = shared_format(*comparison.explanations), comparison.interval(level)
+    order = comparison.order
+    rows = [findings[i] for i in order]
+    here, there = map(called, comparison.names)
+    return Table(
+        (
+            Column("feature", [called(one.feature) for one in rows], "name"),
+            Column(here, [show(one.before) for one in rows]),
+            Column(there, [show(one.after) for one in rows]),
+            Column("difference", [signed(show(one.difference)) for one in rows]),
+            Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
+            Column(p_words(comparison), [chance_words(one.p_value) for one in rows]),
+            Column("inputs", [f"{one.shift.distance:.2f}" for one in rows]),
+            Column("p of inputs", [chance_words(one.inputs_p_value) for one in rows]),
+            Column("", ["" if one.verdict == UNCHANGED else one.verdict for one in rows], "words"),
+        )
+    )
+
+
+def _slice_table(monitoring: Monitoring) -> Table:
+    """The reference and the slices: rows, losses where they are known, and features that are flagged or shifted."""
+    show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
+    findings = [[], *(monitoring.findings(name) for name in monitoring.names)]
+    flagged, shifted = (
+        [[one.feature for one in each if one.verdict in verdicts] for each in findings]
+        for verdicts in (FLAGGED, (INPUTS,))
+    )
+    means = [] if losses is None else [Column("mean loss", [show(float(loss)) for loss in losses])]
+    return Table(
+        (
+            Column("slice", list(map(called, monitoring.comparison.names)), "name"),
+            Column("rows", [f"{count:,}" for count in monitoring.rows]),
+            *means,
+            Column("flagged", [listed(names) if names else "" for names in flagged], "words"),
+            Column("inputs shifted alone", [listed(names) if names else "" for names in shifted], "words"),
+        )
+    )
+
+
+def _notes(monitoring: Monitoring) -> tuple[Note, ...]:
+    """What tests mean, what they cannot tell, and remarks."""
+    comparison = monitoring.comparison
+    rate = f"{100 * (1 - comparison.level):.3g} %"
+    tested = (
+        f"p: of contributions, and apart from them of inputs, {adjustment_words(comparison)}."
+        if comparison.adjust
+        else f"p: not adjusted; of each test that has nothing to find, about {rate} find something."
+    )
+    limits = "A column can break without a change of its contribution where the model draws little from it."
+    about = [*rows_words(comparison), f"inputs: distance of the columns' distributions, 0 to 1. {limits}"]
+    words = [tested, *(about if len(monitoring.names) == 1 else [limits]), *not_converged_words(comparison)]
+    notes, more = list(comparison.notes[:REMARKS]), len(comparison.notes) - REMARKS
+    if more > 0:
+        where = "found.comparison.notes in Python, --json in a shell"
+        notes.append(Note(f"{more:,} more remark{'s' * (more > 1)} of this kind: {where}."))
+    return (*map(Note, words), *notes, *monitoring.notes)
+
+
+def _record(monitoring: Monitoring, level: float) -> Record:
+    """Numbers and words for tools that track experiments; a slice is a step."""
+    losses = monitoring.losses
+    before, *after = [None] if losses is None else losses.tolist()
+    return Record(
+        name="monitoring",
+        frame=partial(monitoring.to_frame, level),
+        columns=(
+            "difference",
+            "low",
+            "high",
+            "p_adjusted",
+            "share_of_loss_change",
+            "inputs_distance",
+            "inputs_p_adjusted",
+            "flagged",
+        ),
+        numbers={
+            "flagged_features": (len(monitoring.flagged),),
+            "shifted_columns": (len(monitoring.shifted),),
+            "reference_loss": (before,),
+            "loss": tuple(after),
+        },
+        words={
+            **tested_words(monitoring.comparison, level),
+            "flagged": ", ".join(monitoring.flagged),
+            "shifted": ", ".join(monitoring.shifted),
+        },
+        plot=monitoring.plot,
+    )
+
+
+def sentences_of_features(monitoring: Monitoring) -> list[tuple[Finding, str]]:
+    """A sentence on each feature of which something is known, with the finding that its numbers are of."""
+    groups = [at for verdicts in (FLAGGED, (FOLLOWS,), (INPUTS,)) for at in _by_feature(monitoring, verdicts)]
+    return [(at[0], _sentence(monitoring, at)) for at in groups]
+
+
+def alarm(monitoring: Monitoring) -> str:
+    """Which features are flagged, or that none is."""
+    flagged, shifted, left_out = monitoring.flagged, monitoring.shifted, list(monitoring.left_out)
+    unknown = f" Not explained: {listed(left_out)}." if left_out else ""
+    if flagged:
+        return f"FLAGGED: {listed(flagged)}.{unknown}"
+    noun = "effect" if monitoring.losses is None else "contribution"
+    others = f"Inputs shifted: {listed(shifted)}." if shifted else "Nor is any column known to have shifted."
+    return f"Nothing is flagged: no {noun} is known to have changed. {others}{unknown}"
+
+
+def _by_feature(monitoring: Monitoring, verdicts: tuple[str, ...]) -> list[list[Finding]]:
+    """Findings with such verdicts, feature by feature, the largest change first."""
+    groups: dict[str, list[Finding]] = {}
+    for one in monitoring._all:
+        if one.verdict in verdicts:
+            groups.setdefault(one.feature, []).append(one)
+    size: Callable[[Finding], float] = (
+        (lambda one: one.shift.distance) if INPUTS in verdicts else (lambda one: abs(one.difference))
+    )
+    chosen = [sorted(found, key=size, reverse=True) for found in groups.values()]
+    return sorted(chosen, key=lambda found: -size(found[0]))
+
+
+def _sentence(monitoring: Monitoring, found: list[Finding]) -> str:
+    """Of a feature: the slice where the change is largest, and which others there are."""
+    worst, names = found[0], monitoring.names
+    beside = [one for one in monitoring.findings(worst.where) if one.feature != worst.feature]
+    causes = [one.feature for one in beside if one.verdict == (BOTH if worst.verdict == FOLLOWS else INPUTS)]
+    losses = monitoring.losses
+    pair = None if losses is None else (float(losses[0]), float(losses[1 + names.index(worst.where)]))
+    said = said_of(worst, causes, pair)
+    return said if len(names) == 1 else f"{said} {_seen(names, [one.where for one in found], monitoring.is_in_order)}"
+
+
+def _seen(names: Sequence[str], where: list[str], is_in_order: bool) -> str:
+    """In which of the slices; the first of ``where`` is the one that numbers are of.
+
+    Examples
+    --------
+    >>> _seen(["may", "june", "july"], ["july", "june"], is_in_order=True)
+    'Seen from june on, in 2 of 3 slices; the numbers are of july, where it is largest.'
+    >>> _seen(["east", "north", "south"], ["south", "north"], is_in_order=False)
+    'Seen in 2 of 3 slices (north, south); the numbers are of south, where it is largest.'
+    """
+    worst, places = called(where[0]), sorted(names.index(one) for one in where)
+    if len(places) == 1:
+        return f"Seen in {worst} alone, of {len(names)} slices."
+    if len(places) == len(names):
+        which = f"in all {len(names)} slices"
+    elif is_in_order and places == list(range(places[0], len(names))):
+        which = f"from {called(names[places[0]])} on, in {len(places)} of {len(names)} slices"
+    else:
+        which = ", ".join(called(names[i]) for i in places[:SLICES_NAMED])
+        more = f" and {len(places) - SLICES_NAMED} more" if len(places) > SLICES_NAMED else ""
+        which = f"in {len(places)} of {len(names)} slices ({which}{more})"
+    return f"Seen {which}; the numbers are of {worst}, where it is largest."

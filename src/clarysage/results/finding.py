@@ -1,15 +1,71 @@
-"""A finding in plain words: what became of a contribution, what that does to the loss, and what it rests on."""
+"""Finding: what is known of a feature of a model that is watched, and how that is said in plain words."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import floor, log10
 
 from clarysage.names import shortened
-from clarysage.results.monitoring import ALONE, BOTH, FOLLOWS, INPUTS, Finding, hardly_moved
+from clarysage.results.shift import Shift
 
+BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
+ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause
+FOLLOWS = "along with others"  # its contribution changed, its inputs did not, and those of another feature did both
+INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
+UNCHANGED = "unchanged"
+FLAGGED = (BOTH, ALONE)
+STILL = 0.01  # change of the mean loss, as a share of it, below which shares of the change say nothing
 Losses = tuple[float, float]
 NAMED = 3  # features that a sentence names
 LONGEST = 60  # letters of a name in a sentence
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of a feature in one of the explanations that are compared with the reference.
+
+    Attributes
+    ----------
+    feature, where : the feature, and what the explanation is called
+    verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
+    before, after, difference, low, high : its contribution in the reference, here, the difference and its interval
+    after_low, after_high : the interval of its contribution here
+    p_value, inputs_p_value : of the difference, and of the shift of its inputs; both adjusted
+    share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not
+        known, or hardly moved
+    shift : of its column; of the column that shifted most, where it is a group of them
+    is_shifted : whether its inputs are known to have shifted
+    """
+
+    feature: str
+    where: str
+    verdict: str
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    after_low: float
+    after_high: float
+    p_value: float
+    inputs_p_value: float
+    share: float | None
+    shift: Shift
+    is_shifted: bool = False
+
+    @property
+    def is_flagged(self) -> bool:
+        return self.verdict in FLAGGED
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its contribution is known to have changed."""
+        return self.verdict in (*FLAGGED, FOLLOWS)
+
+
+def hardly_moved(before: float, after: float) -> bool:
+    """Whether two mean losses are almost the same."""
+    return abs(after - before) < STILL * max(abs(before), abs(after)) or before == after
 
 
 def said_of(finding: Finding, causes: list[str], losses: Losses | None) -> str:
