@@ -10,7 +10,7 @@ import numpy as np
 
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
-from clarysage.errors import InputError
+from clarysage.errors import InputError, as_note
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
 from clarysage.protocols import Removal
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
@@ -134,7 +134,7 @@ def _quality(
         rows=n,
         coalitions=panel.trial.coalitions.shape[1],
         left_out=left_out,
-        notes=notes,
+        notes=tuple(map(as_note, notes)),
     )
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 from clarysage.codec import Array, require, settle_arrays
-from clarysage.errors import InputError, PythonOnly
+from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.execution.seeds import RESAMPLES, stream
 from clarysage.inference.association import Association
+from clarysage.results._display import Result, plots, refuse_about
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.summary import Column, Summary, Table
+from clarysage.results.text import loss_words
 
 FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
 
@@ -28,8 +30,8 @@ FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike t
         "intervals": lambda agreement: agreement.interval(),
     },
 )
-@dataclass(frozen=True, eq=False)
-class Agreement:
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Result):
     r"""Additive proxies u(S) beside powers v(S) of subsets S of features, and how well they agree.
 
     .. math:: u(S) = \phi_0 + \sum_{i \in S} \phi_i
@@ -125,14 +127,21 @@ class Agreement:
 
     def plot(self, **options: Any) -> Any:
         """u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""
-        return import_module("clarysage.plots").proxy(self, **options)
+        return plots().proxy(self, **options)
 
-    def __str__(self) -> str:
-        from clarysage.results.agreement_text import as_text
-
-        return as_text(self)
-
-    __repr__ = __str__
+    def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
+        """The agreement in brief: correlation and R2 with intervals, and what they rest on."""
+        refuse_about(self, about)
+        scores = f"{self.measure!r} values" if self.measure else "these values"
+        loss = loss_words(self.loss) or "loss"
+        return Summary(
+            kind="agreement",
+            title=f"Agreement of {scores} with the {loss} that subsets save",
+            headline=f"How well the sum of {scores} stands in for the {loss} that subsets save",
+            tables=_tables(self, level),
+            notes=_notes(self),
+            pictures={"plot": self.plot},
+        )
 
     @property
     def _association(self) -> Association:
@@ -167,3 +176,43 @@ def places_of(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
 
 def _known(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
+
+
+def _tables(agreement: Agreement, level: float) -> tuple[Table, ...]:
+    """Correlation and R2 with their intervals, as far as they are known."""
+    ends, is_exact = agreement.interval(level), agreement.is_complete and not agreement.std_error.any()
+    known = {"correlation": agreement.correlation, "r2": agreement.r2}
+    rows = [(name, value, None if is_exact else ends[name]) for name, value in known.items() if value is not None]
+    if not rows:
+        return ()
+    intervals = ["" if pair is None else f"[{pair[0]:.4f}, {pair[1]:.4f}]" for *_, pair in rows]
+    return (
+        Table(
+            (
+                Column("", [name.replace("r2", "R2") for name, *_ in rows], "name"),
+                Column("value", [f"{value:.4f}" for _, value, _ in rows]),
+                Column(f"{100 * level:g}% interval" if any(intervals) else "", intervals, "interval"),
+            )
+        ),
+    )
+
+
+def _notes(agreement: Agreement) -> tuple[Note, ...]:
+    """Which subsets there are, what is not known, how noisy v(S) is, and what it cost."""
+    n, p = agreement.subsets.shape
+    features = f"{p} feature{'s' if p > 1 else ''}"
+    if agreement.is_complete:
+        words = [f"Over all {n:,} subsets of {features}, weighted as if sizes were drawn first: no draw of subsets."]
+    else:
+        words = [f"Over {n:,} random subsets of {features}: the size drawn uniformly, then the subset."]
+    if agreement.correlation is None:
+        words.append("No correlation: u(S) or v(S) is the same for all of them, as far as is known.")
+    if not agreement.is_in_units:
+        words.append("No R2: the scores are in units of their own, and are only summed.")
+    if agreement.std_error.any():
+        words.append(
+            f"v(S) has standard errors of {agreement.std_error.max():.2g} at most, beside a spread of "
+            f"{agreement.v.std():.2g}; both numbers are freed of this noise."
+        )
+    cost = f"{agreement.fits:,} fits, " if agreement.fits else ""
+    return tuple(map(Note, [*words, f"{cost}{agreement.model_rows:,} model rows."]))

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.codec import Array, require, settle_arrays
+from clarysage.errors import InputError, Note, as_note
+from clarysage.results._display import Result, plots, refuse_about
+from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.summary import Column, Summary, Table
+
+HEADLINE = "Removals by the mean squared distance of f_S from f: the smaller, the nearer to E[f | x_S]"
 
 
-@dataclass(frozen=True, eq=False)
-class RemovalQuality:
+@file_format("removal quality", "how near removals come to the mean of the model given the known features")
+@dataclass(frozen=True, eq=False, repr=False)
+class RemovalQuality(Result):
     """Errors of removals on the same pairs of a row and a coalition; the smaller, the nearer to E[f | x_S].
 
     Attributes
@@ -30,21 +37,21 @@ class RemovalQuality:
     """
 
     names: tuple[str, ...]
-    scores: np.ndarray
-    covariance: np.ndarray
+    scores: Annotated[np.ndarray, Array("r", low=0)]
+    covariance: Annotated[np.ndarray, Array("r r", is_symmetric=True)]
     variance: float
-    seconds: np.ndarray
-    model_rows: np.ndarray
+    seconds: Annotated[np.ndarray, Array("r", low=0)]
+    model_rows: Annotated[np.ndarray, Array("r", low=0)]
     rows: int
     coalitions: int
     left_out: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("scores", "covariance", "seconds", "model_rows"):
-            fixed = np.array(getattr(self, name))
-            fixed.setflags(write=False)
-            object.__setattr__(self, name, fixed)
+        r = len(self.names)
+        require(r > 0 and len(set(self.names)) == r, "names", self.names, "distinct names")
+        settle_arrays(self, r=r)
+        object.__setattr__(self, "notes", tuple(map(as_note, self.notes)))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,19 +97,27 @@ class RemovalQuality:
 
     def plot(self, **options: Any) -> Any:
         """Dots with intervals on a matplotlib axis; see :func:`clarysage.plots.removal_errors` for the options."""
-        return import_module("clarysage.plots").removal_errors(self, **options)
+        return plots().removal_errors(self, **options)
 
-    def __str__(self) -> str:
-        from clarysage.results.removal_text import as_text
+    def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
+        """The removals in brief, the best first."""
+        refuse_about(self, about)
+        return Summary(
+            kind="removal quality",
+            title=f"Quality of {len(self.names)} removals",
+            headline=HEADLINE,
+            tables=(_table(self),),
+            notes=_notes(self),
+            pictures={"plot": self.plot},
+        )
 
-        return as_text(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, as in the JSON file."""
+        return as_plain(self)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from clarysage.results.removal_text import as_html
-
-        return as_html(self)
+    def save(self, path: str | Path) -> None:
+        """Write everything as JSON; :func:`clarysage.load` reads it back."""
+        save(self, path)
 
     def _place(self, name: str) -> int:
         if name in self.names:
@@ -112,3 +127,32 @@ class RemovalQuality:
 
 def _rebuild(parts: dict[str, Any]) -> RemovalQuality:
     return RemovalQuality(**parts)
+
+
+def _table(quality: RemovalQuality) -> Table:
+    """Errors, their distance from the best, and what they cost."""
+    order = np.argsort(quality.scores, kind="stable")
+    differences = [quality.difference(quality.names[i]) if quality.names[i] != quality.best else None for i in order]
+    shares = quality.unexplained[order]
+    return Table(
+        (
+            Column("removal", [" ".join(quality.names[i].split()) for i in order], "name"),
+            Column("error", [f"{quality.scores[i]:.4g}" for i in order]),
+            Column("± s.e.", [f"{quality.std_error[i]:.2g}" for i in order]),
+            Column("from the best", ["" if one is None else f"{one[0]:.3g}" for one in differences]),
+            Column("± s.e.", ["" if one is None else f"{one[1]:.2g}" for one in differences]),
+            Column("unexplained", [f"{share:.1%}" if np.isfinite(share) else "" for share in shares]),
+            Column("seconds", [f"{quality.seconds[i]:.2f}" for i in order]),
+            Column("model rows", [f"{int(quality.model_rows[i]):,}" for i in order]),
+        )
+    )
+
+
+def _notes(quality: RemovalQuality) -> tuple[Note, ...]:
+    """What was judged on what, what could not be, and remarks."""
+    basis = (
+        f"{quality.rows:,} rows with {quality.coalitions} coalition{'s' * (quality.coalitions > 1)} each, the same for "
+        f"all removals; unexplained: share of the variance of f, {quality.variance:.4g}."
+    )
+    left_out = (Note(f"Left out: {name!r}, {why}") for name, why in quality.left_out.items())
+    return (Note(basis), *left_out, *quality.notes)
