@@ -489,3 +489,18 @@ def test_steps_within_steps_are_followed_in_turn():
 def test_unfitted_models_are_refused():
     with pytest.raises(cs.InputError, match="not fitted"):
         coefficient_size(linear_model.Ridge(), NUMBERS)
+
+
+@pytest.mark.parametrize("measure", [coefficient_size, gini_importance, number_of_splits, network_weights])
+def test_shared_options_that_have_no_use_are_taken_and_noted(measure):
+    models = {
+        coefficient_size: linear_model.Ridge(),
+        network_weights: neural_network.MLPRegressor((2,), max_iter=20, random_state=0),
+    }
+    model = models.get(measure, tree.DecisionTreeRegressor()).fit(NUMBERS, RESPONSE)
+    plain, noted = measure(model, NUMBERS), measure(model, NUMBERS, background=NUMBERS, tolerance=0.1)
+    np.testing.assert_array_equal(plain.values, noted.values)
+    said = [str(note) for note in noted.notes if note not in plain.notes]
+    assert sorted(said) == [
+        f"{option}= was not used: values are read off the model." for option in ("background", "tolerance")
+    ]

@@ -201,7 +201,7 @@ def test_models_of_a_registered_library_become_predictors() -> None:
 def test_what_is_read_off_a_model_of_a_registered_library_is_what_its_adapter_says() -> None:
     assert cs.number_of_splits(Stump(), X).values.tolist() == [0, 1, 0]
     gini = cs.gini_importance(Stump(), X)
-    assert (gini.values.tolist(), gini.notes[-1]) == ([0, 1, 0], "Of dummylib it is made up.")
+    assert (gini.values.tolist(), str(gini.notes[-1])) == ([0, 1, 0], "Of dummylib it is made up.")
     assert cs.coefficient_size(Stump(0), X).values.tolist() == [1, 0, 0]
     with pytest.raises(InputError, match="which has no network weights"):
         cs.network_weights(Stump(), X)

@@ -871,8 +871,8 @@ FAULTS: tuple[Fault, ...] = (
         "correlation-ratio-unweighted",
         IGNORED,
         "_measures/squared_correlation.py",
-        "np.bincount(place, mass * response) / np.bincount(place, mass)",
-        "np.bincount(place, response) / np.bincount(place)",
+        "np.bincount(category, weights * response) / np.bincount(category, weights)",
+        "np.bincount(category, response) / np.bincount(category)",
     ),
     Fault(
         "repeats-ignored",

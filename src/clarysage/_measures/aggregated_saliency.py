@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from clarysage._measures.intrinsic import OpenedModel
+from clarysage._measures.options import with_shared_options
 from clarysage.errors import Call, InputError, Note, Set
 from clarysage.games.pointwise import outputs_of
 from clarysage.inference.estimate import Target
 from clarysage.inference.population import about_rows
 from clarysage.models import Predictor
 from clarysage.models.torch_gradients import Attributed, Gradients, gradients_of
+from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike
 from clarysage.removal import Baseline
 from clarysage.results import Explanation
 from clarysage.tables import read_target
@@ -28,17 +30,20 @@ COMPLETE = 0.01  # of the change of the output, by which attributions may fail t
 OUTPUTS = ("auto", "all", "own class")
 
 
+@with_shared_options(
+    unused={"removal": "features are drawn towards a baseline"}, otherwise="values are integrals of gradients"
+)
 def aggregated_saliency(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    background: Any = None,
-    baseline: Any = "mean",
+    background: TableLike | None = None,
+    baseline: str | Sequence[object] | np.ndarray = "mean",
     outputs: str = "auto",
     steps: int | None = None,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
     r"""Aggregated saliency: the mean magnitude of integrated gradients (Table 1), a heuristic for PyTorch modules.

@@ -7,7 +7,7 @@ of a column, and over the members of groups.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clarysage._measures.lineup import Lineup, column_names
+from clarysage._measures.options import with_shared_options
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError, Note, Set, Words
@@ -22,7 +23,7 @@ from clarysage.inference.estimate import StopReason
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor
 from clarysage.models.unwrap import Inside, Unwrapped, unwrapped
-from clarysage.protocols import ability
+from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike, ability
 from clarysage.results import Explanation
 from clarysage.structure.abilities import HasCoefficients, HasGains, HasLayerWeights, HasSplitCounts, LayerWeights
 from clarysage.structure.form import Structure, UnknownStructureError
@@ -51,19 +52,21 @@ NETWORK = (
     "an MLPClassifier or MLPRegressor of scikit-learn, or a PyTorch module whose rows go into Linear layers as they are"
 )
 ANY_MODEL = "cs.sage, which works with any model"
+READ_OFF = "values are read off the model"
 THROUGH = ("first layer", "all layers")
 
 Ability = TypeVar("Ability")
 
 
+@with_shared_options(otherwise=READ_OFF)
 def coefficient_size(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
     scaled: bool = False,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
     r"""Coefficient size: the magnitude of a linear model's coefficients (Table 1), a heuristic.
@@ -126,13 +129,14 @@ def _coefficients(opened: OpenedModel) -> tuple[np.ndarray, Inside]:
     raise opened.refusal("a linear model, such as scikit-learn's with coef_")
 
 
+@with_shared_options(otherwise=READ_OFF)
 def gini_importance(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
     """Gini importance: shares of the impurity that splits on each feature take away (Table 1), a heuristic.
@@ -178,13 +182,14 @@ def gini_importance(
     return table.explanation(table.summed(shares, inside), [ABOUT_GAINS, *remarks])
 
 
+@with_shared_options(otherwise=READ_OFF)
 def number_of_splits(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
     """Number of splits of all trees that are about each feature (Table 1), a heuristic.
@@ -235,15 +240,16 @@ def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, Inside]:
     raise opened.refusal(TREES)
 
 
+@with_shared_options(otherwise=READ_OFF)
 def network_weights(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
     through: str = "first layer",
     scaled: bool = False,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
     r"""Network weights: the magnitude of the weights that a network has on each feature (Table 1), a heuristic.
@@ -303,7 +309,7 @@ def network_weights(
     return table.explanation(sizes.sum(axis=1), notes, model_rows=weights.model_rows)
 
 
-def _layer_weights(opened: OpenedModel, X: Any) -> tuple[LayerWeights, Inside]:
+def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, Inside]:
     """Weights of the layers, and where the columns of the first come from.
 
     The form is asked first, since it has a BatchNorm beside a Linear layer taken into that.
@@ -335,7 +341,7 @@ class OpenedModel:
     unwrapped: Unwrapped
 
     @classmethod
-    def of(cls, measure: str, model: Any) -> OpenedModel:
+    def of(cls, measure: str, model: ModelLike) -> OpenedModel:
         return cls(measure, as_predictor(model), unwrapped(model))
 
     @property
@@ -386,10 +392,10 @@ class OpenedModel:
 
     def beside(
         self,
-        X: Any,
+        X: TableLike,
         *,
-        groups: Mapping[str, Sequence[Any]] | None,
-        sample_weight: Any,
+        groups: GroupsLike | None,
+        sample_weight: WeightsLike | None,
         feature_names: Sequence[str] | None,
     ) -> ModelAndTable:
         """The model beside the columns of X."""
@@ -492,7 +498,7 @@ class ModelAndTable:
                 "removal": "none",
                 "method": "read off the model",
                 "groups": self.lineup.members,
-                "notes": tuple(map(str, notes)),
+                "notes": tuple(notes),
                 "provenance": self._provenance(),
                 **changes,
             }

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from clarysage._measures.examples import taken_apart
 from clarysage._measures.linear_design import linear_design, numbers_of, scaled
 from clarysage._measures.lineup import Lineup, column_names
+from clarysage._measures.options import with_shared_options
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.response import as_columns
 from clarysage._measures.table import MEASURES
-from clarysage.errors import InputError, as_note
+from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.population import about_rows
+from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike
 from clarysage.results import Explanation
 from clarysage.tables import read_target, read_weights, schema_of
 
-MEASURE = "squared correlation"
 SECOND_ORDER = 2.0  # of what chance explains of a column, squared: its variance, as that of chi-square
 BY_CHANCE = 0.05  # of the variance, that a feature may seem to explain without a note
 
 
+@with_shared_options(otherwise="values are found from X and y in one pass")
 def squared_correlation(
-    model: Any,
-    X: Any,
-    y: Any = None,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
     *,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
     r"""Squared correlation: the share of the variance of y that each feature alone explains linearly.
@@ -79,117 +80,142 @@ def squared_correlation(
     >>> bool(np.isclose(explanation.values[0], np.corrcoef(X[:, 0], 3 * X[:, 0] + X[:, 1])[0, 1] ** 2))
     True
     """
-    X, y, sample_weight = taken_apart(X, y, sample_weight)
+    table, y, sample_weight = taken_apart(X, y, sample_weight)
     if y is None:
         raise InputError("y", got="None", wanted="a response for each row of X")
-    target, mass = read_target(y, X, len(X)), read_weights(sample_weight, X, len(X))
-    lineup = Lineup.of(column_names(X, feature_names), X, groups=groups)
-    schema = schema_of(X)
-    rows = schema.encode(X, "X")
+    target, weights = read_target(y, table, len(table)), read_weights(sample_weight, table, len(table))
+    lineup = Lineup.of(column_names(table, feature_names), table, groups=groups)
+    schema = schema_of(table)
+    rows = schema.encode(table, "X")
     codes, is_number = numbers_of(schema, rows)
-    there = mass > 0
-    responses = _centred(as_columns(target, model)[there], mass[there])
+    is_weighted = weights > 0
+    responses = _centred(as_columns(target, model)[is_weighted], weights[is_weighted])
     shares = [
-        _share(codes[np.ix_(there, columns)], is_number[columns], responses, mass[there])
+        _share(codes[np.ix_(is_weighted, columns)], is_number[columns], responses, weights[is_weighted])
         for columns in (np.flatnonzero(lineup.players.owner == player) for player in range(len(lineup.players)))
     ]
-    p, names = len(shares), lineup.players.names
+    p, names, row = len(shares), lineup.players.names, MEASURES["squared correlation"]
     return Explanation(
-        values=np.array([one.value for one in shares]), std_error=np.zeros(p), covariance=np.zeros((p, p)),
-        dof=np.ones(p), feature_names=names, total=None, base=None, model_rows=0, draws=0,
-        stopped=StopReason.EXACT, measure=MEASURE, loss="squared error", removal="none", method="closed form",
-        constant=0.0, groups=lineup.members, headline=MEASURES[MEASURE].headline, targets=_targets(shares),
+        values=np.array([share.value for share in shares]),
+        std_error=np.zeros(p),
+        covariance=np.zeros((p, p)),
+        dof=np.ones(p),
+        feature_names=names,
+        total=None,
+        base=None,
+        model_rows=0,
+        draws=0,
+        stopped=StopReason.EXACT,
+        measure=row.name,
+        loss="squared error",
+        removal="none",
+        method="closed form",
+        constant=0.0,
+        groups=lineup.members,
+        headline=row.headline,
+        targets=_targets(shares),
+        values_are=row.values_are,
         held_fixed="nothing",
-        notes=tuple(as_note(note) for name, one in zip(names, shares, strict=True) for note in one.notes(name)),
+        notes=tuple(note for name, share in zip(names, shares, strict=True) for note in share.notes(name)),
         provenance={
-            **versions(), "examples": len(X), "columns": schema.width,
+            **versions(),
+            "examples": len(table),
+            "columns": schema.width,
             "fingerprints": {
-                "X": fingerprint_of_rows(rows, schema), "y": fingerprint(target), "weights": fingerprint(mass),
+                "X": fingerprint_of_rows(rows, schema),
+                "y": fingerprint(target),
+                "weights": fingerprint(weights),
             },
         },
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
 class Share:
-    """Of the variance, that is explained, and what it says of the population of rows, where there are several.
+    """Share of the variance that one player explains.
 
-    ``by_chance`` is what as many columns would explain on average that tell nothing.
+    Attributes
+    ----------
+    value : R^2 on these rows
+    target : what it says of the population of rows; None where there is one row alone
+    by_chance : what as many columns would explain on average if they told nothing
     """
 
     value: float
-    about: Target | None
+    target: Target | None
     by_chance: float
 
-    def notes(self, name: str) -> list[str]:
-        """A word where so many categories, or columns, explain much by themselves."""
+    def notes(self, name: str) -> list[Note]:
+        """A note where so many categories, or columns, explain much by themselves."""
         if self.by_chance <= BY_CHANCE:
             return []
-        return [f"{name!r} would seem to explain {100 * self.by_chance:.0f} % if it told nothing, by its categories or "
-                "columns alone: they are many for so few rows."]  # fmt: skip
+        text = (
+            f"{name!r} would seem to explain {100 * self.by_chance:.0f} % if it told nothing, by its categories or "
+            "columns alone: they are many for so few rows."
+        )
+        return [Note(text)]
 
 
-def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> Share:
+def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> Share:
     """R^2 of centred responses (n, k) by the columns (n, c) of one player, and its influence function."""
-    whole = mass @ (responses**2).sum(axis=1)
-    if whole == 0:  # a constant response leaves nothing to explain
-        residual, value = np.zeros(len(cells)), 0.0
+    variance = weights @ (responses**2).sum(axis=1)
+    if variance == 0:  # a constant response leaves nothing to explain
+        influence, value = np.zeros(len(cells)), 0.0
     else:
-        fitted = _fitted(cells, is_number, responses, mass)
-        value = float(mass @ (fitted**2).sum(axis=1) / whole)
-        spread, left = (responses**2).sum(axis=1), ((responses - fitted) ** 2).sum(axis=1)
-        residual = ((1 - value) * spread - left) / whole
-    n, free = len(cells), _free(cells, is_number)
-    by_chance = min(1.0, free / max(1, n - 1))
-    second = SECOND_ORDER * free * ((1 - value) * float(mass @ mass)) ** 2 if whole > 0 else 0.0
-    parts = (mass * (value + residual))[:, None]
-    return Share(value, about_rows(np.array([value]), parts, mass, second), by_chance)
+        fitted = _fitted(cells, is_number, responses, weights)
+        value = float(weights @ (fitted**2).sum(axis=1) / variance)
+        spread, residual = (responses**2).sum(axis=1), ((responses - fitted) ** 2).sum(axis=1)
+        influence = ((1 - value) * spread - residual) / variance
+    n, parameters = len(cells), _parameters(cells, is_number)
+    by_chance = min(1.0, parameters / max(1, n - 1))
+    second = SECOND_ORDER * parameters * ((1 - value) * float(weights @ weights)) ** 2 if variance > 0 else 0.0
+    parts = (weights * (value + influence))[:, None]
+    return Share(value, about_rows(np.array([value]), parts, weights, second), by_chance)
 
 
-def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """What the linear model on the columns predicts of centred responses, (n, k)."""
+def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Predictions (n, k) of centred responses by the linear model on the columns."""
     if cells.shape[1] == 1 and not is_number[0]:
-        return _means(cells[:, 0], responses, mass)
+        return _category_means(cells[:, 0], responses, weights)
     from clarysage.models.least_squares import LeastSquares  # late, since it comes with scikit-learn
 
-    matrix, _ = linear_design(cells, is_number, mass)
-    return LeastSquares().fit(matrix, responses, mass).predict(matrix)
+    matrix, _ = linear_design(cells, is_number, weights)
+    return LeastSquares().fit(matrix, responses, weights).predict(matrix)
 
 
-def _free(cells: np.ndarray, is_number: np.ndarray) -> int:
+def _parameters(cells: np.ndarray, is_number: np.ndarray) -> int:
     """Numbers that a linear model on the columns has to choose: k - 1 for k categories."""
     distinct = [len(np.unique(column)) for column in cells.T]  # which takes all NaN for one value
-    missing = np.isnan(cells).any(axis=0)
+    has_missing = np.isnan(cells).any(axis=0)
     return sum(
-        min(values - 1, 1 + int(is_missing)) if is_one else values - 1
-        for values, is_missing, is_one in zip(distinct, missing, is_number, strict=True)
+        min(values - 1, 1 + int(is_missing)) if is_numeric else values - 1
+        for values, is_missing, is_numeric in zip(distinct, has_missing, is_number, strict=True)
     )
 
 
-def _means(codes: np.ndarray, responses: np.ndarray, mass: np.ndarray) -> np.ndarray:
+def _category_means(codes: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Mean responses of the category of each row; for very many categories the same as the linear model, but fast."""
-    _, place = np.unique(codes, return_inverse=True)  # which takes all NaN for one value
-    place = place.ravel()
-    sums = [np.bincount(place, mass * response) / np.bincount(place, mass) for response in responses.T]
-    return np.column_stack([means[place] for means in sums])
+    _, category = np.unique(codes, return_inverse=True)  # which takes all NaN for one value
+    category = category.ravel()
+    means = [np.bincount(category, weights * response) / np.bincount(category, weights) for response in responses.T]
+    return np.column_stack([of_category[category] for of_category in means])
 
 
-def _centred(columns: np.ndarray, mass: np.ndarray) -> np.ndarray:
+def _centred(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Responses (n, k) less their means, in units in which the largest variance is one; zeros where constant."""
     largest = float(np.abs(columns).max()) or 1.0
-    centred = columns / largest - mass @ (columns / largest)
-    is_constant = np.array([not scaled(column, mass).any() for column in columns.T])
+    centred = columns / largest - weights @ (columns / largest)
+    is_constant = np.array([not scaled(column, weights).any() for column in columns.T])
     centred[:, is_constant] = 0.0
-    spread = float(np.sqrt((mass @ centred**2).max()))
+    spread = float(np.sqrt((weights @ centred**2).max()))
     return centred / (spread or 1.0)
 
 
-def _targets(shares: list[Share]) -> dict[str, Target]:
-    about = [one.about for one in shares if one.about is not None]
-    if len(about) < len(shares):  # of one row nothing can be learned about others
+def _targets(shares: Sequence[Share]) -> dict[str, Target]:
+    targets = [share.target for share in shares if share.target is not None]
+    if len(targets) < len(shares):  # of one row nothing can be learned about others
         return {}
-    return {
-        "rows": Target(
-            *(np.concatenate([getattr(one, part) for one in about]) for part in ("values", "std_error", "dof", "skew"))
-        )
-    }
+    parts = (
+        np.concatenate([getattr(target, part) for target in targets]) for part in ("values", "std_error", "dof", "skew")
+    )
+    return {"rows": Target(*parts)}
