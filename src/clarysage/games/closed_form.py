@@ -1,4 +1,8 @@
-"""Exact values of games whose model's structure is known, without sampling."""
+"""Closed-form Shapley values of games whose model's structure is known.
+
+Predictions are sums of terms over subsets of players (Moebius or Harsanyi coefficients), f_S = sum_{A within S} a_A,
+and a term is shared in equal parts by its players. What follows for losses is written beside each class.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ import numpy as np
 
 from clarysage.coalitions import shapley_values
 from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
-from clarysage.structure.linear import Linear
 from clarysage.structure.links import means
 from clarysage.structure.terms import Expansion, LeafTerms, LinearTerms, Terms
 
@@ -229,7 +232,7 @@ class FromPairs:
 
 
 def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    if not isinstance(parts.form, Linear) and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
+    if not parts.form.is_linear and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
         return None
     terms, k = parts.terms(by_number=False), native.structure.form.margins
     if terms is None:
@@ -245,7 +248,7 @@ def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> Analy
 
 def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
-    if is_deep and not isinstance(parts.form, Linear):
+    if is_deep and not parts.form.is_linear:
         return None
     terms, k = parts.terms(by_number=False), native.structure.form.margins
     data = (native, game.X, game.targets, game.weights)
@@ -276,7 +279,7 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     p, k = game.n_players, native.structure.form.margins
     one = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    source = "its weighted sum" if isinstance(parts.form, Linear) else "the leaves of its trees"
+    source = "its weighted sum" if parts.form.is_linear else "the leaves of its trees"
     how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return AnalyticForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))

@@ -1,4 +1,4 @@
-"""Which rows a learner is fitted on, and which it is judged by: cross-fitting, or a split into two parts."""
+"""Resampling schemes: rows a learner is fitted on and rows it is judged by, in K-fold cross-fitting or a hold-out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What each player does by itself to predictions for background rows: an additive model that is fitted to these."""
+"""Main effects of players on predictions for background rows, from an additive model that is fitted to these.
+
+They serve as control variates (:mod:`clarysage.games.control_variates`).
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ def main_effects(
     r"""Effects h_i (m, p, k) with which predictions for background rows (m, k) are about their mean + sum_i h_i(b_i).
 
     Ridge regression on the bins of columns; the penalty is the one under which rows that were left out are predicted
-    best. Effects have mean 0 over the background, as a control must have that is to change no expectation; how good
-    they are decides on nothing but variance. None where they explain nothing.
+    best. Effects have mean 0 over the background, as a control variate must have that is to change no expectation;
+    how good they are decides on nothing but variance. None where they explain nothing.
     """
     m = len(background)
     if m < FEWEST_ROWS:

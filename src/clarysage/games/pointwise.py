@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,17 @@ from clarysage.games.predictive_power import PredictivePower
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.losses.output import Output
 from clarysage.players import Players
-from clarysage.protocols import RestrictedModel
+from clarysage.protocols import RestrictedModel, TableLike, WeightsLike
 
 LOOKED_AT = 16  # examples, to see which outputs there are
 
 
 def pointwise(
-    restricted: RestrictedModel, X: Any, *, players: Players | None = None, sample_weight: Any = None
+    restricted: RestrictedModel,
+    X: TableLike,
+    *,
+    players: Players | None = None,
+    sample_weight: WeightsLike | None = None,
 ) -> PredictivePower:
     r"""The game whose payoffs are the outputs of f_S at an example, one "loss" an output.
 
@@ -28,7 +31,7 @@ def pointwise(
     """
     few = restricted.schema.encode(X, "X")[:LOOKED_AT]
     numbers = outputs_of(restricted.full(few), restricted.facts.task)
-    losses = [Output(number) for number in numbers]
+    losses = tuple(Output(number) for number in numbers)
     v = PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight)
     return replace(v, rows_in_vain=len(few))
 

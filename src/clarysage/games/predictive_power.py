@@ -25,9 +25,14 @@ from clarysage.protocols import (
     HybridRows,
     Kind,
     Loss,
+    LossLike,
+    LossList,
     RestrictedModel,
     SubsampledGame,
     SubsampledWalks,
+    TableLike,
+    TargetLike,
+    WeightsLike,
     ability,
 )
 from clarysage.tables import read_target, read_weights
@@ -72,12 +77,12 @@ class PredictivePower:
     def of(
         cls,
         restricted: RestrictedModel,
-        loss: Any,
-        X: Any,
-        y: Any,
+        loss: LossLike | LossList,
+        X: TableLike,
+        y: TargetLike | None,
         *,
         players: Players | None = None,
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
     ) -> PredictivePower:
         """The game of a restricted model, a loss (or several, or "auto"), and examples; y=None: its own outputs."""
         rows = restricted.schema.encode(X, "X")

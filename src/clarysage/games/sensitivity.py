@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import RestrictedModel
+from clarysage.protocols import RestrictedModel, TableLike, WeightsLike
 
 
 def sensitivity(
-    restricted: RestrictedModel, X: Any, *, players: Players | None = None, sample_weight: Any = None
+    restricted: RestrictedModel,
+    X: TableLike,
+    *,
+    players: Players | None = None,
+    sample_weight: WeightsLike | None = None,
 ) -> PredictivePower:
     r"""The game of function sensitivity, whose Shapley values are the Shapley effects.
 

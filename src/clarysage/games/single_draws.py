@@ -1,15 +1,25 @@
-"""v_f with the expectation outside the loss: what permutation tests play."""
+"""v_f with the expectation outside the loss, by single imputation: the game of permutation tests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import Drawn, DrawsRows, HybridRows, RestrictedModel, ability
+from clarysage.protocols import (
+    Drawn,
+    DrawsRows,
+    HybridRows,
+    LossLike,
+    LossList,
+    RestrictedModel,
+    TableLike,
+    TargetLike,
+    WeightsLike,
+    ability,
+)
 from clarysage.removal.single_imputation import singly
 
 CELLS_AT_ONCE = 4_000_000  # of hybrid rows
@@ -39,12 +49,12 @@ class SingleDraws:
     def of(
         cls,
         restricted: RestrictedModel,
-        loss: Any,
-        X: Any,
-        y: Any,
+        loss: LossLike | LossList,
+        X: TableLike,
+        y: TargetLike | None,
         *,
         players: Players | None = None,
-        sample_weight: Any = None,
+        sample_weight: WeightsLike | None = None,
     ) -> SingleDraws:
         """The game of a restricted model that draws, a loss (or several, or "auto"), and examples."""
         f_S = singly(restricted)

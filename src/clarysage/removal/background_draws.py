@@ -1,4 +1,7 @@
-"""Few of the background rows, drawn for each walk: simply, or one from each stratum."""
+"""Subsamples of the background: simple random samples, or stratified ones with one row from each stratum.
+
+Variances of their means are those of sampling from a finite population (Cochran, Sampling techniques, 1977, chs. 2, 5).
+"""
 
 from __future__ import annotations
 

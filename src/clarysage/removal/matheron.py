@@ -1,4 +1,9 @@
-"""What stands in withheld cells when others are known: a Gaussian law behind the columns, conditioned on these."""
+r"""Conditional Gaussian simulation by Matheron's rule: draws from a law become draws given what is known of a row.
+
+The scores of columns have a Gaussian law N(0, R). A draw from it is moved by the regression of its error in the known
+scores, after which it has the conditional law (Journel & Huijbregts, Mining geostatistics, 1978, ch. 7; Wilson et al.,
+Efficiently sampling functions from Gaussian process posteriors, ICML 2020).
+"""
 
 from __future__ import annotations
 
@@ -120,7 +125,7 @@ class Filling:
     def linear_control(
         self, slopes: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray
     ) -> np.ndarray:
-        r"""What a linear function of scores, of slopes (d, k), owes to drawn rows: (n, q), (n, d) -> (n, q, p, k).
+        r"""Control variates of drawn rows, linear in scores, of slopes (d, k): (n, q), (n, d) -> (n, q, p, k).
 
         .. math:: \sum_i \beta_i (z_{k, i | S} - \bar z_{i | S})
 

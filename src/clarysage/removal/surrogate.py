@@ -18,7 +18,7 @@ from clarysage.protocols import Check, ModelFacts
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.boosting import boosted
 from clarysage.removal.hybrid import mean_over
-from clarysage.removal.lazy import Once
+from clarysage.removal.lazy import Lazy
 from clarysage.removal.masked_rows import MaskedRows, as_seen
 from clarysage.removal.output_form import OutputForm
 from clarysage.removal.prefixes import at_prefixes
@@ -97,7 +97,7 @@ class Surrogate:
         form = OutputForm.of(outputs, is_classifier=found.predictor.facts.classes is not None)
         wanted = outputs if is_module(self.regressor) else form.wanted(outputs)
         fold, count = np.arange(len(outputs)) % FOLDS, self._count(found.rows.shape, wanted.shape[1])
-        learners = Once(partial(self._learners, found, wanted, fold, count, self.rng))
+        learners = Lazy(partial(self._learners, found, wanted, fold, count, self.rng))
         return SurrogateModel(
             found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known, count
         )
@@ -155,7 +155,7 @@ class SurrogateModel:
     background: np.ndarray
     background_weights: np.ndarray
     alone: np.ndarray
-    learners: Once[tuple[Learner, ...]]
+    learners: Lazy[tuple[Learner, ...]]
     form: OutputForm
     fold: np.ndarray
     known: KnownRows
