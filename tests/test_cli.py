@@ -793,7 +793,7 @@ def test_demo_prints_a_converged_table_and_writes_its_files(folder: Path) -> Non
     explanation = cs.load(folder / "shown" / "here" / "sage.json")
     assert explanation.converged
     assert set(explanation.top(2)) == {"body mass index", "log triglycerides"}
-    assert result.stdout == f"{explanation}\n"
+    assert result.stdout == f"{explanation}\n".replace('removal="auto conditional"', '--removal "auto conditional"')
     assert (folder / "shown" / "here" / "sage.png").read_bytes().startswith(b"\x89PNG")
     assert "note: wrote shown/here/sage.png" in result.stderr
 

@@ -76,6 +76,11 @@ def decode(kind: type[T], data: Any, path: str) -> T:
     return result
 
 
+def fields_on_request(kind: type) -> tuple[str, ...]:
+    """The fields that files have only where they are asked for."""
+    return tuple(name for name, (_, is_optional) in _fields(kind).items() if is_optional)
+
+
 def require(holds: bool, argument: str, got: Any, wanted: Words) -> None:
     """An error about a field of a dataclass, where something that has to hold does not."""
     if not holds:

@@ -1130,8 +1130,8 @@ FAULTS: tuple[Fault, ...] = (
         "cli-tests",
         FORWARD,
         "cli/commands/explain.py",
-        "of_explanation(explanation, say, about=written.about, tests=written.tests, rows=written.rows)",
-        "of_explanation(explanation, say, about=written.about, rows=written.rows)",
+        "explanation.summary(about=about, tests=written.tests)",
+        "explanation.summary(about=about)",
     ),
     Fault(
         "cli-monitor-level",

@@ -28,11 +28,11 @@ from clarysage.models.learners import check_learner, refittable
 from clarysage.protocols import LossLike, ModelLike, TableLike, TargetLike
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
+from clarysage.results.importances import INTERRUPTED
 
 REFITS = "Fits learners anew, which may take long; refits=True asks for it."
 NO_TARGET = "About predicting y, and no y was given."
 COSTLY = 10_000_000  # model rows of a mean that another measure finds for fewer
-INTERRUPTED = "The run was interrupted before its end."
 
 
 @with_shared_options(refused={"checkpoint": SEVERAL_RUNS})

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.cli.files import check_writable
-from clarysage.cli.results import Result
+from clarysage.cli.words import note_in_shell
 from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from clarysage.results._display import Result
+    from clarysage.results.summary import Summary
 
 STDOUT = Path("-")
 PIXELS_PER_INCH = 150
@@ -54,36 +57,65 @@ class Delivery:
             if one.resolve() == other.resolve():
                 raise InputError(second, got=f"{other}, as for {first}", wanted="a file of its own")
 
-    def deliver(self, result: Result, say: Say) -> None:
+    def deliver(self, result: Result, say: Say, *, summary: Summary | None = None, rows: bool = False) -> None:
         """Write the files, print the result even if that fails, and exit with 4 if something is flagged, else with 3
-        if something did not converge."""
-        data = json.dumps(result.data(), allow_nan=False, indent=1, ensure_ascii=False)
+        if something did not converge.
+
+        ``summary`` is what to say of the result, in place of the usual one; ``rows`` writes what single rows contribute
+        into the JSON, too.
+        """
+        from clarysage.render import text
+        from clarysage.results.files import as_json, as_plain
+
+        summary = result.summary() if summary is None else summary
+        data = as_json(as_plain(result, rows=rows))
         try:
-            self._write(result, data, say)
+            self._write(result, summary, data, say)
         finally:
             if self.json_file == STDOUT:
                 print_data(data)
             else:
-                print(result.table(), flush=True)
-        for text in result.unfinished:
-            say(text)
-        if result.flagged:
-            say(f"flagged: {', '.join(result.flagged)}.")
-        if result.flagged or result.unfinished:
-            raise typer.Exit(FLAGGED if result.flagged else NOT_CONVERGED)
+                print(text(replace(summary, notes=tuple(map(note_in_shell, summary.notes)))), flush=True)
+        for sentence in summary.unfinished:
+            say(sentence)
+        if summary.flagged:
+            say(f"flagged: {', '.join(summary.flagged)}.")
+        if summary.flagged or summary.unfinished:
+            raise typer.Exit(FLAGGED if summary.flagged else NOT_CONVERGED)
 
-    def _write(self, result: Result, data: str, say: Say) -> None:
+    def _write(self, result: Result, summary: Summary, data: str, say: Say) -> None:
         if self.json_file is not None and self.json_file != STDOUT:
             write_whole(f"{data}\n", self.json_file)
             say(f"wrote {self.json_file}")
         for option, path in self.pictures.items():
             if path is not None:
                 with clean_stdout():
-                    path.write_bytes(picture(result.pictures[option], path.suffix))
+                    path.write_bytes(picture(summary.pictures[option.removeprefix("--")], path.suffix))
                 say(f"wrote {path}")
-        if self.html is not None and result.page is not None:
-            write_whole(result.page(), self.html)
+        if self.html is not None:
+            result.report(self.html, about=summary.about or None)
             say(f"wrote {self.html}")
+
+
+def about_known(result: Result, about: str | None, say: Say) -> str | None:
+    """What intervals are to be about, if they can be; else the default of the result, which is said."""
+    summary = result.summary()
+    if about is None or about in summary.choices:
+        return about
+    if not summary.choices:
+        raise InputError("--about", got=about, wanted=f"nothing for a file of {type(result).__name__}")
+    say(f"--about {about}: not known for this method or removal; intervals are about the {summary.about}.")
+    return summary.about
+
+
+def has_rows(result: Result, rows: bool, say: Say) -> bool:
+    """Whether to write what single rows contribute: if it is asked for and known; else that is said."""
+    from clarysage.results.files import has_on_request
+
+    if rows and not has_on_request(result):
+        say("--rows: what single rows contribute is not known for this method or measure, and is not written.")
+        return False
+    return rows
 
 
 def check_picture(option: str, path: Path) -> None:

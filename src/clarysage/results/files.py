@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clarysage.codec import AS_WRITTEN, decode, encode
+from clarysage.codec import AS_WRITTEN, decode, encode, fields_on_request
 from clarysage.errors import FormatError
 from clarysage.registry import Registry
 from clarysage.whole_file import write_whole
@@ -92,6 +92,11 @@ def from_plain(data: Any, path: str = "data") -> Any:
 def save(result: Any, path: str | Path, *, rows: bool = False) -> None:
     """Writes a result as JSON, whole or not at all; what single rows contribute only where it is asked for."""
     write_whole(as_json(as_plain(result, rows=rows)) + "\n", path)
+
+
+def has_on_request(result: Any) -> bool:
+    """Whether a result knows what single rows contribute, which files have on request."""
+    return any(getattr(result, name) is not None for name in fields_on_request(type(result)))
 
 
 def load(path: str | Path) -> Any:

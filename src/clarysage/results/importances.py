@@ -45,6 +45,7 @@ NAME_COLUMNS = 40  # letters of the name of a measure in a sentence ...
 ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # ... above the grid, and above its column
 LABEL_COLUMNS = 29  # letters of the name of a feature beside the grid
 LONGEST_REASON = 400
+INTERRUPTED = "The run was interrupted before its end."  # why measures are left out
 YARDSTICK = "sage"  # by which features are put in order
 
 
@@ -180,7 +181,7 @@ class Importances(Result, Mapping[str, Explanation]):
             findings=(LEGEND,),
             tables=(_brief(self), _standings(self)),
             notes=_brief_notes(self),
-            unfinished=tuple(f"not converged: {name}. {self[name].stopped.value}" for name in self.unfinished),
+            unfinished=_unfinished(self),
             pictures={"plot": self.plot, "ranks": lambda: plots().ranks(self)},
             width=WIDTH,
         )
@@ -247,6 +248,13 @@ def _check(explanations: Mapping[str, Explanation], traits: Mapping[str, Traits]
 
 
 # what there is to say
+
+
+def _unfinished(importances: Importances) -> tuple[str, ...]:
+    """The measures that did not converge, and those that an interrupt cut off."""
+    words = [f"not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
+    cut = [name for name, why in importances.left_out.items() if why == INTERRUPTED]
+    return (*words, *([f"interrupted; left out: {', '.join(cut)}."] if cut else []))
 
 
 def _refuse(about: str | None) -> None:

@@ -13,7 +13,6 @@ from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
 from clarysage.cli.files import explanation_in
 from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_groups
 from clarysage.cli.output import Delivery
-from clarysage.cli.results import of_comparison
 
 # what must be alike in all files, and is no option of this command
 CALLED_HERE = dict.fromkeys(("loss", "measure", "groups"), "FILE")
@@ -65,7 +64,7 @@ def compare(
             called, settings = _names(given, names), differences.settings
             delivery.check([*given, console.config])
             found = cs.compare([explanation_in(path) for path in given], names=called, **settings)
-        delivery.deliver(of_comparison(found), say)
+        delivery.deliver(found, say)
 
 
 def distinct(paths: Sequence[Path]) -> list[str]:

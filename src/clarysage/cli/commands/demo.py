@@ -10,7 +10,6 @@ import typer
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.options import ConsoleOptions, with_groups
 from clarysage.cli.output import Delivery
-from clarysage.cli.results import of_explanation
 from clarysage.errors import InputError
 
 BACKGROUND_ROWS = 64
@@ -39,7 +38,7 @@ def demo(
             _make_folder(output)
             delivery.check([])
             explanation = _explained(say, seed, n_jobs, progress=has_viewer(console.quiet))
-        delivery.deliver(of_explanation(explanation, say), say)
+        delivery.deliver(explanation, say)
 
 
 def _explained(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:

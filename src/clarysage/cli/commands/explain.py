@@ -25,9 +25,8 @@ from clarysage.cli.options import (
     StorageOptions,
     with_groups,
 )
-from clarysage.cli.output import Delivery
+from clarysage.cli.output import Delivery, about_known, has_rows
 from clarysage.cli.request import Request, explained
-from clarysage.cli.results import of_explanation
 from clarysage.registry import normalised
 
 
@@ -78,8 +77,9 @@ def explain(
             if written.about is not None:
                 check_about(written.about)
             explanation = explained(request, say, progress=has_viewer(console.quiet))
-        result = of_explanation(explanation, say, about=written.about, tests=written.tests, rows=written.rows)
-        delivery.deliver(result, say)
+        about = about_known(explanation, written.about, say)
+        summary = explanation.summary(about=about, tests=written.tests)
+        delivery.deliver(explanation, say, summary=summary, rows=has_rows(explanation, written.rows, say))
 
 
 def _check_files(delivery: Delivery, inputs: Sequence[Path | None], checkpoint: Path | None, say: Say) -> None:

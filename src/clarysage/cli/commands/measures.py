@@ -25,7 +25,6 @@ from clarysage.cli.options import (
 )
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
-from clarysage.cli.results import of_importances
 
 
 @with_groups
@@ -118,7 +117,7 @@ def measures(
             chosen = None if only is None else named_measures(only)
             delivery.check([*request.inputs, console.config])
             found = _compared(request, chosen, say, refits=refits, progress=has_viewer(console.quiet))
-        delivery.deliver(of_importances(found), say)
+        delivery.deliver(found, say)
 
 
 def listing() -> str:

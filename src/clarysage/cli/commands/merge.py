@@ -12,8 +12,7 @@ from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
 from clarysage.cli.files import explanation_in
 from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.options import ConfiguredOptions, ExplanationOptions, with_groups
-from clarysage.cli.output import Delivery
-from clarysage.cli.results import of_explanation
+from clarysage.cli.output import Delivery, about_known, has_rows
 
 CALLED_HERE = {"explanations": "FILE"}
 
@@ -66,5 +65,6 @@ def merge(
                 check_about(written.about)
             delivery.check([*given, console.config])
             found = cs.merge([explanation_in(path) for path in given], tolerance=tolerance)
-        result = of_explanation(found, say, about=written.about, tests=written.tests, rows=written.rows)
-        delivery.deliver(result, say)
+        about = about_known(found, written.about, say)
+        summary = found.summary(about=about, tests=written.tests)
+        delivery.deliver(found, say, summary=summary, rows=has_rows(found, written.rows, say))

@@ -24,7 +24,6 @@ from clarysage.cli.options import (
 )
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
-from clarysage.cli.results import of_monitoring
 from clarysage.registry import normalised
 
 # arguments of the library -> what they are called here
@@ -123,7 +122,7 @@ def monitor(
             asked = {"every": as_every(every, by), **differences.settings}
             delivery.check([*request.inputs, console.config])
             found = _monitored(request, asked, say, progress=has_viewer(console.quiet))
-        delivery.deliver(of_monitoring(found), say)
+        delivery.deliver(found, say)
 
 
 def _monitored(request: Request, asked: dict[str, Any], say: Say, *, progress: bool) -> Any:

@@ -12,9 +12,7 @@ from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speake
 from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_groups
-from clarysage.cli.output import STDOUT
-from clarysage.cli.results import about_among
-from clarysage.errors import InputError
+from clarysage.cli.output import STDOUT, about_known
 from clarysage.whole_file import write_whole
 
 
@@ -75,12 +73,6 @@ def report(
 def _page(file: Path, say: Say, title: str | None, about: str | None) -> str:
     import clarysage as cs
     from clarysage.render import html
-    from clarysage.results._display import Result
 
     result = cs.load(file)
-    if about is not None:
-        choices = result.summary().choices if isinstance(result, Result) else ()
-        if not choices:
-            raise InputError("--about", got=about, wanted=f"nothing for a file of {type(result).__name__}")
-        about = about_among(choices, about, result.summary().about, say)
-    return html(result, title=title, about=about)
+    return html(result, title=title, about=about_known(result, about, say))
