@@ -209,10 +209,15 @@ def drawn_background(rows: Any, size: float, seed: int) -> tuple[Any, np.ndarray
     measures, for monitoring and for the command line.
     """
     n = len(rows)
-    if n <= size:
-        return rows, np.arange(n)
-    places = np.sort(stream(seed, BACKGROUND, 0).choice(n, int(size), replace=False))
-    return rows_of(rows, places), places
+    places = background_places(n, size, seed)
+    return (rows, places) if n <= size else (rows_of(rows, places), places)
+
+
+def background_places(rows: int, size: float, seed: int) -> np.ndarray:
+    """Places of the rows of a table that stand in for withheld features, so many at most, ascending."""
+    if rows <= size:
+        return np.arange(rows)
+    return np.sort(stream(seed, BACKGROUND, 0).choice(rows, int(size), replace=False))
 
 
 def _background(

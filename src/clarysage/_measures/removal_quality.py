@@ -12,7 +12,7 @@ from clarysage._measures.problem import Problem
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
 from clarysage.errors import InputError, as_note
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
-from clarysage.protocols import Removal
+from clarysage.protocols import GroupsLike, ModelLike, Removal, RemovalLike, Seed, TableLike, WeightsLike
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
@@ -24,17 +24,17 @@ FEWEST = 4  # rows of X that can be split in two
 
 
 def removal_quality(
-    removals: Any,
-    model: Any,
-    X: Any,
+    removals: RemovalLike | Sequence[RemovalLike] | Mapping[str, RemovalLike],
+    model: ModelLike,
+    X: TableLike,
     *,
-    background: Any = None,
+    background: TableLike | None = None,
     coalitions: int = 4,
     rows: int = 256,
-    groups: Mapping[str, Sequence[Any]] | None = None,
-    sample_weight: Any = None,
+    groups: GroupsLike | None = None,
+    sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
-    rng: Any = None,
+    rng: Seed = None,
 ) -> RemovalQuality:
     r"""How near removals come to withholding features by the conditional distribution, as SAGE is defined (Eq. 1).
 
@@ -82,16 +82,16 @@ def removal_quality(
     """
     _check_count("coalitions", coalitions)
     _check_count("rows", rows)
-    entropy, X = entropy_of(rng), as_table(X, "X")
+    entropy, table = entropy_of(rng), as_table(X, "X")
     asked, is_all = _asked(removals)
-    weights = read_weights(sample_weight, X, len(X))
-    numbers, notes = np.arange(len(X)), tuple[str, ...]()
+    weights = read_weights(sample_weight, table, len(table))
+    numbers, notes = np.arange(len(table)), tuple[str, ...]()
     made_of = None if background is None else as_table(background, "background")
     if made_of is None and any(isinstance(one, str) for one in asked.values()):
-        made_of, numbers, notes = _halves(X, stream(entropy, BACKGROUND, 0))
+        made_of, numbers, notes = _halves(table, stream(entropy, BACKGROUND, 0))
     problem = Problem.of(
         model,
-        rows_of(X, numbers),
+        rows_of(table, numbers),
         background=made_of,
         groups=groups,
         feature_names=feature_names,
@@ -112,7 +112,9 @@ def removal_quality(
         found, left_out = panel.judge_those_that_can(makers, draws)
     else:
         found, left_out = {label: panel.judge(make(removal), draws()) for label, removal in asked.items()}, {}
-    notes += _about_own({label: asked[label] for label in found}, made_of, problem.predictor, X, numbers[trial.rows])
+    notes += _about_own(
+        {label: asked[label] for label in found}, made_of, problem.predictor, table, numbers[trial.rows]
+    )
     return _quality(found, panel, weights[numbers][trial.rows], left_out, notes)
 
 

@@ -216,14 +216,11 @@ def _background_rows(request: Request) -> float:
 
 def _thinned(rows: Any, request: Request, say: Say) -> Any:
     """The background, or rows of it drawn at random where it is larger than asked for."""
-    import numpy as np
-
-    from clarysage.execution.seeds import BACKGROUND, stream
+    from clarysage._measures.problem import background_places
 
     count, wanted = rows.shape[0], _background_rows(request)
     if count <= wanted:
         return rows
-    wanted = int(wanted)
-    chosen = np.sort(stream(request.seed, BACKGROUND, 0).choice(count, wanted, replace=False))
-    say(f"background: {wanted:,} of the {count:,} rows, drawn at random; --background-rows takes more.")
+    chosen = background_places(count, wanted, request.seed)
+    say(f"background: {int(wanted):,} of the {count:,} rows, drawn at random; --background-rows takes more.")
     return rows.iloc[chosen] if hasattr(rows, "iloc") else rows.take(chosen)

@@ -88,7 +88,7 @@ def _entries() -> dict[str, EntryPoint]:
 
 
 def as_predictor(
-    model: Any,
+    model: object,
     *,
     output: str | None = None,
     classes: Sequence[Any] | None = None,

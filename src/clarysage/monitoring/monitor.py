@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from clarysage._measures.options import SEVERAL_RUNS, Run, RunOptions, with_shared_options
+from clarysage._measures.problem import drawn_background
 from clarysage._measures.sage import sage
 from clarysage.errors import InputError, Set, as_note
-from clarysage.execution.seeds import BACKGROUND, entropy_of, stream
+from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import as_predictor
 from clarysage.monitoring.blame import blaming
@@ -21,36 +23,37 @@ from clarysage.monitoring.shifts import shifts_of_each
 from clarysage.monitoring.sides import LONGEST, Layout, Side, features_taken, with_columns_of
 from clarysage.monitoring.slices import Slices, sliced
 from clarysage.names import shortened
+from clarysage.protocols import GroupsLike, LossLike, MethodLike, ModelLike, RemovalLike, Seed, TableLike
 from clarysage.removal import default_rows
 from clarysage.results import Explanation, Monitoring, Shift, compare
 from clarysage.results.comparison import check_options
 from clarysage.tables import as_table, labels_of, rows_of
 
 
+@with_shared_options(
+    unused={"feature_names": "features are called as the columns of the tables"}, refused={"checkpoint": SEVERAL_RUNS}
+)
 def monitor(
-    model: Any,
-    reference: Any,
-    current: Any,
+    model: ModelLike,
+    reference: TableLike | tuple[Any, ...],
+    current: TableLike | tuple[Any, ...],
     *,
     target: str | None = None,
-    by: Any = None,
-    every: Any = None,
-    background: Any = None,
+    by: str | Iterable[Any] | None = None,
+    every: str | int | None = None,
+    background: TableLike | None = None,
     background_rows: int | None = None,
-    removal: Any = "marginal",
-    loss: Any = "auto",
-    method: Any = "auto",
-    groups: Mapping[str, Sequence[Any]] | None = None,
+    removal: RemovalLike = "marginal",
+    loss: LossLike = "auto",
+    method: MethodLike = "auto",
+    groups: GroupsLike | None = None,
     sample_weight: str | None = None,
     paired: bool | None = None,
     adjust: str | None = "holm",
     level: float = 0.95,
-    tolerance: float | None = 0.025,
-    budget: float | None = None,
-    deadline: float | None = None,
-    n_jobs: Any = None,
-    progress: bool | None = None,
-    rng: Any = None,
+    rng: Seed = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
 ) -> Monitoring:
     """Which features no longer contribute what they did, and whether their columns shifted.
 
@@ -77,8 +80,9 @@ def monitor(
     paired : whether current has the very rows of reference, in their order, as with a trial of what a fault would do
     adjust, level : of p-values, as in :func:`~clarysage.compare`: over all features and slices, for contributions and
         for inputs apart. With Holm's method the chance of any flag is at most 1 - level where nothing changed
-    removal, loss, method, groups, tolerance, budget, deadline, n_jobs, progress, rng : as in :func:`~clarysage.sage`;
-        budget and deadline count for each explanation
+    removal, loss, method, groups, rng : as in :func:`~clarysage.sage`
+    tolerance, budget, deadline : of each explanation: stop when the largest standard error is below this share of the
+        range of the values, at this many model rows, or after this many seconds
 
     Returns
     -------
@@ -118,12 +122,9 @@ def monitor(
         "background": _background(background, background_rows, removal, before.X, entropy),
         "method": method,
         "groups": groups,
-        "tolerance": tolerance,
-        "budget": budget,
-        "deadline": deadline,
-        "n_jobs": n_jobs,
-        "progress": progress,
         "rng": entropy,
+        "run": run,
+        **options,
     }
     chosen = Chosen(model, loss, removal)
     with blaming("reference", before, before.X, ()):
@@ -185,6 +186,6 @@ def _background(given: Any, rows: int | None, removal: Any, X: Any, entropy: int
     if not isinstance(wanted, (int, float, np.integer)) or wanted < 1:
         raise InputError("background_rows", got=f"{rows!r}", wanted="a whole number of one or more")
     source = X if given is None else with_columns_of(X, as_table(given, "background"))
-    if len(source) <= wanted or (given is not None and rows is None):
+    if given is not None and rows is None:
         return source
-    return rows_of(source, np.sort(stream(entropy, BACKGROUND, 0).choice(len(source), int(wanted), replace=False)))
+    return drawn_background(source, wanted, entropy)[0]

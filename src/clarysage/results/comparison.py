@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -252,15 +252,39 @@ class Comparison(Result):
         return np.asarray(rows[0] if len(rows) == 1 else np.stack(rows))
 
 
+@overload
 def compare(
-    a: Any,
-    b: Any = None,
+    a: Sequence[Explanation],
+    b: Sequence[Explanation],
+    *,
+    paired: bool | None = ...,
+    adjust: str | None = ...,
+    level: float = ...,
+    names: Sequence[str] | None = ...,
+) -> list[Comparison]: ...
+
+
+@overload
+def compare(
+    a: Explanation | Sequence[Explanation] | Mapping[str, Explanation],
+    b: Explanation | None = ...,
+    *,
+    paired: bool | None = ...,
+    adjust: str | None = ...,
+    level: float = ...,
+    names: Sequence[str] | None = ...,
+) -> Comparison: ...
+
+
+def compare(
+    a: Explanation | Sequence[Explanation] | Mapping[str, Explanation],
+    b: Explanation | Sequence[Explanation] | None = None,
     *,
     paired: bool | None = None,
     adjust: str | None = "holm",
     level: float = 0.95,
     names: Sequence[str] | None = None,
-) -> Any:
+) -> Comparison | list[Comparison]:
     r"""What features contribute in b less what they contribute in a, with intervals and tests.
 
     Parameters
@@ -308,7 +332,7 @@ def compare(
     if _are_lists(a, b):
         return [
             compare(*pair, paired=paired, adjust=adjust, level=level, names=names)
-            for pair in _by_loss(list(a), list(b))
+            for pair in _by_loss(list(cast(Sequence[Explanation], a)), list(cast(Sequence[Explanation], b)))
         ]
     explanations, called = _given(a, b, names)
     check_options(paired, adjust, level)

@@ -1,0 +1,126 @@
+"""Options that measures share: every measure takes all of them, and says what it does with those it has no use for."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import clarysage as cs
+from clarysage._measures.options import DEFAULTS, OF_DATA, OF_RUN, RunOptions, options_of
+from clarysage._measures.table import MEASURES
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = 2 * X[:, 0] + X[:, 1]
+BARE = ("Any", "Any | None")
+OF_ANY_KIND = "load(return: Any)"  # a result of the kind that was saved, which no type checker can know
+OF_ALL = [row.name for row in MEASURES.values() if not row.is_heuristic]
+
+
+def f(Z: np.ndarray) -> np.ndarray:
+    return 2 * Z[:, 0] + Z[:, 1]
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+def test_a_loop_over_names_with_the_same_options_works_for_every_measure(name: str) -> None:
+    from sklearn.linear_model import LinearRegression
+
+    found = cs.importance(
+        name,
+        LinearRegression().fit(X, Y),
+        X,
+        Y,
+        background=X[:30],
+        removal="copula",
+        loss="squared error",
+        groups={"both": ["x0", "x1"]},
+        sample_weight=np.ones(len(X)),
+        feature_names=["x0", "x1", "x2"],
+        tolerance=0.3,
+        budget=2_000_000,
+        n_jobs=1,
+        check_manifold=False,
+        rng=0,
+    )
+    assert isinstance(found, cs.Explanation)
+    assert found.feature_names == ("both", "x2")
+    used = options_of(MEASURES[name].function)
+    for option in ("background", "removal", "loss", "tolerance", "budget"):
+        said = any(f"{option}= was not used: " in str(note) for note in found.notes)
+        assert said == (option not in used), option
+
+
+def test_heuristics_take_them_too() -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    tree = DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, Y)
+    found = cs.gini_importance(tree, X, Y, background=X[:10], tolerance=0.5, n_jobs=1, rng=0)  # type: ignore[call-arg]
+    said = [str(note) for note in found.notes if "was not used" in str(note)]
+    assert said == [
+        "background= was not used: values are read off the model.",
+        "tolerance= was not used: values are read off the model.",
+    ]
+
+
+def test_an_option_that_is_left_as_it_is_is_not_spoken_of() -> None:
+    found = cs.mean_importance(f, X, Y, removal="marginal", tolerance=0.025, rng=0)
+    assert not any("was not used" in str(note) for note in found.notes)
+
+
+@pytest.mark.parametrize("name", [row.name for row in MEASURES.values()])
+def test_an_unknown_option_is_a_type_error_that_names_the_near_miss(name: str) -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'tolerence'; did you mean tolerance"):
+        MEASURES[name].function(f, X, Y, tolerence=0.1)
+
+
+def test_a_run_is_shared_by_calls_and_options_of_a_call_go_before_it() -> None:
+    run = cs.Run(tolerance=0.2, n_jobs=1)
+    found = cs.sage(f, X, Y, method="permutation", run=run, rng=0)
+    same = cs.sage(f, X, Y, method="permutation", tolerance=0.2, rng=0)
+    np.testing.assert_array_equal(found.values, same.values)
+    finer = cs.sage(f, X, Y, method="permutation", run=run, tolerance=0.05, rng=0)
+    assert finer.draws > found.draws
+    with pytest.raises(cs.InputError, match="run: got dict; wanted a Run"):
+        cs.sage(f, X, Y, run={"tolerance": 0.2})  # type: ignore[call-overload]
+    with pytest.raises(AttributeError):
+        run.tolerance = 0.1  # type: ignore[misc]
+
+
+def test_several_runs_refuse_a_checkpoint() -> None:
+    for call in (cs.importances, cs.interactions):
+        with pytest.raises(cs.InputError, match="checkpoint: got 'run'; wanted None"):
+            call(f, X, Y, checkpoint="run")
+
+
+def test_signatures_and_help_name_all_options() -> None:
+    parameters = inspect.signature(cs.sage).parameters
+    assert [name for name in (*OF_DATA, *OF_RUN, "run") if name not in parameters] == []
+    assert not any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    assert {name: parameters[name].default for name in RunOptions.__annotations__} == {
+        name: DEFAULTS[name] for name in RunOptions.__annotations__
+    }
+    for name in ("background", "tolerance, budget, deadline", "checkpoint", "batch_size", "run"):
+        assert f"\n    {name} : " in (cs.sage.__doc__ or ""), name
+    assert "removal" not in inspect.signature(cs.mean_importance).parameters
+    assert inspect.signature(cs.conditional_permutation_test).parameters["removal"].default == "copula"
+
+
+def test_the_look_at_the_manifold_can_be_switched_off() -> None:
+    x = np.random.default_rng(1).normal(size=(200, 1))
+    Z = np.hstack([x, x, x])
+    found = [cs.sage(f, Z, f(Z), check_manifold=check, rng=0) for check in (True, False)]
+    assert [any("look unlike real ones" in str(note) for note in one.notes) for one in found] == [True, False]
+    np.testing.assert_array_equal(found[0].values, found[1].values)
+
+
+def test_public_functions_have_no_bare_any() -> None:
+    bare = []
+    for name in cs.__all__:
+        thing = getattr(cs, name)
+        if not inspect.isfunction(thing):
+            continue
+        hints = inspect.get_annotations(thing)
+        bare += [f"{name}({argument}: {hint})" for argument, hint in hints.items() if hint in BARE]
+    assert bare == [OF_ANY_KIND]
