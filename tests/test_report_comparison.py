@@ -14,11 +14,20 @@ from clarysage.errors import Note
 from clarysage.inference.estimate import Target
 from clarysage.plots.grouped_bars import COLOURS
 from clarysage.render import html, notebook
-from clarysage.render.changes import called, changes
-from clarysage.render.chart import HEAD
-from clarysage.render.comparison_chart import DIFFERENCES, VALUES, by_change, comparison_chart, drawn
+from clarysage.render.chart import HEAD, bars
+from clarysage.render.listing import listed
 from clarysage.render.pages import source
-from clarysage.results.comparison import shared_format, signed
+from clarysage.results.comparison import (
+    DIFFERENCES,
+    VALUES,
+    by_change,
+    called,
+    change_bars,
+    changes,
+    drawn,
+    shared_format,
+    signed,
+)
 from made_up import HOSTILE, compared, made_up
 from parsed_page import Page
 from tests.cli_harness import run
@@ -102,9 +111,9 @@ def test_losses_of_all_are_told_with_how_far_they_moved(two, page):
 
 
 def test_bars_and_stars_are_where_the_axis_says(two):
-    found, features = changes(two, 0.95), by_change(two)
+    found = changes(two, 0.95)
     for view in (VALUES, DIFFERENCES):
-        shown = comparison_chart(two, found, features, features.order, view, 0.95).chart
+        shown = bars(change_bars(two, found, view, 0.95)).chart
         (x1, t1), (x2, t2) = shown.ticks[0], shown.ticks[-1]
         scale = (t2 - t1) / (x2 - x1)
         several = [one.values for one in two.explanations] if view == VALUES else [found[0].values]
@@ -119,8 +128,8 @@ def test_bars_and_stars_are_where_the_axis_says(two):
 
 
 def test_faint_bars_are_those_that_are_not_flagged(two):
-    found, features = changes(two, 0.95), by_change(two)
-    rows = comparison_chart(two, found, features, features.order, DIFFERENCES, 0.95).chart.rows
+    found = changes(two, 0.95)
+    rows = bars(change_bars(two, found, DIFFERENCES, 0.95)).chart.rows
     assert [("faint" in row.bars[0].style.split()) for row in rows] == [False] * 3 + [True] * 9
 
 
@@ -147,7 +156,7 @@ def test_several_are_compared_in_one_table_and_of_many_those_that_moved_most_hav
 
 def test_many_features_are_shown_in_part_those_that_changed_among_them():
     found = compared(200, changes=dict.fromkeys(range(60, 200, 10), 0.6))
-    features = by_change(found)
+    features = listed(by_change(found))
     assert len(features.shown) == 20
     assert {found.feature_names[i] for i in features.shown} >= set(found.changed)
     assert len(found.changed) == 14

@@ -14,14 +14,18 @@ import clarysage as cs
 from clarysage.errors import Note
 from clarysage.inference.significance import two_sided
 from clarysage.render import html, notebook
-from clarysage.render.changes import ALONG, FLAGGED
-from clarysage.render.monitoring_changes import kept_rows, monitored_changes, with_bars
-from clarysage.render.monitoring_inputs import inputs_of
-from clarysage.render.monitoring_words import MEANINGS
-from clarysage.render.series_chart import series_chart
+from clarysage.render.lines import lines
 from clarysage.results import Shift
-from clarysage.results.comparison import shared_format, signed
+from clarysage.results.comparison import ALONG, FLAGGED, shared_format, signed
 from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
+from clarysage.results.monitoring import (
+    MEANINGS,
+    inputs_of,
+    kept_rows,
+    monitored_changes,
+    slice_lines,
+    with_bars,
+)
 from clarysage.results.text import chance_words
 from made_up import HOSTILE, watched
 from parsed_page import Page
@@ -174,7 +178,7 @@ def places(points: str) -> np.ndarray:
 
 
 def test_lines_bands_and_references_are_where_the_axes_say(several):
-    chart = series_chart(several, 0.95)
+    chart = lines(slice_lines(several, 0.95))
     losses, contributions, inputs = chart.panels
     explanations = several.comparison.explanations
     shown = [name for name, _ in chart.legend]
@@ -202,7 +206,7 @@ def test_lines_bands_and_references_are_where_the_axes_say(several):
 
 def test_stars_diamonds_and_pale_columns_are_where_something_is_known():
     found = watched(4, 4, {0: -0.9}, {(2, 0), (3, 0), (0, 3)})
-    chart = series_chart(found, 0.95)
+    chart = lines(slice_lines(found, 0.95))
     contributions, inputs = chart.panels[-2:]
     x = places(contributions.lines[0].points)[:, 0]
     flagged = [[one.is_flagged for one in found.findings(where)] for where in found.names]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.plots.canvas import BLUE, GREY, INK, VERMILLION, literal
-from clarysage.results import Comparison, Explanation
+from clarysage.results import Comparison
+from clarysage.results.comparison import ends_of
 
 COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey
 WIDTH = 0.8  # of all bars of a feature
@@ -47,13 +48,6 @@ def legend_of_bars(ax: Any) -> None:
     """Bars first, then marks."""
     handles = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda pair: hasattr(pair[0], "get_marker"))
     ax.legend(*zip(*handles, strict=True), loc="best", fontsize="small")
-
-
-def ends_of(comparison: Comparison, k: int, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals of the values of explanation k, about what the comparison is about."""
-    about = comparison.differences[max(0, k - 1)].about
-    explanation: Explanation = comparison.explanations[k]
-    return explanation.interval(level, about=about if about in explanation.targets else "data")
 
 
 def interval_words(comparison: Comparison, level: float) -> str:

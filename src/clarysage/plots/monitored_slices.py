@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from clarysage.plots.canvas import INK, VERMILLION, axis_inches, font_points, literal, note_inches, text_inches
-from clarysage.plots.grouped_bars import COLOURS, STAR, ends_of
+from clarysage.plots.grouped_bars import COLOURS, STAR
 from clarysage.plots.slice_axis import places_of, write_slices
 from clarysage.plots.words import value_label
 from clarysage.results import Monitoring
+from clarysage.results.comparison import ends_of
 from clarysage.results.finding import called
 
 LINES = COLOURS[1:6]  # of as many features as a reader can tell apart

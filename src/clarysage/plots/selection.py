@@ -10,6 +10,7 @@ from clarysage.errors import InputError
 from clarysage.inference.intervals import interval
 from clarysage.plots.canvas import is_count
 from clarysage.results import Explanation, Importances, Monitoring
+from clarysage.results.monitoring import notable as notable_of
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,9 @@ def largest_of_all(importances: Importances, top: int | None) -> list[str]:
 
 
 def notable(monitoring: Monitoring, top: int | None, most: int, least: int) -> list[str]:
-    """Names of ``top`` features: first the flagged, then those of which anything is known, then the largest.
-
-    Without a top, those of which anything is known, at most ``most`` and, with the largest of the others, at least
-    ``least`` of them, where there are such.
-    """
+    """Names of the features to draw, as :func:`clarysage.results.monitoring.notable` chooses them."""
     _check_top(top)
-    found = [one for where in monitoring.names for one in monitoring.findings(where)]
-    flagged = {one.feature for one in found if one.is_flagged}
-    known = {one.feature for one in found if one.is_changed or one.is_shifted}
-    sizes = np.max([np.abs(one.values) for one in monitoring.comparison.explanations], axis=0)
-    size = dict(zip(monitoring.feature_names, sizes, strict=True))
-    order = sorted(size, key=lambda name: (name not in flagged, name not in known, -size[name]))
-    return order[: min(max(len(known), least), most) if top is None else top]
+    return notable_of(monitoring, top, most, least)
 
 
 def _check_top(top: int | None) -> None:

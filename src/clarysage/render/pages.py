@@ -56,10 +56,7 @@ def html(result: Any, *, title: str | None = None, about: str | None = None, lev
     True
     """
     from clarysage import __version__
-    from clarysage.render import page as templated
 
-    if type(result) in templated.PAGES:
-        return templated.html(result, title=title, about=about, level=level)
     _check(result, title)
     page: Page = result.details(level, about=about)
     script, style = source("script.js"), source("chart.css") + source("style.css")
@@ -72,7 +69,7 @@ def html(result: Any, *, title: str | None = None, about: str | None = None, lev
         .get_template("page.html")
         .render(
             page=page,
-            title=shortened(page.title if title is None else title, LONGEST_TITLE),
+            title=page.title if title is None else shortened(title, LONGEST_TITLE),
             script=script,
             style=style,
             policy=policy,
@@ -84,10 +81,6 @@ def html(result: Any, *, title: str | None = None, about: str | None = None, lev
 
 def notebook(result: Any) -> str:
     """HTML for the output of a cell: the chart of the page, and the tables that its text has too."""
-    from clarysage.render import page as templated
-
-    if type(result) in templated.PAGES:
-        return templated.notebook(result)
     summary = result.summary(LEVEL)
     picture: dict[str, Any] = {"drawing": None, "kind": ""}
     if summary.figure is not None:

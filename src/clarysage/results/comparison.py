@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,12 +19,34 @@ from clarysage.inference.differences import heaviest, paired, unpaired
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, adjustment, two_sided
-from clarysage.names import shortened
+from clarysage.names import isolated, shortened
 from clarysage.results._display import Result, plots, refuse_about, text_of
 from clarysage.results.explanation import MEANINGS, MOST_DRAWN, Explanation, rounded, setting_words
 from clarysage.results.files import as_plain, file_format, save
-from clarysage.results.summary import Cell, Column, Record, Summary, Table
-from clarysage.results.text import LONGEST, chance_words, loss_words, number_format
+from clarysage.results.provenance import notes_of_runs, shared_facts, warnings_first
+from clarysage.results.readings import NAMED, filled
+from clarysage.results.summary import (
+    Bars,
+    Block,
+    Boxes,
+    Cell,
+    Column,
+    Controls,
+    Ends,
+    Items,
+    Notes,
+    Page,
+    Paragraph,
+    Record,
+    Section,
+    Sentence,
+    Sentences,
+    Series,
+    Summary,
+    Table,
+    Terms,
+)
+from clarysage.results.text import LONGEST, chance_words, is_gain, loss_words, number_format
 
 ABOUT = ("rows", "population")
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
@@ -31,6 +54,34 @@ HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
 MOST_NAMED = 5  # features in a message
 MOST_PLOTTED = 7  # explanations that a plot has colours for
 METHODS = {"holm": "Holm", "benjamini hochberg": "Benjamini-Hochberg"}  # of adjusting p-values
+ROSE, FELL, UNKNOWN, SAME = "rose", "fell", "no known change", "no change"
+FLAGGED, ALONG = "flagged", "along"  # marks in charts: a star, and a hollow one
+VALUES, DIFFERENCES = "values", "differences"
+VIEWS = {VALUES: "what features contribute", DIFFERENCES: "by how much that differs"}
+TITLES = {VALUES: "What features contribute", DIFFERENCES: "By how much that differs from {reference}"}
+NAME_COLUMNS, HEADING_COLUMNS = 40, 18  # letters of the name of an explanation, and above its column
+MOST_ROWS = 60  # of a table that is not scrolled on its own
+LEADS = {
+    ROSE: "{count} of {all} {contribute} more in {other} than in {reference}:",
+    FELL: "{count} of {all} {contribute} less in {other} than in {reference}:",
+}
+ONE_CHANGED = "{count} of {all} {contribute} more or less in {other} than in {reference}."
+ONE_UNCHANGED = "Nothing is known to have changed between {reference} and {other}."
+SOME_CHANGED = "{count} of {all} {contribute} more or less than in {reference} in at least one of {others}."
+SOME_UNCHANGED = "Nothing is known to have changed between {reference} and {others}."
+MARKED = (
+    "A feature is marked where p, how likely a difference so large would be if there were none, is below {chance}; "
+    "p is {adjusted}."
+)
+NOTHING = "Of no feature it is known that it contributes more or less in {other} than in {reference}."
+CHANGED = Note(
+    "What a feature contributes can change because of another column that changed, and a column that contributes "
+    "little can change unnoticed. Look at the columns themselves before one is held to be at fault."
+)
+UNCHANGED = Note(
+    "That no change is known does not say that there is none. The intervals of the differences tell how large a change "
+    "may have been missed; more rows make them narrower."
+)
 SAVED_WITH_ROWS = Call("save", "path", (Set("rows", True),))
 
 
@@ -212,10 +263,16 @@ class Comparison(Result):
             headline=_title(self),
             tables=tuple(_table(self, place, level) for place in range(len(self.differences))),
             notes=_notes(self),
+            figure=change_bars(self, changes(self, level), VALUES, level),
             unfinished=unfinished_words(self),
             pictures={"plot": self.plot},
             record=_record(self, level),
         )
+
+    def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
+        """All there is to say, with a switch between bars of values and of their differences."""
+        refuse_about(self, about)
+        return _details(self, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain Python objects, as in the JSON file; explanations without their parts."""
@@ -787,3 +844,343 @@ def signed(number: str) -> str:
 
 def _plain(name: str) -> str:
     return shortened(name, LONGEST)
+
+
+# what there is to say on a page
+
+
+@dataclass(frozen=True)
+class Change:
+    """One explanation less the reference.
+
+    Attributes
+    ----------
+    name : of the explanation
+    before, after, values : (p,) in the reference, in the other, and the difference
+    low, high, p : (p,) interval of the difference, each on its own, and its adjusted p-value
+    known : of each feature "rose" or "fell" where it is flagged, "no change" where there is none at all, or "no known
+        change"; or other words for what is known
+    marks : (p,) "flagged" where it is known to have changed, "along" where it most likely did so with another, or
+        nothing
+    """
+
+    name: str
+    before: np.ndarray
+    after: np.ndarray
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    p: np.ndarray
+    known: np.ndarray
+    marks: np.ndarray
+
+    @property
+    def is_changed(self) -> np.ndarray:
+        """(p,) Which are known to differ from the reference."""
+        return np.asarray(self.marks != "")
+
+
+def changes(comparison: Comparison, level: float) -> list[Change]:
+    """One for each explanation after the first."""
+    lows, highs = (np.atleast_2d(end) for end in comparison.interval(level))
+    chances, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
+    names = called(comparison)
+    return [
+        Change(
+            name=names[k + 1],
+            before=comparison.reference.values,
+            after=comparison.explanations[k + 1].values,
+            values=difference.target.values,
+            low=lows[k],
+            high=highs[k],
+            p=chances[k],
+            known=_known(difference.target, flags[k]),
+            marks=np.where(flags[k], FLAGGED, ""),
+        )
+        for k, difference in enumerate(comparison.differences)
+    ]
+
+
+def _known(target: Target, flags: np.ndarray) -> np.ndarray:
+    nothing = (target.values == 0) & (target.std_error == 0)
+    return np.select([flags & (target.values > 0), flags & (target.values < 0), nothing], [ROSE, FELL, SAME], UNKNOWN)
+
+
+def called(comparison: Comparison, most: int = NAME_COLUMNS, *, is_isolated: bool = True) -> list[str]:
+    """What explanations are called on the page: short, and no two alike."""
+    names = [shortened(name, most) for name in comparison.names]
+    if is_isolated:
+        names = list(map(isolated, names))
+    count = Counter(names)
+    return [f"{name} ({k})" if count[name] > 1 else name for k, name in enumerate(names, start=1)]
+
+
+def by_change(comparison: Comparison) -> Items:
+    """Features, the largest difference first, of which those that changed and then the largest are shown."""
+    order = comparison.order
+    flagged = np.atleast_2d(comparison.flags).any(axis=0)
+    size = np.empty(len(order))
+    size[order] = np.arange(len(order), 0, -1)
+    return Items(comparison.feature_names, tuple(order.tolist()), size + len(order) * flagged)
+
+
+def drawn(found: Sequence[Change]) -> list[int]:
+    """Which changes have bars: all, or of many those with the largest differences, in their order."""
+    largest = np.argsort([-float(np.abs(one.values).max()) for one in found], kind="stable")
+    return sorted(largest[: MOST_PLOTTED - 1].tolist())
+
+
+def ends_of(comparison: Comparison, k: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of the values of explanation k, about what the comparison is about."""
+    about = comparison.differences[max(0, k - 1)].about
+    explanation = comparison.explanations[k]
+    return explanation.interval(level, about=about if about in explanation.targets else "data")
+
+
+def change_bars(
+    comparison: Comparison,
+    found: Sequence[Change],
+    view: str,
+    level: float,
+    marks: Terms | None = None,
+    several: Sequence[int] | None = None,
+) -> Bars:
+    """Bars of values, the reference first, or of differences from it.
+
+    ``marks`` say what stars mean; default: that something changed. ``several`` are the changes that have bars; default:
+    as many as can be told apart.
+    """
+    names, several = called(comparison), drawn(found) if several is None else several
+    series = _series_of_values(comparison, found, several, level)
+    if view == DIFFERENCES:
+        series = _series_of_differences(found, several)
+    return Bars(
+        title=TITLES[view].format(reference=names[0]),
+        items=by_change(comparison),
+        series=tuple(series),
+        row_words=_row_words(comparison, [found[k] for k in several], names[0]),
+        largest="difference",
+        told=3,
+        legend=(names[0], *(found[k].name for k in several)),
+        marks=changed_marks(comparison) if marks is None else marks,
+        view=view,
+        label=f"Chart: {VIEWS[view]}",
+    )
+
+
+def changed_marks(comparison: Comparison) -> Terms:
+    """The mark of what changed, by which adjustment."""
+    method = METHODS.get(comparison.adjust or "")
+    return ((FLAGGED, f"changed ({method})" if method else "changed"),)
+
+
+def _series_of_values(
+    comparison: Comparison, found: Sequence[Change], several: Sequence[int], level: float
+) -> list[Series]:
+    never = np.zeros(len(comparison.feature_names), dtype=bool)
+    series = []
+    for at, k in enumerate([0, *(k + 1 for k in several)]):
+        marks, ends = None if k == 0 else found[k - 1].marks, Ends(*ends_of(comparison, k, level), never)
+        series.append(Series(comparison.explanations[k].values, (ends,), f"series-{at}", marks))
+    return series
+
+
+def _series_of_differences(found: Sequence[Change], several: Sequence[int]) -> list[Series]:
+    return [
+        Series(
+            found[k].values,
+            (Ends(found[k].low, found[k].high, ~found[k].is_changed),),
+            f"series-{at}",
+            found[k].marks,
+        )
+        for at, k in enumerate(several, start=1)
+    ]
+
+
+def _row_words(comparison: Comparison, found: Sequence[Change], reference: str) -> tuple[str, ...]:
+    """What to say of the bars of each feature, those that are drawn."""
+    show = shared_format(*comparison.explanations)
+    words = []
+    for i in range(len(comparison.feature_names)):
+        others = (f"{one.name} {show(one.after[i])} ({one.known[i]})" for one in found)
+        words.append(f"{reference} {show(found[0].before[i])}, {', '.join(others)}")
+    return tuple(words)
+
+
+def features_blocks(
+    comparison: Comparison,
+    found: Sequence[Change],
+    level: float,
+    table: Table,
+    *,
+    several: Sequence[int],
+    left_out: str,
+    marks: Terms | None = None,
+    above: Sequence[Paragraph] = (),
+) -> tuple[Block, ...]:
+    """The section of the features: a switch between values and differences, charts of both, and a table.
+
+    ``left_out`` says why some changes have no bars, ``above`` is what stands above the table.
+    """
+    lines = f"Lines are {100 * level:g}% intervals of the"
+    return (
+        Controls("Bars show", tuple(VIEWS.items()), largest="changes"),
+        Paragraph(
+            f"{lines} values, each on its own. Whether two bars differ is not told by whether their intervals overlap, "
+            "but by the star.",
+            "quiet",
+            VALUES,
+        ),
+        Paragraph(
+            f"{lines} differences, each on its own; faint bars are of differences that are not known to be there.",
+            "quiet",
+            DIFFERENCES,
+        ),
+        *([Paragraph(left_out, "quiet")] if len(several) < len(found) else []),
+        *(change_bars(comparison, found, view, level, marks, several) for view in VIEWS),
+        *above,
+        table,
+    )
+
+
+def largest_first(found: Sequence[Change]) -> list[tuple[int, int]]:
+    """Rows of the table, each the places of a change and of a feature, the largest difference first."""
+    values = np.stack([one.values for one in found])
+    order = np.argsort(-np.abs(values), axis=None, kind="stable")
+    return [(int(k), int(i)) for k, i in zip(*np.unravel_index(order, values.shape), strict=True)]
+
+
+def features_table(
+    comparison: Comparison,
+    found: Sequence[Change],
+    rows: Sequence[tuple[int, int]],
+    level: float,
+    *,
+    caption: str,
+    first: Sequence[Column] = (),
+    last: Sequence[Column] = (),
+    most: int = MOST_ROWS,
+) -> Table:
+    """The table of the features; ``first`` are columns after the names, ``last`` at the end."""
+    show, heads = shared_format(*comparison.explanations), called(comparison, HEADING_COLUMNS)
+
+    def numbers(part: str) -> list[float]:
+        return [float(getattr(found[k], part)[i]) for k, i in rows]
+
+    before, after, values, low, high, p = map(numbers, ("before", "after", "values", "low", "high", "p"))
+    ends = [f"[{show(a)}, {show(b)}]" for a, b in zip(low, high, strict=True)]
+    return Table(
+        (
+            Column("Feature", kind="name", key="name", rises=True),
+            *others_column(comparison, [k for k, _ in rows]),
+            *first,
+            Column(heads[0], list(map(show, before)), key="before", order=before),
+            Column("Value" if len(found) > 1 else heads[1], list(map(show, after)), key="after", order=after),
+            Column("Difference", [signed(show(one)) for one in values], key="size", order=np.abs(values).tolist()),
+            Column(f"{100 * level:g}% interval", ends, "interval", key="low", order=low),
+            Column(p_words(comparison), list(map(chance_words, p)), key="p", order=p, rises=True),
+            *last,
+        ),
+        caption,
+        by_change(comparison),
+        tuple(i for _, i in rows),
+        comparison.names[1:] if len(found) > 1 else (),
+        ("size", "descending"),
+        "Table of the features",
+        most,
+    )
+
+
+def others_column(comparison: Comparison, places: Sequence[int]) -> list[Column]:
+    """Which explanation each row of a table is of, by its place after the first; nothing where there is one alone."""
+    if len(comparison.differences) == 1:
+        return []
+    names = called(comparison, is_isolated=False)[1:]
+    return [Column("In", [names[k] for k in places], "name", key="other", order=list(places), rises=True)]
+
+
+def _details(comparison: Comparison, level: float) -> Page:
+    found, names = changes(comparison, level), called(comparison)
+    headline, rows, several = _page_headline(comparison, found, names[0]), largest_first(found), drawn(found)
+    known = [str(found[k].known[i]) for k, i in rows]
+    verdict = Column("Verdict", [Cell(word, tone=word) for word in known], "words", "known", known, rises=True)
+    caption = (
+        f"{headline} Values, difference, its interval, p-value and verdict of each feature. Headings sort the table, "
+        "differences by their size."
+    )
+    table = features_table(comparison, found, rows, level, caption=caption, last=[verdict])
+    left_out = (
+        f"Of {len(found)} explanations those {len(several)} with the largest differences have bars; the table has all "
+        "of them."
+    )
+    features = features_blocks(comparison, found, level, table, several=several, left_out=left_out)
+    others = names[1] if len(names) == 2 else f"{len(names) - 1} others"
+    sections = (
+        Section("found", "What was found", _found(comparison, found, names, headline)),
+        Section("features", "Features", features),
+        Section("mind", "What to mind", (Notes(page_notes(comparison, found, names)),)),
+        Section("how", "What was computed, and how", shared_facts(comparison.explanations, names)),
+    )
+    return Page(f"{names[0]} and {others} compared", sections, VALUES)
+
+
+def _found(comparison: Comparison, found: Sequence[Change], names: list[str], headline: str) -> tuple[Block, ...]:
+    """What there is to know first, the losses, what changed, and how that was tested."""
+    chance = f"{100 * (1 - comparison.level):.3g} %"
+    tested = MARKED.format(chance=chance, adjusted=adjustment_words(comparison))
+    renamed = replace(comparison, names=tuple(names))  # by the names that the page has
+    return (
+        Paragraph(headline, "lead"),
+        Paragraph(f"Compared are {measured(comparison)}."),
+        Boxes(_mean_losses(comparison, names)),
+        Sentences(tuple(_sentences(comparison, found, names[0]))),
+        *(Paragraph(words, "quiet") for words in (tested, *rows_words(renamed))),
+    )
+
+
+def _page_headline(comparison: Comparison, found: Sequence[Change], reference: str) -> str:
+    count, everything = len(comparison.changed), len(comparison.feature_names)
+    if len(found) == 1:
+        words = {"other": found[0].name, "reference": reference}
+        return filled(ONE_CHANGED, count, everything, **words) if count else ONE_UNCHANGED.format(**words)
+    words = {"others": f"{len(found)} others", "reference": reference}
+    return filled(SOME_CHANGED, count, everything, **words) if count else SOME_UNCHANGED.format(**words)
+
+
+def _mean_losses(comparison: Comparison, names: Sequence[str]) -> Terms:
+    """The mean loss with all features in each, where they are known, and how far it is from the reference's."""
+    if not all(is_gain(one) and one.total is not None for one in comparison.explanations):
+        return ()
+    show = shared_format(*comparison.explanations)
+    first, *others = ((one.base or 0.0) - (one.total or 0.0) for one in comparison.explanations)
+    loss = loss_words(comparison.reference.loss)
+    words = [show(first), *(f"{show(other)} ({signed(show(other - first))})" for other in others)]
+    return tuple((f"Mean {loss} in {name}", text) for name, text in zip(names, words, strict=True))
+
+
+def _sentences(comparison: Comparison, found: Sequence[Change], reference: str) -> list[Sentence]:
+    """What changed in each explanation, the largest differences first."""
+    show = shared_format(*comparison.explanations)
+    sentences = []
+    for change in found:
+        of_change = []
+        for word, lead in LEADS.items():
+            places = np.flatnonzero(change.known == word)
+            if len(places) == 0:
+                continue
+            first = places[np.argsort(-np.abs(change.values[places]), kind="stable")][:NAMED]
+            named = tuple(
+                (comparison.feature_names[i], f"from {show(change.before[i])} to {show(change.after[i])}")
+                for i in first
+            )
+            text = filled(lead, len(places), len(change.known), other=change.name, reference=reference)
+            of_change.append(Sentence(text, named, len(places) - len(first), tone=word))
+        nothing = Sentence(NOTHING.format(other=change.name, reference=reference), tone=UNKNOWN)
+        sentences += of_change or [nothing]
+    return sentences
+
+
+def page_notes(comparison: Comparison, found: Sequence[Change], names: Sequence[str]) -> tuple[Note, ...]:
+    """How to read what changed, notes of the comparison, and those of its explanations, each once; warnings first."""
+    reading = CHANGED if any(one.is_changed.any() for one in found) else UNCHANGED
+    return warnings_first([reading, *comparison.notes, *notes_of_runs(comparison.explanations, names)])

@@ -19,6 +19,7 @@ from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
 from clarysage.inference.significance import adjusted, p_values
+from clarysage.names import shortened
 from clarysage.results._display import Result, agreement_with, plots, text_of
 from clarysage.results.files import as_plain, file_format, save
 from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
@@ -33,7 +34,6 @@ from clarysage.results.summary import (
     Curve,
     Ends,
     Facts,
-    Findings,
     Image,
     Items,
     Notes,
@@ -41,6 +41,7 @@ from clarysage.results.summary import (
     Paragraph,
     Record,
     Section,
+    Sentences,
     Series,
     Summary,
     Table,
@@ -74,6 +75,7 @@ Vector = Annotated[np.ndarray, Array("p")]
 BAR = 24  # letters of the longest bar in a text
 FEWEST_PIXELS, FEWEST_POINTS = 64, 3  # features that make an image, and points that make a line
 NUMBERED = re.compile(r"\D*\d+(\D+\d+)?")  # pixel_12, x0, 3_27
+LONGEST_TITLE = 200  # letters
 MOST_DRAWN = 30  # features in a plot that is kept with the numbers of a run
 RECORDED = ("model", "learner", "seed", "examples", "background_rows")
 ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
@@ -467,7 +469,7 @@ def _title(explanation: Explanation) -> str:
     provenance = explanation.provenance
     model = next((str(provenance[key]) for key in ("model", "learner") if provenance.get(key)), None)
     measure = (explanation.headline or explanation.measure).partition(":")[0]
-    return measure if model is None else f"{measure} of {model}"
+    return shortened(measure if model is None else f"{measure} of {model}", LONGEST_TITLE)
 
 
 def _table(explanation: Explanation, level: float, about: str, tests: bool) -> Table:
@@ -588,7 +590,7 @@ def _found(explanation: Explanation, known: list[Reading], words: Vocabulary) ->
         Paragraph(f"{explanation.headline or explanation.measure}.", "lead"),
         *map(Paragraph, whole_words(explanation)),
         Boxes(losses(explanation)),
-        *(Findings(tuple(findings(explanation, one, words)), one.about) for one in known),
+        *(Sentences(tuple(findings(explanation, one, words)), one.about) for one in known),
     )
 
 

@@ -21,13 +21,13 @@ from clarysage.results.summary import (
     Block,
     Column,
     Controls,
-    Finding,
-    Findings,
     Items,
     Notes,
     Page,
     Paragraph,
     Section,
+    Sentence,
+    Sentences,
     Squares,
     Summary,
     Table,
@@ -193,7 +193,7 @@ class Importances(Result, Mapping[str, Explanation]):
         names = [shortened(_called(self, name), ABOVE_COLUMNS) for name in self]
         notes = warnings_first([*notes_of_runs(list(self.values()), names), *_left_out(self)])
         sections = [
-            Section("found", "What was found", (Paragraph(f"{_headline(self)}.", "lead"), Findings(_findings(self)))),
+            Section("found", "What was found", (Paragraph(f"{_headline(self)}.", "lead"), Sentences(_findings(self)))),
             Section("shares", "Shares", _shares(self, features, names)),
             Section("features", "Features", _features(self, features, names)),
             Section(
@@ -336,7 +336,7 @@ def _standings(importances: Importances) -> Table:
             Column(" ".join(word[:1].upper() for word in properties), marks, "words"),
             Column("cost", [_cost(one) for one in importances.values()], "words"),
         ),
-        label="Table of the measures",
+        label="What each measure is",
     )
 
 
@@ -400,16 +400,16 @@ def by_share(importances: Importances) -> Items:
     return Items(importances.feature_names, tuple(place[name] for name in importances.order), shares)
 
 
-def _findings(importances: Importances) -> tuple[Finding, ...]:
+def _findings(importances: Importances) -> tuple[Sentence, ...]:
     """What measures put first, and how far they agree with SAGE on the order of features."""
     firsts = (importances.ranks().to_numpy() == 1).sum(axis=1)
     places = [int(i) for i in np.argsort(-firsts, kind="stable") if firsts[i] > 0]
     named = tuple((importances.feature_names[i], f"{firsts[i]} of {len(importances)}") for i in places[:NAMED])
-    first = Finding("Measures that put a feature first:", named, len(places) - len(named), tone="first")
+    first = Sentence("Measures that put a feature first:", named, len(places) - len(named), tone="first")
     return (first, *_agreement(importances))
 
 
-def _agreement(importances: Importances) -> list[Finding]:
+def _agreement(importances: Importances) -> list[Sentence]:
     """The measures that are closest to SAGE in the order of features, and those that are furthest from it."""
     if YARDSTICK not in importances or len(importances) < 3 or len(importances.feature_names) < 3:
         return []
@@ -421,7 +421,7 @@ def _agreement(importances: Importances) -> list[Finding]:
         ("Closest to SAGE in the order of features, by rank correlation:", named[:half]),
         ("Furthest from it:", named[::-1][:half]),
     ]
-    return [Finding(lead, tuple(measures), tone="order") for lead, measures in leads if measures]
+    return [Sentence(lead, tuple(measures), tone="order") for lead, measures in leads if measures]
 
 
 def _shares(importances: Importances, features: Items, names: list[str]) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT, UNDECIDED
-from clarysage.results.summary import Finding
+from clarysage.results.summary import Sentence
 from clarysage.results.text import about_words, is_gain, number_format
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def vocabulary_of(explanation: Explanation) -> Vocabulary:
     return GAINS if is_gain(explanation) else SIGNS
 
 
-def findings(explanation: Explanation, reading: Reading, words: Vocabulary) -> list[Finding]:
+def findings(explanation: Explanation, reading: Reading, words: Vocabulary) -> list[Sentence]:
     """What is known of the features, a sentence for each verdict, those of most weight first."""
     known, show = np.array(reading.known), number_format(explanation)
     sentences = []
@@ -147,7 +147,7 @@ def findings(explanation: Explanation, reading: Reading, words: Vocabulary) -> l
         first = places[np.argsort(-np.abs(explanation.values[places]), kind="stable")][:NAMED]
         sentence = filled(lead, len(places), len(known), words.noun, where=WHERE[reading.about])
         named = tuple((explanation.feature_names[i], show(explanation.values[i])) for i in first)
-        sentences.append(Finding(sentence, named, len(places) - len(first), tone=verdict))
+        sentences.append(Sentence(sentence, named, len(places) - len(first), tone=verdict))
     if reading.about == "data":
         sentences += _largest(explanation, words.noun)
     return sentences
@@ -160,12 +160,12 @@ def filled(lead: str, count: int, everything: int, noun: str = "feature", **word
     return lead.format(**verbs, count=f"{count:,}", all=every, **words)
 
 
-def _largest(explanation: Explanation, noun: str) -> list[Finding]:
+def _largest(explanation: Explanation, noun: str) -> list[Sentence]:
     """Whether the largest values are known to be the largest on this data; nothing where there is nothing to say."""
     if len(explanation.values) <= NAMED or explanation.draws == 0:
         return []
     if explanation.top(NAMED).is_certain:
-        return [Finding(f"On this data the {NAMED} largest values are known to be the largest.")]
+        return [Sentence(f"On this data the {NAMED} largest values are known to be the largest.")]
     return [
-        Finding(f"On this data other {noun}s may belong among the {NAMED} largest: the run does not tell them apart.")
+        Sentence(f"On this data other {noun}s may belong among the {NAMED} largest: the run does not tell them apart.")
     ]

@@ -128,7 +128,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Sentence:
     """A sentence on what was found.
 
     Attributes
@@ -367,10 +367,10 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Sentences:
     """Sentences on what was found, shown in one view, or in all where it has no name."""
 
-    findings: tuple[Finding, ...]
+    sentences: tuple[Sentence, ...]
     view: str = ""
 
 
@@ -416,7 +416,7 @@ class Notes:
     notes: tuple[Note, ...]
 
 
-Block = Paragraph | Boxes | Findings | Controls | Figure | Table | Facts | Runs | Notes
+Block = Paragraph | Boxes | Sentences | Controls | Figure | Table | Facts | Runs | Notes
 
 
 @dataclass(frozen=True)
@@ -448,7 +448,7 @@ class Page:
 
     Attributes
     ----------
-    title : above the page, where no other is given
+    title : above the page, where no other is given; as it may be seen
     sections : from the top
     view : of the views that a switch shows the one that is shown at first; empty where there is no switch
     """
