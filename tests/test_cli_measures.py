@@ -168,8 +168,8 @@ def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatc
     few(monkeypatch, "sage", "feature ablation")
     data = printed_json("measures", "plain:heat", "test.csv", "--target", "load", "--refits")
     assert list(data["explanations"]) == ["sage"]
-    assert "cannot be fitted anew" in data["left_out"]["feature ablation"]
-    assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]
+    assert "cannot be fitted anew" in data["left_out"]["feature ablation"]["text"]
+    assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]["advice"]
     said = error_of("measures", "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
     assert said.startswith("error: MODEL: got None, and a model that cannot be fitted anew")
     assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
@@ -202,7 +202,7 @@ def test_booster_file_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatc
     data = xgboost.DMatrix(TRAIN[FEATURES], TRAIN["load"])
     xgboost.train({"max_depth": 2, "nthread": 1}, data, 4).save_model("m.json")
     left_out = printed_json("measures", "m.json", "test.csv", "--target", "load", "--refits")["left_out"]
-    assert "Booster" in left_out["feature ablation"]
+    assert "Booster" in left_out["feature ablation"]["text"]
 
 
 def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path) -> None:

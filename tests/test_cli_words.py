@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clarysage.cli.words import advice_in_shell, error_in_shell, in_shell, note_in_shell
-from clarysage.errors import Call, InputError, Note, PythonOnly, Set, Words
+from clarysage.errors import Call, Either, InputError, Note, PythonOnly, Set, Words
 
 PROBABILITIES = Call("as_predictor", "model", (Set("output", "predict_proba"),))
 
@@ -66,10 +66,12 @@ def test_error_names_the_argument_as_the_command_does() -> None:
     assert error_in_shell(error, advice="--drop id").endswith("wanted a. Try --drop id.")
 
 
-def test_learner_is_the_model_file_whatever_python_may_give() -> None:
-    error = InputError("learner", got="a function", wanted="a learner", hint=Set("learner", "of your own"))
-    assert error_in_shell(error) == (
-        "MODEL: got a function; wanted a learner. Try a scikit-learn model in a .skops or .joblib file."
+def test_what_the_command_line_puts_otherwise_is_put_so() -> None:
+    hint = [Either("learner=Ridge()", "a model in a .skops file"), ", or fewer rows"]
+    error = InputError("learner", got="a function", wanted="a learner", hint=hint)
+    assert str(error).endswith("Try learner=Ridge(), or fewer rows.")
+    assert (
+        error_in_shell(error) == "MODEL: got a function; wanted a learner. Try a model in a .skops file, or fewer rows."
     )
 
 

@@ -173,7 +173,7 @@ def test_everything_that_applies_is_the_default(monkeypatch: pytest.MonkeyPatch)
     found = cs.importances(None, None, [0])
     assert list(found) == ["sage", "splits"]
     assert list(found.left_out) == ["weights", "gradients", "ablation"]
-    assert found.left_out["weights"] == "Got a forest; wanted a network."
+    assert str(found.left_out["weights"]) == "Got a forest; wanted a network."
     assert "pip install 'clarysage[torch]'" in found.left_out["gradients"]
     assert "refits=True" in found.left_out["ablation"]
     assert "Left out: weights. Got a forest" in str(found)

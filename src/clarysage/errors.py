@@ -1,8 +1,8 @@
 """Errors that say what was got, what was wanted and what to try; and notes on a run that went well.
 
 Messages are made of words: plain text with advice between (:class:`Set`, :class:`Call`, :class:`Argument`,
-:class:`PythonOnly`), which Python and the command line format each in their own way. Nothing reads the finished
-sentences.
+:class:`PythonOnly`, :class:`Either`), which Python and the command line format each in their own way. Nothing reads
+the finished sentences.
 """
 
 from __future__ import annotations
@@ -76,13 +76,30 @@ class PythonOnly:
         return self.text
 
 
-Advice = Set | Call | Argument | PythonOnly
+@dataclass(frozen=True)
+class Either:
+    """Words that the command line puts otherwise than Python does.
+
+    Examples
+    --------
+    >>> str(Either(python="learner=Ridge()", shell="a model in a .skops file"))
+    'learner=Ridge()'
+    """
+
+    python: str
+    shell: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
+Advice = Set | Call | Argument | PythonOnly | Either
 Words = str | Advice | Sequence[str | Advice]
 
 
 def parts_of(words: Words) -> tuple[str | Advice, ...]:
     """Words as a tuple of plain text and advice."""
-    return (words,) if isinstance(words, (str, Set, Call, Argument, PythonOnly)) else tuple(words)
+    return (words,) if isinstance(words, (str, Advice)) else tuple(words)
 
 
 def in_python(words: Words) -> str:
@@ -222,7 +239,7 @@ class MissingDataError(ClarysageError, OSError):
 
 
 class ClarysageWarning(UserWarning):
-    """A remark about a run, with what to do about it."""
+    """A remark about a run, with what to do about it: a text or a :class:`Note`."""
 
 
 def resembling(name: str, known: Iterable[str]) -> str:

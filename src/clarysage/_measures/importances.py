@@ -20,7 +20,7 @@ from clarysage._measures.per_example import fewest_rows
 from clarysage._measures.refits import TrainLike
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set, in_python
+from clarysage.errors import Argument, InputError, MissingLibraryError, Note, RunFailedError, Set
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
@@ -30,8 +30,8 @@ from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 from clarysage.results.importances import INTERRUPTED
 
-REFITS = "Fits learners anew, which may take long; refits=True asks for it."
-NO_TARGET = "About predicting y, and no y was given."
+REFITS = Note(["Fits learners anew, which may take long; ", Set("refits", True), " asks for it."])
+NO_TARGET = Note("About predicting y, and no y was given.")
 COSTLY = 10_000_000  # model rows of a mean that another measure finds for fewer
 
 
@@ -104,7 +104,7 @@ def importances(
     if not is_open and learner is None and any(row.refits and not row.own_learners for row in chosen):
         refittable(_origin(model))  # raises where it is not, before others are computed
     explanations: dict[str, Explanation] = {}
-    left_out: dict[str, str] = {}
+    left_out: dict[str, Note] = {}
     is_interrupted = False
     # what is read off the model is soon refused where it does not apply, and nothing is lost then
     for measure in chosen if is_open else sorted(chosen, key=lambda row: not row.is_heuristic):
@@ -143,7 +143,7 @@ class Asked:
     shared: Mapping[str, Any]
     of_refits: Mapping[str, Any]
 
-    def too_costly(self, measure: Measure) -> str | None:
+    def too_costly(self, measure: Measure) -> Note | None:
         """Why a measure is not tried unless it is asked for, where it takes very many rows for what SAGE finds."""
         run = apart(cast(SharedOptions, self.shared))[1]
         if not measure.is_by_example or run.budget is not None or run.deadline is not None:
@@ -151,7 +151,7 @@ class Asked:
         rows = fewest_rows(game(self.model, self.X, self.y, **self.shared))
         if rows <= COSTLY:
             return None
-        return (
+        return Note(
             f"Would take {rows:,} model rows or more for values of single examples, of which the means are SAGE "
             "values; ask for it by name."
         )
@@ -196,7 +196,7 @@ def _named(measures: Any, y: Any) -> list[Measure]:
     return chosen
 
 
-def _reason(measure: Measure, y: Any, *, refits: bool) -> str | None:
+def _reason(measure: Measure, y: Any, *, refits: bool) -> Note | None:
     """Why a measure is not even tried."""
     if y is None and measure.needs_target:
         return NO_TARGET
@@ -208,11 +208,16 @@ def _origin(model: Any) -> Any:
     return model.origin if isinstance(model, Predictor) and model.origin is not None else model
 
 
-def _why(error: Exception) -> str:
+def _why(error: Exception) -> Note:
     """Why a measure does not apply; that others do is to be seen beside it."""
-    if isinstance(error, InputError) and error.argument == "model":
-        return f"Got {in_python(error.got)}; wanted {in_python(error.wanted)}."
-    return error.text if isinstance(error, RunFailedError) else str(error)
+    if isinstance(error, RunFailedError) and isinstance(error.__cause__, InputError):
+        error = error.__cause__
+    if not isinstance(error, InputError):
+        return Note(error.text if isinstance(error, RunFailedError) else str(error))
+    if error.argument == "model":
+        return Note(("Got ", *error.got, "; wanted ", *error.wanted, "."))
+    return Note((Argument(error.argument), ": got ", *error.got, "; wanted ", *error.wanted, "."),
+                ("Try ", *error.hint, ".") if error.hint else "")  # fmt: skip
 
 
 def _traits(measure: Measure) -> Traits:

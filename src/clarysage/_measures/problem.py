@@ -17,7 +17,7 @@ from clarysage._measures.provenance import provenance_of
 from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.table import MEASURES
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import Call, InputError, Note, Set
+from clarysage.errors import Call, Either, InputError, Note, Set
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.estimate import Estimate
@@ -155,7 +155,11 @@ class Problem:
         elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2):
             v = sensitivity(self.restricted, self.X, players=players, sample_weight=weight)
         else:
-            raise InputError("loss", got=f"{loss!r} with y=None", wanted='"squared error", which makes Shapley effects')
+            raise InputError(
+                "loss",
+                got=[f"{loss!r} ", Either("with y=None", "without --target")],
+                wanted='"squared error", which makes Shapley effects',
+            )
         return replace(v, rows_in_vain=self.removal_rows) if self.removal_rows else v, notes
 
     @property

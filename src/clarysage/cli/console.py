@@ -15,45 +15,13 @@ from typing import Any
 import typer
 
 from clarysage.cli.words import error_in_shell, note_in_shell
-from clarysage.errors import ClarysageError, InputError, Note, RunFailedError, in_python
+from clarysage.errors import ClarysageError, ClarysageWarning, InputError, Note, RunFailedError, in_python
 from clarysage.names import visible
 
 FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes
 
-# advice for Python that is no words yet -> the same for the command line
-REWORDED = (
-    (r'as_predictor\(model, output="(\w+)"\)', r"--output \1"),
-    (r"as_predictor\(model, classes=\[\.\.\.\]\)", "--classes a,b"),
-    (r'\b(output|method|loss|removal|every)="([^"]+)"', r'--\1 "\2"'),
-    (r"\b(tolerance|budget|deadline|every)=([\d._]+)", r"--\1 \2"),
-    (r"\bn_jobs=", "--n-jobs "),
-    (r"\b(max|memory|batch)_(rows|limit|size)=([\d._e]*\d)", r"--\1-\2 \3"),
-    (r"\bwith y=None\b", "without --target"),
-    (r"\brefits=True\b", "--refits"),
-    (r"\bsave\(path, rows=True\)", "explain --json FILE --rows"),
-    (r"\bfeature_names= where columns have other names, or groups\b", "--groups"),
-    (r"\bpaired=True\b", "--paired"),
-    (r"\bpaired=False\b", "--unpaired"),
-    (r"\bThe same background=, in both,", "The same --background in both"),
-    (
-        r"\bbackground= with the same rows in every run, since without it rows are drawn with the seed",
-        "--background with a file of no more rows than --background-rows, the same in every run, since rows are drawn "
-        "with --seed where there are more, or no file",
-    ),
-    (r"removal= as an object, such as .* in every run", "cs.merge in Python, with removal= as an object"),
-    (r"\banother rng=", "another --seed"),
-    (r"\bthe same method= in every run", "the same --method in every run"),
-    (r"\ba smaller tolerance=", "a smaller --tolerance"),
-    (
-        r"learner=HistGradientBoostingRegressor\(\), or .* fitted or not",
-        "a scikit-learn model in a .skops or .joblib file",
-    ),
-    (r", or an object such as \w+\(\w*\)|, or a callable loss\(y_true, y_pred\)", ""),
-)
-
 # what a library of models says, in its own English -> advice that only the command line has
 ADVICE = (
-    (r"^the label ", "--classes a,b with the labels in the order of the model's outputs"),
     (r"features, but \w+ is expecting|Feature shape mismatch", "--drop for columns that are no features"),
     (
         r"could not convert string to float|pandas dtypes must be|DataFrame.dtypes for data must be",
@@ -135,25 +103,12 @@ def worded(error: Exception, called: Mapping[str, str] | None = None) -> str:
     """An error in the words of the command line: options for arguments, flags for keywords."""
     if isinstance(error, InputError):
         advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))
-        return reworded(error_in_shell(error, called, next(advice, "")))
+        return error_in_shell(error, called, next(advice, ""))
     if isinstance(error, RunFailedError) and isinstance(error.__cause__, Exception):
         return worded(error.__cause__, called)
     if isinstance(error, ClarysageError):
         return str(error)
     return f"{type(error).__name__}: {reason(error)}"
-
-
-def reworded(text: str) -> str:
-    """Advice for Python as advice for the command line.
-
-    Examples
-    --------
-    >>> reworded('as_predictor(model, output="predict_proba"), or loss="zero one"')
-    '--output predict_proba, or --loss "zero one"'
-    """
-    for pattern, replacement in REWORDED:
-        text = re.sub(pattern, replacement, text)
-    return text
 
 
 def reason(error: BaseException) -> str:
@@ -177,6 +132,7 @@ def _log_as_notes(say: Say) -> Iterator[None]:
 
 def _as_note(say: Say) -> Any:
     def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
-        say(reason(message) + ".")
+        is_ours = isinstance(message, ClarysageWarning) and isinstance(message.args[0], Note)
+        say(message.args[0] if is_ours else reason(message) + ".")
 
     return show

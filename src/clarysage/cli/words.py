@@ -17,6 +17,7 @@ from clarysage.errors import (
     Advice,
     Argument,
     Call,
+    Either,
     InputError,
     Note,
     PythonOnly,
@@ -40,9 +41,6 @@ ARGUMENTS = {
 
 # functions of the library -> what does the same, before the options that stand for its arguments
 COMMANDS = {"as_predictor": "", "save": "explain --json FILE", "compare": "clarysage compare"}
-
-# arguments of the library -> what to try with the command, whatever may be tried in Python
-HINTS = {"learner": "a scikit-learn model in a .skops or .joblib file"}
 
 JOINT = re.compile(r"([,;]? or |; )")  # between alternatives
 
@@ -126,7 +124,7 @@ def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, a
     """
     argument = {**flags(), **(called or {})}.get(error.argument, error.argument)
     got, wanted = in_shell(error.got, called), in_shell(error.wanted, called)
-    hint = advice or HINTS.get(error.argument) or advice_in_shell(error.hint, called)
+    hint = advice or advice_in_shell(error.hint, called)
     return message(argument, got, wanted, hint)
 
 
@@ -150,6 +148,8 @@ def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
     """The options that do what is advised, or the name of an argument; None where the command line has no such."""
     if isinstance(advice, Set):
         return _option(advice)
+    if isinstance(advice, Either):
+        return advice.shell
     if isinstance(advice, Argument):
         return called.get(advice.name)
     if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:

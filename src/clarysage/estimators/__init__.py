@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clarysage.catalogue import METHODS
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.estimators.choice import choose
 from clarysage.estimators.closed_form import SolvedGame
 from clarysage.estimators.exact import Exact
@@ -45,7 +45,9 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
     ready = None if isinstance(method, type) else ability(method, Estimator)
     if ready is not None:
         return ready
-    raise InputError("method", got=f"{type(method).__name__}", wanted="a name, or an object such as Permutation()")
+    raise InputError(
+        "method", got=f"{type(method).__name__}", wanted=["a name", PythonOnly(", or an object such as Permutation()")]
+    )
 
 
 __all__ = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import masks, shapley_values, value_shares
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
@@ -50,7 +50,7 @@ class Exact:
             raise InputError(
                 "method", got=f"exact enumeration of {game.n_players} players, {rows:.3g} model rows",
                 wanted=f"at most {self.max_rows:.3g} model rows and 24 players",
-                hint='method="paired walks", groups of features, or fewer examples and background rows',
+                hint=[Set("method", "paired walks"), ", groups of features, or fewer examples and background rows"],
             )  # fmt: skip
 
     def chunk(self, game: Game) -> int:

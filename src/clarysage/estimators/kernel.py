@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.coalitions import draw_by_kernel, kernel_sizes
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, rows_per_chunk, total
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Game
@@ -33,7 +33,9 @@ class Kernel:
 
     def check(self, game: Game) -> None:
         if game.n_players < 2:
-            raise InputError("method", got="kernel for one player", wanted="two or more players", hint='method="exact"')
+            raise InputError(
+                "method", got="kernel for one player", wanted="two or more players", hint=Set("method", "exact")
+            )
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // max(1, self.rows(game, 1)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
@@ -71,7 +71,7 @@ class SurrogateWalks:
     def check(self, game: Game) -> None:
         if ability(game, SubsampledWalks) is None or ability(game, Imitable) is None or game.n_players < 2:
             raise InputError("method", got="surrogate walks", wanted="two or more players, and a model that is asked "
-                             "row by row", hint='method="paired walks"')  # fmt: skip
+                             "row by row", hint=Set("method", "paired walks"))  # fmt: skip
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SurrogateWalks:
         return replace(self, stages=(_first(game, rows, rng),))

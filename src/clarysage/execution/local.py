@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from clarysage.errors import ClarysageWarning
+from clarysage.errors import ClarysageWarning, Note, Set
 from clarysage.execution.engine import Done, Group, do, mentions
 from clarysage.execution.shipping import Shipped
 
@@ -104,9 +104,12 @@ def _ship(function: Any) -> Shipped | None:
         return Shipped(function)
     except Exception as error:
         warnings.warn(
-            f"The model cannot be sent to other processes ({error}), so threads are used instead. "
-            "Try n_jobs=1 if it is not safe in several threads.",
-            ClarysageWarning,
+            ClarysageWarning(
+                Note(
+                    f"The model cannot be sent to other processes ({error}), so threads are used instead.",
+                    ["Try ", Set("n_jobs", 1), " if it is not safe in several threads."],
+                )
+            ),
             stacklevel=2,
         )
         return None

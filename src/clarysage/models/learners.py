@@ -9,20 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, PythonOnly, Set, Words, in_python
+from clarysage.errors import Either, InputError, PythonOnly
 from clarysage.models.adapter import HasFitOptions, adapter_of
 from clarysage.models.libraries import LIBRARIES, library_of
 from clarysage.protocols import ability
 
 WANTED = "an estimator with fit, predict, get_params and set_params, as scikit-learn has them"
-HINT: Words = (Set("learner"), PythonOnly("HistGradientBoostingRegressor()"), ", or another of your own, fitted or not")
+HINT = Either(
+    python="learner=HistGradientBoostingRegressor(), or another of your own, fitted or not",
+    shell="a scikit-learn model in a .skops or .joblib file",
+)
 
 
 def check_learner(learner: Any) -> None:
     """Raise unless the learner can be copied, fitted and asked."""
     wanted = f"{WANTED}, fitted or not"
     if isinstance(learner, type):
-        raise InputError("learner", got=f"the class {learner.__name__}", wanted=wanted, hint=f"{learner.__name__}()")
+        raise InputError(
+            "learner", got=f"the class {learner.__name__}", wanted=wanted, hint=PythonOnly(f"{learner.__name__}()")
+        )
     missing = [name for name in ("fit", "predict", "get_params", "set_params") if not hasattr(learner, name)]
     is_stack = getattr(learner, "final_estimator", learner) is None  # which has its last learner only once it is fitted
     if missing and not (is_stack and missing == ["predict"]):
@@ -82,8 +87,8 @@ def refittable(model: Any, learner: Any = None) -> Any:
         check_learner(model)
         copy = fresh(model)
     except Exception as error:
-        why = in_python(error.got) if isinstance(error, InputError) else f"{type(model).__name__} ({error})"
-        got = f"None, and a model that cannot be fitted anew: {why}"
+        why = error.got if isinstance(error, InputError) else (f"{type(model).__name__} ({error})",)
+        got = ["None, and a model that cannot be fitted anew: ", *why]
         raise InputError("learner", got=got, wanted=WANTED, hint=HINT) from error
     adapter = ability(adapter_of(model), HasFitOptions)
     options = {} if adapter is None else adapter.fit_options()

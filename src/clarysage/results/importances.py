@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.codec import require
-from clarysage.errors import InputError, Note, PythonOnly, resembling
+from clarysage.errors import InputError, Note, PythonOnly, as_note, resembling
 from clarysage.names import shortened, visible
 from clarysage.results._display import Result, plots, text_of
 from clarysage.results.explanation import Explanation
@@ -45,7 +45,7 @@ NAME_COLUMNS = 40  # letters of the name of a measure in a sentence ...
 ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # ... above the grid, and above its column
 LABEL_COLUMNS = 29  # letters of the name of a feature beside the grid
 LONGEST_REASON = 400
-INTERRUPTED = "The run was interrupted before its end."  # why measures are left out
+INTERRUPTED = Note("The run was interrupted before its end.")  # why measures are left out
 YARDSTICK = "sage"  # by which features are put in order
 
 
@@ -93,10 +93,11 @@ class Importances(Result, Mapping[str, Explanation]):
 
     explanations: Mapping[str, Explanation]
     traits: Mapping[str, Traits]
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Note] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check(self.explanations, self.traits)
+        object.__setattr__(self, "left_out", {name: as_note(why) for name, why in self.left_out.items()})
         for name in ("explanations", "traits", "left_out"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
@@ -106,11 +107,13 @@ class Importances(Result, Mapping[str, Explanation]):
     def __getitem__(self, name: str) -> Explanation:
         if name not in self.explanations:
             known = f"one of {', '.join(map(repr, self.explanations))}"
-            why = self.left_out.get(name)
+            why = str(self.left_out.get(name, "")).rstrip(".")
             raise UnknownMeasureError(
-                "name", got=f"{name!r}" + (f", which was left out: {why.rstrip('.')}" if why else ""), wanted=known,
+                "name",
+                got=f"{name!r}, which was left out: {why}" if why else f"{name!r}",
+                wanted=known,
                 hint="" if why else resembling(str(name), self.explanations),
-            )  # fmt: skip
+            )
         return self.explanations[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -388,7 +391,7 @@ def _brief_notes(importances: Importances) -> tuple[Note, ...]:
 
 
 def _left_out(importances: Importances, longest: int | None = LONGEST_REASON) -> list[Note]:
-    reasons = names_by_note((name, Note(why)) for name, why in importances.left_out.items())
+    reasons = names_by_note((name, why) for name, why in importances.left_out.items())
     texts = [f"Left out: {', '.join(names)}. {why}" for why, names in reasons.items()]
     return [Note(text if longest is None else shortened(text, longest)) for text in texts]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Call, InputError, Note, PythonOnly, Set, Words
+from clarysage.errors import Call, Either, InputError, Note, PythonOnly, Set, Words
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
@@ -37,14 +37,19 @@ REASONS = (
 WORDS = ("measure", "loss", "removal", "headline")  # of an explanation, that are the same in all
 DATA = {"X": "X", "y": "y", "weights": "sample_weight", "background": "background"}  # fingerprints, and arguments
 SETTINGS = ("model", "learner", "design", "examples", "columns", "background_rows")  # of the provenance
-SAME_BACKGROUND = (Set("background"), " with the same rows in every run, since without it rows are drawn with the seed")
+SAME_BACKGROUND = Either(
+    python="background= with the same rows in every run, since without it rows are drawn with the seed",
+    shell="--background with the same rows in every run: a file of no more rows than --background-rows, since rows are "
+    "drawn with --seed where there are more, or no file",
+)
 DRAWN_ONCE = (
     "rows drawn once, and kept in a file that every run reads whole, since ",
     Set("max_rows"),
     " draws them with the seed",
 )
-SAME_REMOVAL = (
-    "removal= as an object in Python, such as cs.TreeConditional(X_train), which learns the same in every run"
+SAME_REMOVAL = Either(
+    python="removal= as an object, such as cs.TreeConditional(X_train), which learns the same in every run",
+    shell="cs.merge in Python, with removal= as an object, which learns the same in every run",
 )
 NUMBER = re.compile(r"(?<![\w'\".])\d[\d.,]*(?:e[+-]?\d+)?")  # in a note, and no part of a name
 
@@ -452,7 +457,7 @@ def _check_ends(first: Explanation, other: Explanation, place: int) -> None:
     for name, words in (("base", "loss without features"), ("total", "total of all features")):
         mine, its = getattr(first, name), getattr(other, name)
         if (mine is None) != (its is None) or (mine is not None and abs(mine - its) > ROUNDING * size):
-            hint: Words = ("the same model; ", *SAME_BACKGROUND)
+            hint: Words = ("the same model; ", SAME_BACKGROUND)
             if first.held_fixed == "learners":
                 hint = "the same folds, and learners with a random_state of their own"
             raise InputError("explanations", got=f"the {words} {mine!r} in number 1 and {its!r} in number {place + 1}",

@@ -10,7 +10,7 @@ import typer
 
 from clarysage.cli import completion
 from clarysage.cli.commands.refit_costs import say_costs
-from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, reworded, speaker
+from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.option_checks import check_options, named_measures
 from clarysage.cli.options import (
     DATA,
@@ -25,6 +25,7 @@ from clarysage.cli.options import (
 )
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
+from clarysage.cli.words import note_in_shell
 
 
 @with_groups
@@ -159,4 +160,4 @@ def _compared(request: Request, only: list[str] | None, say: Say, *, refits: boo
         found.f, **found.tables, measures=only, refits=refits, train=found.train, groups=found.groups,
         rng=request.seed, progress=progress, **request.settings,
     )  # fmt: skip
-    return replace(importances, left_out={name: reworded(why) for name, why in importances.left_out.items()})
+    return replace(importances, left_out={name: note_in_shell(why) for name, why in importances.left_out.items()})
