@@ -22,7 +22,7 @@ from matplotlib import pyplot
 import clarysage as cs
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.integrations.metric_names import allowed, metric_names
-from clarysage.integrations.records import record
+from clarysage.integrations.mlflow import _with_keys, metrics
 from made_up import HOSTILE, made_up
 
 mpl.use("Agg")
@@ -85,9 +85,10 @@ def test_what_is_not_known_is_not_logged_as_a_number(mlflow):
 
 
 def test_numbers_that_are_none_are_left_out_one_by_one():
-    found = record(made_up(["a", "b", "c"]), None)
-    frame = found.frame.assign(value=[1.0, np.nan, np.inf], low=[-np.inf, 0.0, 0.0])
-    kept = names_of(replace(found, frame=frame, numbers={"total": (None,), "base": (np.nan,), "draws": (3,)}).metrics())
+    record = made_up(["a", "b", "c"]).summary().record
+    table = record.frame().assign(key=["a", "b", "c"], value=[1.0, np.nan, np.inf], low=[-np.inf, 0.0, 0.0])
+    numbers = {"total": (None,), "base": (np.nan,), "draws": (3,)}
+    kept = names_of(metrics(replace(record, numbers=numbers), table))
     assert {name for name in kept if name.startswith(("value", "low"))} == {"value/a", "low/b", "low/c"}
     assert {name for name in kept if "/" not in name} == {"draws"}
 
@@ -175,8 +176,9 @@ def test_any_names_become_distinct_names_that_mlflow_takes(names, random):
 def test_the_longest_metric_is_not_too_long():
     long = ["é" * 300, "日" * 300]
     explanations = [made_up(long, seed=k) for k in range(3)]
-    found = record(cs.compare(explanations, names=["w" * 300, "v" * 300, "u" * 300]), None)
-    assert max(len(f"{'p' * 80}/{name}") for name in names_of(found.metrics())) <= 250
+    record = cs.compare(explanations, names=["w" * 300, "v" * 300, "u" * 300]).summary().record
+    table = _with_keys(record.frame())
+    assert max(len(f"{'p' * 80}/{name}") for name in names_of(metrics(record, table))) <= 250
 
 
 # words and files
@@ -450,7 +452,7 @@ def test_options_that_cannot_be_understood_are_named(mlflow, options, told):
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (None, "result: got NoneType; wanted Explanation or Comparison or Monitoring"),
+        (None, r"result: got NoneType; wanted a result such as those of cs\.sage, cs\.compare and cs\.monitor"),
         ([made_up(2)], "result: got list; .*Try one entry at a time"),
     ],
 )
@@ -459,9 +461,10 @@ def test_only_results_are_logged(mlflow, result, told):
         log(result)
 
 
-def test_a_comparison_says_itself_what_it_is_about():
-    with pytest.raises(InputError, match="about: got 'data' for a Comparison"):
-        record(compared(0, 1), "data")
+@pytest.mark.needs("mlflow")
+def test_a_comparison_says_itself_what_it_is_about(mlflow):
+    with mlflow.start_run(), pytest.raises(InputError, match="about: got 'data'; wanted None for a Comparison"):
+        log(compared(0, 1), about="data")
 
 
 def test_without_mlflow_the_error_names_the_extra(monkeypatch):

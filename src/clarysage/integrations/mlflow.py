@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from clarysage.errors import InputError, MissingLibraryError
-from clarysage.integrations.metric_names import allowed
-from clarysage.integrations.records import Record, record
+from clarysage.errors import Call, InputError, MissingLibraryError, PythonOnly, Set, Words
+from clarysage.integrations.metric_names import allowed, metric_names
 from clarysage.names import shortened
-from clarysage.results import Comparison, Explanation, Monitoring
+from clarysage.results._display import Result
+from clarysage.results.files import save
+from clarysage.results.summary import Record, Summary
 
 if TYPE_CHECKING:
+    import pandas as pd
     from mlflow import MlflowClient
 
 BATCH = 500  # metrics a request: MLflow takes 1000, and a megabyte, which long names in other scripts would fill
+LONGEST_NAME = 40  # bytes of the name of a measure or of an explanation, as part of that of a metric
 LONGEST_PREFIX = 80  # bytes, so that all names of metrics keep within MLflow's 250 letters
 LONGEST_TAG = 1000  # letters, of thousands that servers take
 PIXELS_PER_INCH = 150
@@ -27,7 +31,7 @@ ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # what MLflow s
 
 
 def log(
-    result: Explanation | Comparison | Monitoring,
+    result: Result,
     *,
     prefix: str | None = None,
     artifact_path: str | None = None,
@@ -75,16 +79,18 @@ def log(
     ``cs.integrations.mlflow.log(explanation)``.
     """
     mlflow = _mlflow()
-    found = record(result, about)
-    prefix = _checked("prefix", found.name if prefix is None else prefix)
+    summary, record = _summary(result, about)
+    name = allowed(record.name, LONGEST_NAME).replace(" ", "_")
+    prefix = _checked("prefix", name if prefix is None else prefix)
     folder = _checked("artifact_path", prefix if artifact_path is None else artifact_path)
     step = _checked_step(step)
     client = mlflow.MlflowClient() if client is None else client
     run_id = _run(mlflow, client, run_id)
     with TemporaryDirectory(prefix="clarysage-") as files:
-        _write(result, found, Path(files), plot, report)
-        _log_metrics(mlflow, client, run_id, found, prefix, step)
-        _log_tags(mlflow, client, run_id, found, prefix)
+        table = _with_keys(record.frame())
+        _write(result, summary, table, Path(files), plot, report)
+        _log_metrics(mlflow, client, run_id, metrics(record, table), prefix, step)
+        _log_tags(mlflow, client, run_id, record, prefix)
         client.log_artifacts(run_id, files, folder)
 
 
@@ -103,52 +109,97 @@ def _run(mlflow: Any, client: Any, given: object) -> str:
     if run_id is None:
         raise InputError(
             "run_id", got="None, and no run of MLflow is active in this thread", wanted="a run to log to",
-            hint="with mlflow.start_run(): around the call, or run_id=run.info.run_id",
+            hint=PythonOnly("with mlflow.start_run(): around the call, or run_id=run.info.run_id"),
         )  # fmt: skip
     if not isinstance(run_id, str):
-        raise InputError("run_id", got=type(run_id).__name__, wanted="a text", hint="run_id=run.info.run_id")
+        raise InputError(
+            "run_id", got=type(run_id).__name__, wanted="a text", hint=PythonOnly("run_id=run.info.run_id")
+        )
     try:
         client.get_run(run_id)
     except mlflow.MlflowException as error:
         if error.error_code not in ABSENT:
             raise
         where = "the id of a run that the tracking server knows"  # whose address may hold a password
-        hint = "mlflow.get_tracking_uri(), to see which server is asked"
+        hint: Words = [Call("mlflow.get_tracking_uri"), ", to see which server is asked"]
         raise InputError("run_id", got=f"{run_id!r}", wanted=where, hint=hint) from error
     return run_id
 
 
-def _write(result: Any, found: Record, folder: Path, plot: bool, report: bool) -> None:
+def _summary(result: object, about: str | None) -> tuple[Summary, Record]:
+    """What there is to say of a result, with its numbers; intervals are about what is asked for."""
+    if isinstance(result, Result) and (record := (summary := result.summary(about=about)).record) is not None:
+        return summary, record
+    hint = "one entry at a time" if isinstance(result, (list, tuple, Mapping)) else "the result of cs.sage"
+    wanted = "a result such as those of cs.sage, cs.compare and cs.monitor"
+    raise InputError("result", got=type(result).__name__, wanted=wanted, hint=PythonOnly(hint))
+
+
+def _with_keys(table: pd.DataFrame) -> pd.DataFrame:
+    """A table that also says by which key the metrics of a feature go."""
+    keys = metric_names(dict.fromkeys(table["feature"]))
+    place = list(table.columns).index("feature") + 1
+    table.insert(place, "key", [keys[name] for name in table["feature"]])
+    return table
+
+
+def metrics(record: Record, table: pd.DataFrame) -> Iterator[tuple[str, float, int]]:
+    """All numbers of a result with their names and steps; those that are none are left out.
+
+    ``table`` has a row a feature with its ``key``; of several comparisons, and of slices, a row a feature and each.
+    """
+    for name, value, step in [*_numbers_of_the_whole(record), *_numbers_of_features(record, table)]:
+        if value is not None and math.isfinite(value):
+            yield name, float(value), step
+
+
+def _numbers_of_the_whole(record: Record) -> Iterator[tuple[str, float | None, int]]:
+    for name, values in record.numbers.items():
+        for step, value in enumerate(values):
+            yield name, value, step
+
+
+def _numbers_of_features(record: Record, table: pd.DataFrame) -> Iterator[tuple[str, float, int]]:
+    """Numbers of features: one section a column, and a comparison, if there are several; one step a slice."""
+    others, slices = (table.get(name, [""] * len(table)) for name in ("compared", "where"))
+    sections = {"": "", **{name: f"/{key}" for name, key in metric_names(set(others) - {""}, LONGEST_NAME).items()}}
+    steps = {name: step for step, name in enumerate(dict.fromkeys(slices))}
+    for column in record.columns:
+        for key, value, other, where in zip(table["key"], table[column], others, slices, strict=True):
+            yield f"{column}{sections[other]}/{key}", value, steps[where]
+
+
+def _write(result: Result, summary: Summary, table: pd.DataFrame, folder: Path, plot: bool, report: bool) -> None:
     """Everything that is to be an artifact, as files."""
-    result.save(folder / f"{found.kind}.json")
-    found.frame.to_csv(folder / "table.csv", index=False)
-    if plot and found.plot is not None:
-        _draw(result, found.plot, folder / "plot.png")
+    save(result, folder / f"{summary.kind}.json")
+    table.to_csv(folder / "table.csv", index=False)
+    if plot and summary.record is not None and summary.record.plot is not None:
+        _draw(summary.record.plot, folder / "plot.png")
     if report:
-        result.report(folder / "report.html", **found.report)
+        result.report(folder / "report.html", about=summary.about or None)
 
 
-def _draw(result: Any, options: Mapping[str, Any], path: Path) -> None:
+def _draw(plot: Callable[[], Any], path: Path) -> None:
     import numpy as np
     from matplotlib import pyplot
 
     with pyplot.ioff():  # no window, and nothing below a notebook's cell
-        figure = np.ravel(result.plot(**options))[0].figure
+        figure = np.ravel(plot())[0].figure
         figure.savefig(path, dpi=PIXELS_PER_INCH, bbox_inches="tight")
         pyplot.close(figure)
 
 
-def _log_metrics(mlflow: Any, client: Any, run_id: str, found: Record, prefix: str, step: int) -> None:
+def _log_metrics(
+    mlflow: Any, client: Any, run_id: str, numbers: Iterable[tuple[str, float, int]], prefix: str, step: int
+) -> None:
     now = int(1000 * time.time())
-    metrics = [
-        mlflow.entities.Metric(f"{prefix}/{name}", value, now, step + later) for name, value, later in found.metrics()
-    ]
-    for first in range(0, len(metrics), BATCH):
-        client.log_batch(run_id, metrics=metrics[first : first + BATCH])
+    logged = [mlflow.entities.Metric(f"{prefix}/{name}", value, now, step + later) for name, value, later in numbers]
+    for first in range(0, len(logged), BATCH):
+        client.log_batch(run_id, metrics=logged[first : first + BATCH])
 
 
-def _log_tags(mlflow: Any, client: Any, run_id: str, found: Record, prefix: str) -> None:
-    words = {name: shortened(text, LONGEST_TAG) for name, text in found.words.items()}
+def _log_tags(mlflow: Any, client: Any, run_id: str, record: Record, prefix: str) -> None:
+    words = {name: shortened(text, LONGEST_TAG) for name, text in record.words.items()}
     client.log_batch(run_id, tags=[mlflow.entities.RunTag(f"{prefix}.{name}", text) for name, text in words.items()])
 
 
@@ -159,7 +210,7 @@ def _checked(argument: str, path: object) -> str:
     is_fitting = all(part == allowed(part) for part in path.split("/"))
     if not is_fitting or len(path.encode()) > LONGEST_PREFIX:
         raise InputError(
-            argument, got=f"{shortened(path, LONGEST_PREFIX)!r}", hint=f'{argument}="sage/test data"',
+            argument, got=f"{shortened(path, LONGEST_PREFIX)!r}", hint=Set(argument, "sage/test data"),
             wanted="letters, digits, '_', '-', '.' and blanks, with '/' between parts, of at most "
             f"{LONGEST_PREFIX} bytes",
         )  # fmt: skip

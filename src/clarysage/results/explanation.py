@@ -366,6 +366,7 @@ class Explanation(Result):
     def summary(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Summary:
         """The explanation in brief; ``tests=True`` adds p-values (Holm)."""
         about = self.shown if about is None else about
+        self.target(about)  # an error where nothing is known about it
         words = [*whole_words(self), about_words(self, about), cost_words(self)]
         meaning = self.meaning(about)
         chance = f"p: how likely a value so far from zero would be if it were zero, about {meaning} (Holm)."
