@@ -196,7 +196,7 @@ def test_squared_error_of_few_rows_is_unbiased_over_all_subsets(outputs, beta, s
     for q in (2, 4):
         few = few_of(z, start, beta, q)
         loss = SquaredError()
-        found = loss.debiasing(loss, few, np.repeat(y, len(few.mean), axis=0))
+        found = loss.debiasing(loss, few, np.repeat(y, len(few.adjusted), axis=0))
         assert found.mean() == pytest.approx(float(((z.mean(axis=0) - y) ** 2).sum()), rel=1e-12, abs=1e-12)
 
 
@@ -209,7 +209,7 @@ def test_the_brier_score_of_few_rows_is_unbiased_over_all_subsets(columns, beta,
     for y in (np.array([1]), rng.dirichlet(np.ones(max(columns, 2)), size=1)):
         target = loss.encode(y, None, z)
         few = few_of(z, start, beta, 4)
-        found = loss.debiasing(loss, few, np.repeat(target, len(few.mean), axis=0))
+        found = loss.debiasing(loss, few, np.repeat(target, len(few.adjusted), axis=0))
         both = np.column_stack([1 - z, z]) if columns == 1 else z
         off = both.mean(axis=0) - target[0]
         wanted = off[1] ** 2 if columns < 3 else (off**2).sum()
@@ -231,9 +231,9 @@ def awkward_few(rng: np.random.Generator, columns: int) -> MeanEstimate:
 def test_cross_entropy_of_few_rows_without_variance_is_the_loss(columns, seed):
     rng = np.random.default_rng(seed)
     loss, few = CrossEntropy(), awkward_few(rng, columns)
-    few = MeanEstimate(few.plain, few.plain, np.zeros_like(few.plain))
+    few = MeanEstimate(few.raw, few.raw, np.zeros_like(few.raw))
     for target in (rng.integers(max(columns, 2), size=400), rng.dirichlet(np.ones(max(columns, 2)), size=400)):
-        assert np.array_equal(loss.debiasing(loss, few, target), loss(few.plain, target))
+        assert np.array_equal(loss.debiasing(loss, few, target), loss(few.raw, target))
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])
@@ -242,7 +242,7 @@ def test_the_correction_of_cross_entropy_is_between_zero_and_one_half_and_never_
     loss, few = CrossEntropy(), awkward_few(rng, columns)
     target = rng.integers(max(columns, 2), size=400)
     at = np.arange(400), target
-    plain, mean = (np.column_stack([1 - p, p])[at] if columns == 1 else p[at] for p in (few.plain, few.mean))
+    plain, mean = (np.column_stack([1 - p, p])[at] if columns == 1 else p[at] for p in (few.raw, few.adjusted))
     A = np.maximum(np.maximum(mean, plain / 2), 1e-12)
     with np.errstate(all="raise"):
         found = loss.debiasing(loss, few, target)

@@ -549,8 +549,8 @@ FAULTS: tuple[Fault, ...] = (
         "square-not-debiased",
         CORRECTION,
         "losses/debiasing.py",
-        "loss(few.mean, target) - self._counted(few.variance, target).sum(axis=-1)",
-        "loss(few.mean, target)",
+        "loss(estimate.adjusted, target) - self._counted(estimate.variance, target).sum(axis=-1)",
+        "loss(estimate.adjusted, target)",
     ),
     Fault(
         "logarithm-bias-doubled",
@@ -591,7 +591,7 @@ FAULTS: tuple[Fault, ...] = (
         "labels-message-without-hint",
         MESSAGE,
         "losses/regression.py",
-        """            hint='loss="cross entropy" or loss="brier" for a classifier',\n""",
+        """            hint=[Set("loss", "cross entropy"), " or ", Set("loss", "brier"), " for a classifier"],\n""",
         "",
     ),
     # removal

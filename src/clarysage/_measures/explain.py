@@ -145,7 +145,7 @@ def with_rows_wanted(explanation: Explanation, tolerance: float | None) -> Expla
 def _about_losses(result: Estimate, loss: Loss, whole: float, is_linear: bool) -> list[Note | str]:
     """Notes on what a loss does to an estimate."""
     notes: list[Note | str] = [*result.notes]
-    if "population" in result.targets and not (is_linear or loss.debiasing.knows_excess):
+    if "population" in result.targets and not (is_linear or loss.debiasing.knows_bias):
         notes.append(
             f"No correction for the finite background is known for the loss {loss.name!r}: what is said of the "
             "population is off by what that adds, about one part in as many as there are background rows."

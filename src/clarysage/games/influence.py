@@ -40,7 +40,7 @@ class SubsampledMeans:
     ----------
     mean : over all background rows, (n s, k)
     others : the same without the row that an example itself is, if any
-    adjusted : (n, q, s, k) predictions whose mean over the draw is ``others.mean``; None where that is known exactly
+    adjusted : (n, q, s, k) predictions whose mean over the draw is ``others.adjusted``; None where known exactly
     """
 
     z: np.ndarray
@@ -185,13 +185,13 @@ def influence_of_means(
     corrections, influences = [], []
     for loss, target in zip(losses, targets, strict=True):
         form = loss.debiasing
-        correction = form.excess(loss, means.others, target, variance.reshape(-1, k))
+        correction = form.bias(loss, means.others, target, variance.reshape(-1, k))
         if match is not None:
             correction = correction + form(loss, means.mean, target) - form(loss, means.others, target)
         corrections.append(correction.reshape(n, steps))
         shape = target.shape[1:]
         by_row = np.broadcast_to(target.reshape(n, 1, steps, *shape), (n, q, steps, *shape)).reshape(-1, *shape)
-        influences.append(-form.tilt(loss, origin, by_row, direction, share).reshape(n, q, steps))
+        influences.append(-form.derivative(loss, origin, by_row, direction, share).reshape(n, q, steps))
     influence = np.stack(influences, axis=3)
     if draws.takes_all:
         is_self = np.zeros((n, q), dtype=bool) if match is None else background_index == match[:, None]
@@ -211,7 +211,7 @@ def _directions(means: SubsampledMeans, *, is_simple: bool) -> tuple[np.ndarray,
     def repeated(flat: np.ndarray) -> np.ndarray:
         return np.broadcast_to(flat.reshape(n, 1, steps, k), means.z.shape)
 
-    plain, mean = repeated(means.others.plain), repeated(means.others.mean)
+    plain, mean = repeated(means.others.raw), repeated(means.others.adjusted)
     if means.adjusted is not None and is_simple:
         plain = plain + (plain - means.z) / (q - 1)
         mean = mean + (mean - means.adjusted) / (q - 1)

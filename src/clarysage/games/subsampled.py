@@ -296,7 +296,7 @@ class SubsampledPower:
 
     def _payoffs(self, examples: np.ndarray, mean: MeanEstimate, is_start: np.ndarray | None = None) -> np.ndarray:
         """Payoffs (n, steps, L) of mean predictions; those of the empty coalition where nothing has moved yet."""
-        inner = len(mean.mean) // len(examples)
+        inner = len(mean.adjusted) // len(examples)
         repeated = np.repeat(examples, inner)
         losses = [
             loss.debiasing(loss, mean, target[repeated]) for loss, target in zip(self.losses, self.targets, strict=True)

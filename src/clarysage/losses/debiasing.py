@@ -15,18 +15,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """The mean of predictions over few background rows, (n, k) each.
+    """The mean of predictions over a subsample of the background, (n, k) each.
 
     Attributes
     ----------
-    plain : mean over the drawn rows alone; a mixture of predictions, so as valid as they are
-    mean : the same, corrected by what is known of the drawn rows' own predictions; it scatters less, and may leave the
-        range of valid predictions
-    variance : of ``mean`` over the draws of rows; unbiased where rows are drawn simply, at random
+    raw : mean over the drawn rows alone; a mixture of predictions, so as valid as they are
+    adjusted : by a control variate, what is known of the drawn rows' own predictions; it scatters less, and may leave
+        the range of valid predictions
+    variance : of ``adjusted`` over the draws of rows; unbiased where rows are drawn simply, at random
     """
 
-    plain: np.ndarray
-    mean: np.ndarray
+    raw: np.ndarray
+    adjusted: np.ndarray
     variance: np.ndarray
 
     @classmethod
@@ -44,7 +44,7 @@ class Strata:
 
 
 class Debiasing(Protocol):
-    """Estimates l(mean over m rows, y) from few of the rows."""
+    """Estimates the loss of a mean prediction over m background rows from a subsample of them."""
 
     @property
     def is_unbiased(self) -> bool:
@@ -52,7 +52,7 @@ class Debiasing(Protocol):
         ...
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
-        """How best to stratify background rows of predictions ``alone`` (m, k); None to draw them simply."""
+        """Returns strata for background rows of predictions ``alone`` (m, k), None where rows are drawn simply."""
         ...
 
     @property
@@ -65,24 +65,26 @@ class Debiasing(Protocol):
         """How many rows to draw."""
         ...
 
-    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
+    def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
         """Estimated losses (n,)."""
         ...
 
     @property
-    def knows_excess(self) -> bool:
+    def knows_bias(self) -> bool:
         """Whether it is known what a finite background adds to losses."""
         ...
 
-    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """What losses (n,) of a mean over a sampled background, of the given variance (n, k), are too large by."""
+    def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """Returns what a finite background, whose mean has the variance (n, k), adds to losses: their bias (n,)."""
         ...
 
-    def tilt(
-        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    def derivative(
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
     ) -> np.ndarray:
-        """The change of losses (n,) when mean predictions move ``towards`` (n, k), per share of the way, for small
-        shares such as ``step`` (n,)."""
+        """Returns the Gateaux derivative (n,) of losses when mean predictions move in a ``direction`` (n, k).
+
+        ``share`` (n,) is a small share of the way, for a difference quotient.
+        """
         ...
 
 
@@ -101,48 +103,48 @@ class Plain:
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
 
-    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(self._mean(few), target))
+    def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
+        return np.asarray(loss(self._mean(estimate), target))
 
     @property
-    def knows_excess(self) -> bool:
+    def knows_bias(self) -> bool:
         return False
 
-    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return np.zeros(len(variance))
 
-    def tilt(
-        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    def derivative(
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
     ) -> np.ndarray:
-        mean = self._mean(few)
-        return np.asarray((loss(mean + step[:, None] * towards, target) - loss(mean, target)) / step)
+        mean = self._mean(estimate)
+        return np.asarray((loss(mean + share[:, None] * direction, target) - loss(mean, target)) / share)
 
-    def _mean(self, few: MeanEstimate) -> np.ndarray:
-        return few.mean if self.is_adjusted else few.plain
+    def _mean(self, estimate: MeanEstimate) -> np.ndarray:
+        return estimate.adjusted if self.is_adjusted else estimate.raw
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A mean over few rows: right on average, whatever the model, since an output is linear in itself."""
+    """The mean of a subsample as it is, without bias whatever the model, since an output is linear in itself."""
 
     is_unbiased: bool = True
     errs_with_loss: bool = False
     rows: int = 2
-    knows_excess: bool = True
+    knows_bias: bool = True
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
 
-    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(few.mean, target))
+    def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
+        return np.asarray(loss(estimate.adjusted, target))
 
-    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return np.zeros(len(variance))
 
-    def tilt(
-        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    def derivative(
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
     ) -> np.ndarray:
-        return np.asarray(loss(towards, target))
+        return np.asarray(loss(direction, target))
 
 
 @dataclass(frozen=True)
@@ -162,21 +164,21 @@ class Square:
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
         return None
 
-    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(few.mean, target) - self._counted(few.variance, target).sum(axis=-1))
+    def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
+        return np.asarray(loss(estimate.adjusted, target) - self._counted(estimate.variance, target).sum(axis=-1))
 
     @property
-    def knows_excess(self) -> bool:
+    def knows_bias(self) -> bool:
         return True
 
-    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         return np.asarray(self._counted(variance, target).sum(axis=-1))
 
-    def tilt(
-        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    def derivative(
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
     ) -> np.ndarray:
-        off = few.mean[..., -1:] - target[..., -1:] if self._is_one(target) else few.mean - target
-        return np.asarray(2 * (off * self._counted(towards, target)).sum(axis=-1))
+        off = estimate.adjusted[..., -1:] - target[..., -1:] if self._is_one(target) else estimate.adjusted - target
+        return np.asarray(2 * (off * self._counted(direction, target)).sum(axis=-1))
 
     def _counted(self, by_output: np.ndarray, target: np.ndarray) -> np.ndarray:
         return by_output[..., -1:] if self._is_one(target) else by_output
@@ -205,30 +207,33 @@ class Logarithm:
         kinds = target if target.ndim == 1 else target.argmax(axis=1)
         return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), kinds)
 
-    def __call__(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        A = self._mean(loss, few, target)
-        r = loss.variances(few.variance, target) / A**2
+    def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
+        A = self._mean(loss, estimate, target)
+        r = loss.variances(estimate.variance, target) / A**2
         return np.asarray(loss.expected(-np.log(A) - 0.5 * r / (1 + r), target))
 
     @property
-    def knows_excess(self) -> bool:
+    def knows_bias(self) -> bool:
         return True
 
-    def excess(self, loss: Any, few: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        A = self._mean(loss, few, target)
-        less, more = (loss.variances(np.maximum(one, 0.0), target) / A**2
-                      for one in (few.variance, few.variance + variance))  # fmt: skip
+    def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        A = self._mean(loss, estimate, target)
+        less, more = (
+            loss.variances(np.maximum(total, 0.0), target) / A**2
+            for total in (estimate.variance, estimate.variance + variance)
+        )
         return np.asarray(loss.expected(0.5 * (more / (1 + more) - less / (1 + less)), target))
 
-    def tilt(
-        self, loss: Any, few: MeanEstimate, target: np.ndarray, towards: np.ndarray, step: np.ndarray
+    def derivative(
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
     ) -> np.ndarray:
-        moved, mean = (loss.probabilities(shown, target) for shown in (few.mean + towards, few.mean))
-        share = step.reshape(-1, *[1] * (moved.ndim - 1))
-        A = np.maximum(self._mean(loss, few, target), share * moved)  # the mean holds the row itself, if no other
+        moved = loss.probabilities(estimate.adjusted + direction, target)
+        mean = loss.probabilities(estimate.adjusted, target)
+        share = share.reshape(-1, *[1] * (moved.ndim - 1))
+        A = np.maximum(self._mean(loss, estimate, target), share * moved)  # the mean holds the row itself, if no other
         return np.asarray(loss.expected((mean - moved) / A, target))
 
-    def _mean(self, loss: Any, few: MeanEstimate, target: np.ndarray) -> np.ndarray:
+    def _mean(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
         """A: (n,), or (n, k) for soft targets."""
-        plain, mean = (loss.probabilities(shown, target) for shown in (few.plain, few.mean))
-        return np.asarray(np.maximum(np.maximum(mean, self.least * plain), loss.clip))
+        raw, adjusted = (loss.probabilities(mean, target) for mean in (estimate.raw, estimate.adjusted))
+        return np.asarray(np.maximum(np.maximum(adjusted, self.least * raw), loss.clip))
