@@ -495,7 +495,7 @@ def test_unfitted_models_are_refused():
 def test_shared_options_that_have_no_use_are_taken_and_noted(measure):
     models = {
         coefficient_size: linear_model.Ridge(),
-        network_weights: neural_network.MLPRegressor((2,), max_iter=20, random_state=0),
+        network_weights: neural_network.MLPRegressor(hidden_layer_sizes=(2,), max_iter=20, random_state=0),
     }
     model = models.get(measure, tree.DecisionTreeRegressor()).fit(NUMBERS, RESPONSE)
     plain, noted = measure(model, NUMBERS), measure(model, NUMBERS, background=NUMBERS, tolerance=0.1)
