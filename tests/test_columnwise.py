@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 import clarysage as cs
 from clarysage.estimators import Exact, SolvedGame, estimate
 from clarysage.models import as_predictor
+from clarysage.structure.base import UnknownStructureError
 from clarysage.structure.columnwise import RULES, Transformed, owners
-from clarysage.structure.form import UnknownStructureError
 
 N, FITTED = 240, 160
 

@@ -28,8 +28,8 @@ from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.models import as_predictor
 from clarysage.players import Players
 from clarysage.structure.linear import Linear
+from clarysage.structure.moebius import Expansion
 from clarysage.structure.oblivious import Level, ObliviousTree, in_levels
-from clarysage.structure.terms import Expansion
 from clarysage.structure.trees import Trees
 
 N, D, FITTED = 260, 5, 200

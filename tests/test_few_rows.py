@@ -16,7 +16,7 @@ from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.prefixes import Itinerary, evaluate
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import linked
 

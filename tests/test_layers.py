@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 import clarysage as cs
 from clarysage.structure import layers
 from clarysage.structure.activations import FUNCTIONS, Activation
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.links import linked
 from oracle import RowByRow

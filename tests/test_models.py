@@ -46,7 +46,7 @@ from clarysage.models import adapter, libraries
 from clarysage.models.onnx_labels import class_labels
 from clarysage.models.scikit_learn import LINKS
 from clarysage.registry import loaded
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.structure.linear import Linear
 
 N, M, TRAIN = 40, 10, 200

@@ -22,9 +22,9 @@ import clarysage as cs
 from clarysage.models import as_predictor
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.native import beside
-from clarysage.structure.decisions import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.structure.oblivious import Level, ObliviousTree, PairedCrowd, TabulatedCrowd, in_levels, tabulated
+from clarysage.structure.splits import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions
 from clarysage.structure.trees import Tree, TreeCrowd, planted
 from oracle import RowByRow
 

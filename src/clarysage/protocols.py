@@ -21,7 +21,7 @@ import numpy as np
 
 from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.players import Players
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.tables import Schema
 
 if TYPE_CHECKING:

@@ -676,14 +676,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "split-less-or-equal",
         SPLIT,
-        "structure/kernels/decisions.py",
+        "structure/kernels/decide.py",
         "is_left = value < threshold[node]\n                if is_plain:",
         "is_left = value <= threshold[node]\n                if is_plain:",
     ),
     Fault(
         "missing-always-left",
         MISSING,
-        "structure/kernels/decisions.py",
+        "structure/kernels/decide.py",
         "is_left |= (value != value) & missing_left[node]",
         "is_left |= value != value",
     ),

@@ -26,7 +26,7 @@ from clarysage.models.unwrap import Inside, Unwrapped, unwrapped
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike, ability
 from clarysage.results import Explanation
 from clarysage.structure.abilities import HasCoefficients, HasGains, HasLayerWeights, HasSplitCounts, LayerWeights
-from clarysage.structure.form import Structure, UnknownStructureError
+from clarysage.structure.base import Structure, UnknownStructureError
 from clarysage.tables import as_table, read_weights, schema_of
 
 OUTSIDE = "A heuristic, outside the framework of additive importance measures: it tells"

@@ -16,7 +16,7 @@ import numpy as np
 from clarysage.coalitions import shapley_values
 from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
 from clarysage.structure.links import means
-from clarysage.structure.terms import Expansion, LeafTerms, LinearTerms, Terms
+from clarysage.structure.moebius import Expansion, LeafTerms, LinearTerms, Terms
 
 SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
 MOST_ENTRIES = 2**20  # of tables of leaves whose terms are told apart

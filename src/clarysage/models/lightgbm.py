@@ -16,7 +16,7 @@ from clarysage.models.outputs import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
 from clarysage.structure.abilities import Gains
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.structure.readers.lightgbm import structure_of_booster
 
 CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")

@@ -12,7 +12,7 @@ import scipy
 
 from clarysage.errors import InputError, ModelError, Set
 from clarysage.models.predictor import Predictor, Task
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 
 Function = Callable[[Any], Any]
 Values = Literal["probabilities", "labels", "numbers"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set
 from clarysage.protocols import Check, ModelFacts
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select
 from clarysage.unshared import unshared

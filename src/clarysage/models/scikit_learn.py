@@ -18,8 +18,8 @@ from clarysage.models.predictor import Predictor
 from clarysage.protocols import ability
 from clarysage.structure.abilities import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
 from clarysage.structure.activations import Activation
+from clarysage.structure.base import EXACT, SINGLE, Structure, UnknownStructureError
 from clarysage.structure.columnwise import Transformed, owners, working
-from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
 from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link

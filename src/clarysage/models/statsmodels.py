@@ -10,7 +10,7 @@ import numpy as np
 
 from clarysage.models.outputs import Values, from_methods
 from clarysage.models.predictor import Predictor
-from clarysage.structure.form import Structure
+from clarysage.structure.base import Structure
 from clarysage.structure.linear import Linear
 from clarysage.structure.links import Link
 

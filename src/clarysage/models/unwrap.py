@@ -10,8 +10,8 @@ import numpy as np
 
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import SEARCHES
+from clarysage.structure.base import Structure
 from clarysage.structure.columnwise import Transformed, owners, working
-from clarysage.structure.form import Structure
 
 
 @dataclass(frozen=True)

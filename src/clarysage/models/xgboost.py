@@ -17,7 +17,7 @@ from clarysage.models.outputs import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
 from clarysage.structure.abilities import Gains
-from clarysage.structure.form import Structure, UnknownStructureError
+from clarysage.structure.base import Structure, UnknownStructureError
 from clarysage.structure.readers.xgboost import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities

@@ -14,7 +14,7 @@ from clarysage.models import BoundPredictor
 from clarysage.removal.prefixes import Itinerary, settled
 from clarysage.removal.row_identity import bits, marks
 from clarysage.removal.single_imputation import put_in
-from clarysage.structure.form import EXACT, Crowd, Structure, UnknownStructureError
+from clarysage.structure.base import EXACT, Crowd, Structure, UnknownStructureError
 from clarysage.structure.links import linked
 from clarysage.tables import Schema
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.form import UnknownStructureError
+from clarysage.structure.base import UnknownStructureError
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.decisions import MISSING, Decisions
-from clarysage.structure.form import Crowd
+from clarysage.structure.base import Crowd
 from clarysage.structure.links import Link, means, outputs_of
+from clarysage.structure.splits import MISSING, Decisions
 from clarysage.structure.trees import EXAMPLES_AT_ONCE, Tree, Trees, planted, thresholds_of
 
 ROWS_AT_ONCE = 512  # of the background

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.decisions import MISSING, Decisions
-from clarysage.structure.form import Crowd, UnknownStructureError
+from clarysage.structure.base import Crowd, UnknownStructureError
 from clarysage.structure.links import Link, means, outputs_of
+from clarysage.structure.splits import MISSING, Decisions
 
 EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
 DEEPEST = 250  # levels of a tree

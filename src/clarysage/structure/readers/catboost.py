@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.structure.base import Form, Structure, UnknownStructureError
 from clarysage.structure.category_codes import numbers_of
-from clarysage.structure.form import Form, Structure, UnknownStructureError
 from clarysage.structure.links import Link
 from clarysage.structure.oblivious import Level, ObliviousTree, in_levels
 from clarysage.structure.trees import Tree, planted

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.structure.activations import Activation
-from clarysage.structure.form import EXACT, SINGLE, Structure, UnknownStructureError
+from clarysage.structure.base import EXACT, SINGLE, Structure, UnknownStructureError
 from clarysage.structure.layers import Affine, Layers
 from clarysage.structure.links import Link
 

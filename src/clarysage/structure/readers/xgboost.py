@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.structure.base import SINGLE, Structure, UnknownStructureError
 from clarysage.structure.category_codes import CategoryCodes
-from clarysage.structure.form import SINGLE, Structure, UnknownStructureError
 from clarysage.structure.links import Link
 from clarysage.structure.trees import Tree, planted
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.form import Form
+from clarysage.structure.base import Form
 from clarysage.structure.linear import Linear
 from clarysage.structure.trees import LeafTables, Trees
 

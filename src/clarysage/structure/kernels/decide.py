@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from clarysage.structure.decisions import NEARLY_ZERO
 from clarysage.structure.kernels.compiled import compiled
+from clarysage.structure.splits import NEARLY_ZERO
 
 
 @compiled
 def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, is_plain, bits):
-    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.decisions.Decisions`.
+    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.splits.Decisions`.
 
     ``is_plain``: all decisions compare numbers, of which missing ones are as they are.
     """

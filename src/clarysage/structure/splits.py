@@ -38,7 +38,7 @@ class Decisions:
 
     def bits(self, z: np.ndarray) -> np.ndarray:
         """Decisions on rows z (n, D), 64 to a word, set where a row goes left."""
-        from clarysage.structure.kernels.decisions import decide
+        from clarysage.structure.kernels.decide import decide
 
         bits = np.zeros((len(z), max(1, -(-len(self.column) // 64))), dtype=np.uint64)
         is_plain = bool((self.rule == MISSING).all() and (self.count < 0).all())
