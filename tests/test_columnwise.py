@@ -25,7 +25,7 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import clarysage as cs
-from clarysage.estimators import Exact, SolvedGame, estimate
+from clarysage.estimators import ClosedFormValues, Exact, estimate
 from clarysage.models import as_predictor
 from clarysage.structure.base import UnknownStructureError
 from clarysage.structure.columnwise import RULES, Transformed, owners
@@ -404,7 +404,7 @@ def test_values_of_a_pipeline_are_those_of_the_same_as_a_plain_function(name, se
     v = cs.PredictivePower.of(f_S, loss, X, y[places])
     assert (v.closed_form is None) == (name in ("network", "logistic", "logistic of three"))
     if v.closed_form is not None:
-        assert np.abs(estimate(v, SolvedGame()).values[0] - plain.values).max() <= allowed
+        assert np.abs(estimate(v, ClosedFormValues()).values[0] - plain.values).max() <= allowed
 
 
 @pytest.mark.parametrize("name", ["PCA", "Normalizer"])
@@ -453,7 +453,7 @@ def test_column_in_two_transformers_is_one_player():
         cs.PredictivePower.of(one, "squared error", table[FITTED:], SCORE[FITTED:])
         for one in (f_S, replace(f_S, native=None))
     )
-    told, asked = estimate(v, SolvedGame()).values, estimate(box, Exact()).values
+    told, asked = estimate(v, ClosedFormValues()).values, estimate(box, Exact()).values
     assert np.abs(told - asked).max() <= 1e-10 * np.abs(asked).max()
     assert told[0, 3] == 0, "the transformer drops this column"
 

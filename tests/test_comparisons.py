@@ -13,7 +13,7 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import codes, draw_by_size, kernel_sizes, shapley_values, steady_sizes, value_weights
 from clarysage.estimators import exact
-from clarysage.estimators.bias_correction import Comparisons, correction
+from clarysage.estimators.bias_correction import BiasCorrection, correction
 from clarysage.inference.moments import FULL_COVARIANCE, Moments
 
 
@@ -84,7 +84,7 @@ def test_expected_contributions_are_the_values_of_what_few_rows_are_off_by(seed,
         return SimpleNamespace(exact=exact_table[cells][:, None], subsampled=few_table[cells][:, None], rows=0)
 
     game = Subsampled(p, weights, SimpleNamespace(compare=compared))
-    comparisons = Comparisons(chances, np.ones(p, dtype=bool), skip=True)
+    comparisons = BiasCorrection(chances, np.ones(p, dtype=bool), skip=True)
     expected = np.zeros(p)
     for example, coalition in product(range(n), subsets(p)):
         drawn = SimpleNamespace(choice=lambda count, size, p, example=example: np.array([example]))
@@ -101,7 +101,7 @@ def test_contributions_are_on_average_what_few_rows_are_off_by_whatever_the_chan
     v, rng = game(seed), np.random.default_rng([seed, 1])
     active = np.array([True, True, True, False])
     chances = v.weights if are_even else rng.dirichlet(np.full(12, 2.0)) / 2 + 1 / 24
-    found, _ = Comparisons(chances, active, skip=True).draw(v, 4000, rng)
+    found, _ = BiasCorrection(chances, active, skip=True).draw(v, 4000, rng)
     truth = exact_values(v)
     walks = few_values(v, active, rng)
     error = np.sqrt(found[:, 0].var(axis=0) / len(found) + walks.var(axis=0) / len(walks))

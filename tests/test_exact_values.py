@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import clarysage as cs
 import oracle
-from clarysage.estimators import Exact, PairedWalks, SolvedGame, choose, estimate, loop
+from clarysage.estimators import ClosedFormValues, Exact, PairedWalks, choose, estimate, loop
 from clarysage.games import PredictivePower, closed_form, sensitivity
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -193,7 +193,7 @@ class Twins:
 
     def assert_alike(self) -> np.ndarray:
         """That values agree, and add up to the total; the values (L, p)."""
-        told, asked = estimate(self.known, SolvedGame()), estimate(self.box, Exact())
+        told, asked = estimate(self.known, ClosedFormValues()), estimate(self.box, Exact())
         assert_close(told.values, asked.values, self.allowed)
         assert told.clipped == asked.clipped
         total = self.known.weights @ (self.known.ends[1] - self.known.ends[0])
@@ -266,7 +266,9 @@ def test_weighted_values_are_those_of_enumeration(name, seed):
         weights=both.known.weights[there], outputs=both.known.outputs[there],
         ends=(both.known.ends[0][there], both.known.ends[1][there]),
     )  # fmt: skip
-    assert_close(estimate(without, SolvedGame()).values, estimate(both.known, SolvedGame()).values, both.allowed)
+    assert_close(
+        estimate(without, ClosedFormValues()).values, estimate(both.known, ClosedFormValues()).values, both.allowed
+    )
 
 
 @pytest.mark.parametrize("name", marked(SOME))
@@ -321,7 +323,7 @@ def test_values_from_structure_are_those_of_the_slow_twin(name, loss, seed):
     who = Players.of([f"x{i}" for i in range(D)], {"a": [0], "b": [1, 4], "c": [2, 3]})
     kind = "squared error" if loss is oracle.squared_error else "cross entropy"
     v = PredictivePower.of(f_S, kind, X, y[places], players=who, sample_weight=weights)
-    assert_close(estimate(v, SolvedGame()).values[0], slow, DOUBLE)
+    assert_close(estimate(v, ClosedFormValues()).values[0], slow, DOUBLE)
 
 
 # ---------------------------------------------------------------------------------- what is said of errors and targets
@@ -330,7 +332,7 @@ def test_values_from_structure_are_those_of_the_slow_twin(name, loss, seed):
 @pytest.mark.parametrize("name", marked(FEW))
 def test_walks_agree_with_exact_values_within_their_errors(name, seed):
     both = twins(name, np.random.default_rng(seed), rows=60, background=40)
-    exact = estimate(both.known, SolvedGame()).values
+    exact = estimate(both.known, ClosedFormValues()).values
     walked = estimate(both.known, PairedWalks(), stop=[Converged(0.05)], seed=seed)
     assert (np.abs(walked.values - exact) <= 6 * walked.std_error + both.allowed * np.abs(exact).max()).all()
     for found in (walked, *walked.targets.values()):
@@ -342,7 +344,7 @@ def test_walks_agree_with_exact_values_within_their_errors(name, seed):
 def test_what_is_said_of_other_rows_is_what_enumeration_says(name, seed):
     both = twins(name, np.random.default_rng(seed), rows=60, background=20)
     told, asked = (estimate(v, way, seed=seed).targets["rows"]
-                   for v, way in ((both.known, SolvedGame()), (both.box, Exact())))  # fmt: skip
+                   for v, way in ((both.known, ClosedFormValues()), (both.box, Exact())))  # fmt: skip
     assert_close(told.values, asked.values, 1e-9)
     assert_close(told.std_error, asked.std_error, 1e-9)
     varies = told.std_error > 0  # the rest is noise in the last bits of enumeration
@@ -365,7 +367,7 @@ def test_what_is_said_of_the_population_is_near_what_enumeration_says(name, seed
     """The part of the background is seen from walks: 1,024 pairs show its variance to a tenth or so."""
     both = wide(name, np.random.default_rng(seed))
     asked = estimate(both.known, Exact()).targets["population"]
-    runs = [estimate(both.known, SolvedGame(), seed=run).targets["population"] for run in range(seed, seed + 12)]
+    runs = [estimate(both.known, ClosedFormValues(), seed=run).targets["population"] for run in range(seed, seed + 12)]
     assert all((told.std_error[:, 4] == 0).all() and (told.values[:, 4] == 0).all() for told in runs)
     matters = asked.std_error > 0.15 * asked.std_error.max()
     for told in runs:
@@ -379,7 +381,7 @@ def test_what_is_said_of_the_population_is_near_what_enumeration_says(name, seed
     assert np.allclose(errors.mean(axis=0)[matters], asked.std_error[matters], rtol=0.1)
 
 
-@pytest.mark.parametrize("way", [SolvedGame(), PairedWalks()])
+@pytest.mark.parametrize("way", [ClosedFormValues(), PairedWalks()])
 def test_error_about_the_population_does_not_depend_on_other_losses_beside(way, seed):
     """A forest gives most rows a probability of nothing, so that all may hang on one of the rows that were drawn."""
     alone, beside = (
@@ -443,12 +445,12 @@ def test_exact_values_do_not_depend_on_the_number_of_jobs(is_deep):
 @pytest.mark.parametrize("name", marked(FEW))
 def test_exact_values_depend_on_how_many_examples_are_held_at_once_by_rounding_alone(name, seed, monkeypatch):
     both = twins(name, np.random.default_rng(seed))
-    whole = estimate(both.known, SolvedGame()).values
+    whole = estimate(both.known, ClosedFormValues()).values
     monkeypatch.setattr(closed_form, "NUMBERS_AT_ONCE", 1)
     few = replace(both.known)
     assert few.closed_form is not None
     assert few.closed_form.at_once == 1
-    assert_close(estimate(few, SolvedGame()).values, whole, 1e-12)
+    assert_close(estimate(few, ClosedFormValues()).values, whole, 1e-12)
 
 
 @pytest.mark.parametrize("is_deep", [False, True])
@@ -456,9 +458,9 @@ def test_budget_or_deadline_that_exact_values_may_not_fit_leads_to_walks(is_deep
     f_S = cs.Marginal(ROWS[300:400]).restrict(as_predictor(eight_columns(is_deep)), ROWS[400:700])
     v = PredictivePower.of(f_S, "squared error", ROWS[400:700], LABELS[400:700])
     assert v.closed_form is not None
-    rows = v.rows_spent + SolvedGame().rows(v, 300)
+    rows = v.rows_spent + ClosedFormValues().rows(v, 300)
     for rule, kind in (
-        (Budget(rows), SolvedGame), (Budget(rows - 1), PairedWalks), (Deadline(1e4), SolvedGame),
+        (Budget(rows), ClosedFormValues), (Budget(rows - 1), PairedWalks), (Deadline(1e4), ClosedFormValues),
         (Deadline(9 * v.closed_form.seconds), PairedWalks),
     ):  # fmt: skip
         assert isinstance(choose(v, [rule])[0], kind), rule
@@ -471,8 +473,8 @@ def test_exact_values_that_are_done_at_the_deadline_are_not_thrown_away(is_deep,
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     f_S = cs.Marginal(ROWS[300:400]).restrict(as_predictor(eight_columns(is_deep)), ROWS[400:404])
     v = PredictivePower.of(f_S, "squared error", ROWS[400:404], LABELS[400:404])
-    assert SolvedGame().chunk(v) >= 4
-    assert estimate(v, SolvedGame(), stop=[Deadline(1.0)]).stopped is StopReason.EXACT
+    assert ClosedFormValues().chunk(v) >= 4
+    assert estimate(v, ClosedFormValues(), stop=[Deadline(1.0)]).stopped is StopReason.EXACT
 
 
 @pytest.mark.parametrize("is_deep", [False, True])

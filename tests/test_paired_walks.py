@@ -17,7 +17,7 @@ import clarysage as cs
 import oracle
 from clarysage.estimators import Exact, PairedWalks, estimate
 from clarysage.estimators.paired_walks import VARYING
-from clarysage.estimators.sampling_design import Tour, care_needed
+from clarysage.estimators.sampling_design import SamplingDesign, size_measure
 from clarysage.execution.crew import Crew
 from clarysage.execution.local import Local
 from clarysage.inference.stratified import StratifiedMoments, estimated_sum
@@ -490,8 +490,8 @@ def game_of(totals: np.ndarray, weights: np.ndarray | None = None, players: int 
     return SimpleNamespace(weights=weights, ends=(np.zeros((n, 1)), totals[:, None]), n_players=players)
 
 
-def tour_of(game: Any, rng: np.random.Generator) -> Tour:
-    return Tour.of(game, care_needed(game), rng)
+def tour_of(game: Any, rng: np.random.Generator) -> SamplingDesign:
+    return SamplingDesign.of(game, size_measure(game), rng)
 
 
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 200, 999, 1000, 1001, 3000])
@@ -503,7 +503,7 @@ def test_a_tour_comes_to_every_example_of_positive_weight_twice_and_then_where_c
         tour = tour_of(game_of(totals_of(n, seed), weights), rng)
         there = np.ones(n, dtype=bool) if weights is None else weights > 0
         assert np.array_equal(np.bincount(tour.order[: 2 * there.sum()], minlength=n), 2 * there)
-        share = care_needed(game_of(totals_of(n, seed), weights))
+        share = size_measure(game_of(totals_of(n, seed), weights))
         assert np.isclose(share.sum(), 1)
         often = np.clip(np.rint(2 * share * there.sum()), 2, 32) * there
         assert np.array_equal(np.bincount(tour.order, minlength=n), often)
@@ -534,7 +534,8 @@ def test_covariances_are_right_where_examples_are_visited_unequally(tours, seed)
         shown = (2 * np.where(np.arange(2) > 0, signs[at][:, None], 1.0) * common + own) * np.sqrt(totals[at])[:, None]
         chunks = [slice(start, start + 20) for start in range(0, draws, 20)]
         first, *rest = (
-            StratifiedMoments.of(tour.cell[at[part]], shown[part, None, :], tour.worth(part.start)) for part in chunks
+            StratifiedMoments.of(tour.cell[at[part]], shown[part, None, :], tour.weighting(part.start))
+            for part in chunks
         )
         all_visits = first.dense(n)
         for part in rest:
@@ -551,10 +552,10 @@ def test_care_goes_with_weight_and_with_losses_at_both_ends(seed):
     weights, (empty, full) = rng.dirichlet(np.ones(50)), -rng.exponential(size=(2, 50, 2))
     losses = -(empty + full)
     shares = 0.25 + 0.75 * (losses / (weights @ losses)).mean(axis=1)
-    found = care_needed(SimpleNamespace(weights=weights, ends=(empty, full), n_players=3))
+    found = size_measure(SimpleNamespace(weights=weights, ends=(empty, full), n_players=3))
     assert np.allclose(found, weights * shares, rtol=1e-12, atol=0)
     nothing = SimpleNamespace(weights=weights, ends=(0 * empty, 0 * full), n_players=3)
-    assert np.allclose(care_needed(nothing), weights, rtol=1e-12, atol=0)
+    assert np.allclose(size_measure(nothing), weights, rtol=1e-12, atol=0)
 
 
 def test_a_tour_of_very_many_numbers_joins_neighbours_in_cells(seed):
@@ -591,7 +592,9 @@ def sums(totals: np.ndarray, values: np.ndarray, prefix: int, runs: int, noise: 
         tour = tour_of(game, rng)
         at = tour.examples(0, prefix)
         shown = values[at] + noise * rng.normal(size=(prefix, values.shape[1]))
-        visits = StratifiedMoments.of(tour.cell[at], shown[:, :, None], tour.worth(0)).dense(len(tour.size))  # c losses
+        visits = StratifiedMoments.of(tour.cell[at], shown[:, :, None], tour.weighting(0)).dense(
+            len(tour.size)
+        )  # c losses
         result = estimated_sum(visits, tour.size, tour.stratum)
         found.append(result.values[:, 0])
         variances.append(result.variance[:, 0])

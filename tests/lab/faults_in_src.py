@@ -363,8 +363,8 @@ FAULTS: tuple[Fault, ...] = (
         "comparisons-sign",
         SIGN,
         "estimators/bias_correction.py",
-        "(shown.exact - shown.subsampled)[:, :, None]",
-        "(shown.subsampled - shown.exact)[:, :, None]",
+        "(payoffs.exact - payoffs.subsampled)[:, :, None]",
+        "(payoffs.subsampled - payoffs.exact)[:, :, None]",
     ),
     Fault(
         "comparisons-unweighted",
@@ -377,7 +377,7 @@ FAULTS: tuple[Fault, ...] = (
         "bias-of-few-rows-stays",
         CORRECTION,
         "estimators/paired_walks.py",
-        "return weighted_sum([subsampled, self._correction(state.comparisons, visits)], [1.0, 1.0])",
+        "return weighted_sum([subsampled, self._correction(state.corrections, visits)], [1.0, 1.0])",
         "return subsampled",
     ),
     Fault(

@@ -16,7 +16,7 @@ from clarysage._measures.problem import Problem
 from clarysage._measures.run import Runner
 from clarysage._measures.shap_values import NotForShapError, tree_solution
 from clarysage.errors import InputError, Note, Set
-from clarysage.estimators import SolvedGame
+from clarysage.estimators import ClosedFormValues
 from clarysage.estimators.absolute import Absolute
 from clarysage.estimators.per_example import PerExample
 from clarysage.games import PredictivePower, pointwise
@@ -105,14 +105,14 @@ def _ready(
             most = np.inf if backend == "shap" else AFFORDABLE_VISITS
             known = replace(v, given_closed_form=tree_solution(model, v, most_visits=most))
             assert known.closed_form is not None
-            return known, Absolute(SolvedGame(reaches=False)), [f"Exact: {known.closed_form.how}."]
+            return known, Absolute(ClosedFormValues(with_influence=False)), [f"Exact: {known.closed_form.how}."]
         except NotForShapError as error:
             if backend == "shap":
                 raise InputError("backend", got=f"'shap' where {error}", wanted="a model that shap explains exactly",
                                  hint=Set("backend", "own")) from None  # fmt: skip
     inner, why = estimator_for(v, method, rules, walks)
-    if isinstance(inner, (PerExample, SolvedGame)):
-        inner = replace(inner, reaches=False)  # sizes are no sums of what background rows bring
+    if isinstance(inner, (PerExample, ClosedFormValues)):
+        inner = replace(inner, with_influence=False)  # sizes are no sums of what background rows bring
     return v, Absolute(inner), why
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from clarysage._measures.options import Rule, Run
 from clarysage._measures.run import rules_of
 from clarysage.errors import InputError
-from clarysage.estimators import Exact, SolvedGame, as_estimator, choose
+from clarysage.estimators import ClosedFormValues, Exact, as_estimator, choose
 from clarysage.estimators.antithetic import rows_of_pair
-from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, is_whole
+from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, needs_all_rows
 from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
@@ -31,7 +31,7 @@ def estimator_for(
 ) -> tuple[Estimator[Any], list[str]]:
     """An estimator that keeps examples apart, and why, where it was chosen."""
     sampled = PerExample() if walks is None else PerExample(first_look=walks)
-    if isinstance(method, (PerExample, Exact, SolvedGame)):
+    if isinstance(method, (PerExample, Exact, ClosedFormValues)):
         return method, []
     name = normalised(method) if isinstance(method, str) else None
     if name not in ("auto", "exact", "paired walks"):
@@ -42,12 +42,12 @@ def estimator_for(
     if name == "paired walks":
         return sampled, []
     chosen, why = choose(v, rules)
-    if isinstance(chosen, (Exact, SolvedGame)):
+    if isinstance(chosen, (Exact, ClosedFormValues)):
         return chosen, [why]
     if any(isinstance(rule, Deadline) for rule in rules) or v.n_players > MOST_PLAYERS:
         return sampled, [why]
     rows, most = Exact().rows(v, 2**v.n_players), min((r.rows for r in rules if isinstance(r, Budget)), default=np.inf)
-    pair = rows_of_pair(v, whole=is_whole(v))
+    pair = rows_of_pair(v, all_rows=needs_all_rows(v))
     if rows <= PAIRS_WORTH_EXACT * pair * int((v.weights > 0).sum()) and v.rows_spent + rows <= most:
         return Exact(), [f"Method 'exact' was chosen: all coalitions take {rows:,} model rows, no more than "
                          f"{PAIRS_WORTH_EXACT} pairs of walks an example."]  # fmt: skip
@@ -58,7 +58,7 @@ def fewest_rows(v: PredictivePower) -> int:
     """Model rows of a run with the method that is chosen, up to its first look."""
     estimator = estimator_for(v, "auto", [Converged()], None)[0]
     if isinstance(estimator, PerExample):
-        return SETTLED_PASSES * int((v.weights > 0).sum()) * rows_of_pair(v, whole=is_whole(v))
+        return SETTLED_PASSES * int((v.weights > 0).sum()) * rows_of_pair(v, all_rows=needs_all_rows(v))
     return 0  # exact values are chosen where they are no dearer, and solved ones ask for none
 
 

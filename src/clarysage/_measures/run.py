@@ -12,7 +12,7 @@ from clarysage._measures.options import DataOptions, Rule, Run
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, RunFailedError
-from clarysage.estimators import as_estimator, choose, estimate, nothing_moves
+from clarysage.estimators import as_estimator, choose, estimate, estimate_null_game
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, SingleDraws
@@ -80,7 +80,7 @@ class Runner:
         def estimated() -> Estimate:
             null, played = None, game
             if may_be_null and isinstance(game, PredictivePower) and estimator.limit(game) is None:
-                null, rows = nothing_moves(game, rules, executor=self.executor, seed=problem.seed)
+                null, rows = estimate_null_game(game, rules, executor=self.executor, seed=problem.seed)
                 played = replace(game, rows_in_vain=game.rows_in_vain + rows) if rows else game
             return null or estimate(
                 played,

@@ -8,12 +8,12 @@ from typing import Any
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, PythonOnly
 from clarysage.estimators.choice import choose
-from clarysage.estimators.closed_form import SolvedGame
+from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
 from clarysage.estimators.leave_one_out import LEAVE_ONE_IN, LEAVE_ONE_OUT
 from clarysage.estimators.loop import ExhaustedError, estimate
-from clarysage.estimators.null_game import nothing_moves
+from clarysage.estimators.null_game import estimate_null_game
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.permutation_importance import Repeats
@@ -37,7 +37,7 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
     if isinstance(method, str):
         row = METHODS.get_row(method)
         if row.name == "exact" and ability(game, ClosedForm) is not None:
-            return SolvedGame()
+            return ClosedFormValues()
         named: Estimator[Any] = row()
         return named
     if isinstance(method, type) and METHODS.row_of(method) is not None:
@@ -54,16 +54,16 @@ __all__ = [
     "LEAVE_ONE_IN",
     "LEAVE_ONE_OUT",
     "METHODS",
+    "ClosedFormValues",
     "Exact",
     "ExhaustedError",
     "Kernel",
     "PairedWalks",
     "Permutation",
     "Repeats",
-    "SolvedGame",
     "SurrogateWalks",
     "as_estimator",
     "choose",
     "estimate",
-    "nothing_moves",
+    "estimate_null_game",
 ]

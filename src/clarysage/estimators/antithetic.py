@@ -1,4 +1,14 @@
-"""Pairs of walks: an order of the players and its reverse, on the same example."""
+"""Antithetic permutations: pairs of walks along an order of the players and its reverse, on the same example.
+
+The two walks of a pair err in opposite directions (antithetic variates, Hammersley & Morton 1956; for permutations of
+players Mitchell et al. 2022): i's predecessors in the two orders are together all other players.
+
+References
+----------
+J. M. Hammersley, K. W. Morton (1956). A new Monte Carlo technique: antithetic variates. Mathematical Proceedings of
+the Cambridge Philosophical Society 52, 449-475.
+R. Mitchell, J. Cooper, E. Frank, G. Holmes (2022). Sampling permutations for Shapley value estimation. JMLR 23, 1-46.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +24,12 @@ Asked = tuple[np.ndarray, np.ndarray]  # rows that went to the model, and its an
 
 @dataclass(frozen=True)
 class Pairs:
-    """What pairs found for each player (n, L, p), payoffs that a loss had to bound, model rows; and those, if kept.
+    """What players add on average over the walks of a pair, (n, L, p), payoffs that a loss bounded, and model rows.
 
     ``influence`` is of walks one way and then of those back, 2 n in all, with players (L, p) for steps.
     """
 
-    found: np.ndarray
+    contributions: np.ndarray
     clipped: int
     rows: int
     asked: Asked | None
@@ -27,23 +37,31 @@ class Pairs:
 
 
 def walk_pairs(
-    game: Game, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-    skip: bool, keep: bool = False, influence: bool = False, whole: bool = False,
-) -> Pairs:  # fmt: skip
-    """Walks of examples (n,) along orders (n, p) and back, each with background rows of its own, or ``whole``."""
+    game: Game,
+    examples: np.ndarray,
+    orders: np.ndarray,
+    active: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    skip: bool,
+    keep: bool = False,
+    influence: bool = False,
+    all_rows: bool = False,
+) -> Pairs:
+    """Walks examples (n,) along orders (n, p) and back, each with a subsample of the background, or with all rows."""
     examples, both = np.tile(examples, 2), np.vstack([orders, orders[:, ::-1]])
     subsampled = ability(game, SubsampledWalks)
-    if subsampled is None or whole:
-        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game, whole=whole))
+    if subsampled is None or all_rows:
+        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game, all_rows=all_rows))
     else:
         walks = subsampled.walk(examples, both, active, rng, skip=skip, keep=keep, influence=influence)
     one_way, back = np.split(contributions(walks.payoffs, both), 2)
-    more = None if walks.influence is None else _by_player(walks.influence, both)
-    return Pairs((one_way + back) / 2, int((walks.payoffs <= game.floor).sum()), walks.rows, walks.asked, more)
+    by_player = None if walks.influence is None else _by_player(walks.influence, both)
+    return Pairs((one_way + back) / 2, int((walks.payoffs <= game.floor).sum()), walks.rows, walks.asked, by_player)
 
 
 def _by_player(influence: Influence, orders: np.ndarray) -> Influence:
-    """The same with differences at the entrance of players, (..., L, p), for steps."""
+    """The influence on what players add when they enter, (..., L, p), from that on payoffs at steps."""
     n, q = influence.background_index.shape
     flat = influence.influence.reshape(n * q, *influence.influence.shape[2:])
     each = contributions(flat, np.repeat(orders, q, axis=0))
@@ -51,8 +69,8 @@ def _by_player(influence: Influence, orders: np.ndarray) -> Influence:
     return Influence(correction, influence.background_index, each.reshape(n, q, *each.shape[1:]))
 
 
-def rows_of_pair(game: Game, *, whole: bool = False) -> int:
-    """Model rows of a pair of walks at most; with few background rows where the game can, unless it is ``whole``."""
+def rows_of_pair(game: Game, *, all_rows: bool = False) -> int:
+    """Model rows of a pair of walks at most: with a subsample of the background where the game can, or all rows."""
     subsampled = ability(game, SubsampledWalks)
-    rows = game.rows_per_payoff if subsampled is None or whole else subsampled.rows
+    rows = game.rows_per_payoff if subsampled is None or all_rows else subsampled.rows
     return 2 * (game.n_players - 1) * rows

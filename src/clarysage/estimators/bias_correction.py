@@ -1,7 +1,16 @@
-"""What few background rows are off by: a game of its own, whose values are sampled coalition by coalition.
+r"""Two-level Monte Carlo: many walks with a subsample of the background, and few samples of what these are off by.
 
-Walks would do as well, but steps of a walk are dear where all background rows are asked, and errors of neighbouring
-steps are much alike. Single coalitions of many examples tell the same with a fraction of the rows.
+Values are linear in the game, so with v_q that of subsamples of q background rows,
+
+.. math:: \phi(v) = \phi(v_q) + \phi(v - v_q)
+
+as in multilevel Monte Carlo (Giles 2008). The second term is small, and sampled coalition by coalition: walks would do
+as well, but steps of a walk are expensive where all background rows are asked, and errors of neighbouring steps are
+much alike. Single coalitions of many examples tell the same with a fraction of the rows.
+
+References
+----------
+M. B. Giles (2008). Multilevel Monte Carlo path simulation. Operations Research 56, 607-617.
 """
 
 from __future__ import annotations
@@ -17,8 +26,8 @@ from clarysage.protocols import Game, SubsampledWalks, ability
 
 
 @dataclass(frozen=True)
-class Comparisons:
-    """Draws of v_all(S) - v_few(S): a coalition and its complement on one example, as contributions to each player.
+class BiasCorrection:
+    """Draws of v(S) - v_q(S): a coalition and its complement on one example, as contributions to each player.
 
     Attributes
     ----------
@@ -33,7 +42,7 @@ class Comparisons:
 
     @staticmethod
     def cost(game: Game) -> int:
-        """Model rows of a comparison at most."""
+        """Model rows of a draw at most."""
         return 2 * game.rows_per_payoff
 
     def draw(self, game: Game, count: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
@@ -44,19 +53,19 @@ class Comparisons:
         both = np.stack([coalitions, ~coalitions], axis=1).reshape(2 * count, p)
         subsampled = ability(game, SubsampledWalks)
         assert subsampled is not None
-        shown = subsampled.compare(np.repeat(examples, 2), both, self.active, rng, skip=self.skip)
-        off = (shown.exact - shown.subsampled)[:, :, None] * value_weights(both, sizes)[:, None, :]  # (2 n, L, p)
-        chosen = (game.weights[examples] / self.chances[examples])[:, None, None]
-        return off.reshape(count, 2, -1, p).mean(axis=1) * chosen, shown.rows
+        payoffs = subsampled.compare(np.repeat(examples, 2), both, self.active, rng, skip=self.skip)
+        off = (payoffs.exact - payoffs.subsampled)[:, :, None] * value_weights(both, sizes)[:, None, :]  # (2 n, L, p)
+        importance = (game.weights[examples] / self.chances[examples])[:, None, None]
+        return off.reshape(count, 2, -1, p).mean(axis=1) * importance, payoffs.rows
 
 
-def correction(comparisons: Moments, moves: np.ndarray) -> Estimated:
-    """What is to be added to values from few rows. Players (p,) that never moved anything are left as they are.
+def correction(draws: Moments, moves: np.ndarray) -> Estimated:
+    """The correction of values from subsamples, by the moments of draws of it.
 
-    What the draws gave those by chance is shared out among the others: corrections add up to nothing. Where only
-    variances are kept they are those before that, rather too large.
+    Corrections of players that move nothing, by ``moves`` (p,), are set to zero and redistributed among the others, so
+    that all corrections sum to zero. Where only variances are kept they are those before that, rather too large.
     """
-    mean = Estimated.mean_of(comparisons)
+    mean = Estimated.mean_of(draws)
     values, covariance = _shared(mean.values, moves), mean.covariance
     if covariance.ndim == 3:
         covariance = _shared(_shared(covariance, moves).transpose(0, 2, 1), moves)

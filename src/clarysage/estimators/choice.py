@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from clarysage.estimators.antithetic import rows_of_pair
-from clarysage.estimators.closed_form import SolvedGame
+from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.inference.stopping import Budget, Converged, Deadline
@@ -34,7 +34,7 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
         return Exact(), "Method 'exact' was chosen: one player is paid everything."
     closed_form = ability(game, ClosedForm)
     if closed_form is not None and _is_worth_it(closed_form, game, stop):
-        return SolvedGame(), f"Method 'exact' was chosen: {closed_form.how}."
+        return ClosedFormValues(), f"Method 'exact' was chosen: {closed_form.how}."
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
     exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
@@ -54,8 +54,8 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
 def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Any]) -> bool:
     """Whether a closed form takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
     examples = int((game.weights > 0).sum())
-    rows = game.rows_spent + SolvedGame().rows(game, examples)
-    seconds = closed_form.seconds + SolvedGame().pairs(game, examples) * closed_form.seconds_of_pair
+    rows = game.rows_spent + ClosedFormValues().rows(game, examples)
+    seconds = closed_form.seconds + ClosedFormValues().pairs(game, examples) * closed_form.seconds_of_pair
     budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
     deadline = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
     if rows > budget or deadline < LONG_ENOUGH or seconds > SHARE_OF_DEADLINE * deadline:

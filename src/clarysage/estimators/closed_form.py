@@ -1,4 +1,4 @@
-"""Exact values of a game that has a solution, and walks to see how far they would be others with other data."""
+"""Closed-form Shapley values; sampled walks estimate only how they vary with the background."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.draws import by_quarters, scale
 from clarysage.estimators.paired_walks import PairedWalks, Walked
@@ -30,7 +30,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class SolvedGame:
+class ClosedFormValues:
     """The exact values that a game offers by itself, example by example.
 
     They have no error as to this data and this background. What they would be with others is seen from the values of
@@ -39,14 +39,15 @@ class SolvedGame:
 
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "exact"
-    reaches: bool = True  # whether to walk beside them, to tell of other backgrounds
+    with_influence: bool = True  # whether to walk beside them, to tell of other backgrounds
 
     def check(self, game: Game) -> None:
         if ability(game, ClosedForm) is None:
-            raise InputError("method", got="a game without a solution of its own", wanted="another", hint='"exact"')
+            hint = Set("method", "exact")
+            raise InputError("method", got="a game without a solution of its own", wanted="another", hint=hint)
 
-    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SolvedGame:
-        if self.walks.plan is not None or not self._walks(game):
+    def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> ClosedFormValues:
+        if self.walks.pilot is not None or not self._walks(game):
             return self
         return replace(self, walks=self.walks.prepared(game, rows, rng))
 
@@ -64,7 +65,7 @@ class SolvedGame:
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
         if not self._walks(game):
             return 0
-        if self.walks.plan is None:
+        if self.walks.pilot is None:
             return self.pairs(game, draws) * rows_of_pair(game)
         return self.walks.rows(game, _passes(game) * draws, _passes(game) * first)
 
@@ -84,7 +85,7 @@ class SolvedGame:
         return Answers(one.values + other.values, parts, one.clipped + other.clipped, walked)
 
     def read(self, game: Game, state: Answers) -> Estimate:
-        rows = 0 if state.walked is None else self.walks.known().rows + state.walked.rows
+        rows = 0 if state.walked is None else self.walks.pilot_run.rows + state.walked.rows
         return Estimate.exact(
             state.values,
             model_rows=game.rows_spent + rows,
@@ -105,7 +106,7 @@ class SolvedGame:
     def _walks(self, game: Game) -> bool:
         """Whether there is a background to tell of."""
         subsampled = ability(game, SubsampledGame)
-        return self.reaches and subsampled is not None and subsampled.is_sampled
+        return self.with_influence and subsampled is not None and subsampled.is_sampled
 
 
 def _passes(game: Game) -> int:

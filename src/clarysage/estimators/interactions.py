@@ -8,12 +8,12 @@ import numpy as np
 
 from clarysage.coalitions import draw_evenly, interaction_shares, value_shares
 from clarysage.errors import InputError
-from clarysage.estimators.bias_correction import Comparisons
+from clarysage.estimators.bias_correction import BiasCorrection
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.estimators.exact import Exact, Table, enumerated
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pilot import Plan
-from clarysage.estimators.sampling_design import Tour, care_needed
+from clarysage.estimators.pilot import Pilot
+from clarysage.estimators.sampling_design import SamplingDesign, size_measure
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.stratified import StratifiedMoments
 from clarysage.protocols import Game, SubsampledGame, ability
@@ -105,13 +105,13 @@ class Toggles:
         check_pairs(self.pairs, game)
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Toggles:
-        if self.visits.plan is not None:
+        if self.visits.pilot is not None:
             return self
-        tour = Tour.of(game, care_needed(game), rng, len(self.pairs))
+        design = SamplingDesign.of(game, size_measure(game), rng, len(self.pairs))
         subsampled = ability(game, SubsampledGame)
         skip, spent = (True, 0) if subsampled is None else subsampled.repeats()
-        everyone = Comparisons(game.weights, np.ones(game.n_players, dtype=bool), skip)
-        return replace(self, visits=PairedWalks(Plan(tour, everyone, rows=spent)))
+        everyone = BiasCorrection(game.weights, np.ones(game.n_players, dtype=bool), skip)
+        return replace(self, visits=PairedWalks(Pilot(design, everyone, rows=spent)))
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // max(1, self._cost(game)))
@@ -120,21 +120,21 @@ class Toggles:
         return self.visits.pause(game, made)
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        return (0 if first else self.visits.known().rows) + draws * self._cost(game)
+        return (0 if first else self.visits.pilot_run.rows) + draws * self._cost(game)
 
     def limit(self, game: Game) -> int | None:
         return None
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
-        tour = self.visits.tour
-        examples = tour.examples(first, draws)
+        design = self.visits.design
+        examples = design.examples(first, draws)
         one_way = draw_evenly(draws, game.n_players, rng)
         T = np.vstack([one_way, ~one_way])
-        skip = self.visits.known().skip
+        skip = self.visits.pilot_run.skip
         payoffs, rows = payoffs_at(game, wide(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
         one, other = np.split(self._differences(T, payoffs), 2)
         values = game.weights[examples][:, None, None] * (one + other) / 2
-        moments = StratifiedMoments.of(tour.cell[examples], values, tour.worth(first))
+        moments = StratifiedMoments.of(design.cell[examples], values, design.weighting(first))
         return Walked(moments, None, draws, int((payoffs <= game.floor).sum()), rows)
 
     def merge(self, one: Walked, other: Walked) -> Walked:

@@ -33,9 +33,8 @@ class Kernel:
 
     def check(self, game: Game) -> None:
         if game.n_players < 2:
-            raise InputError(
-                "method", got="kernel for one player", wanted="two or more players", hint=Set("method", "exact")
-            )
+            hint = Set("method", "exact")
+            raise InputError("method", got="kernel for one player", wanted="two or more players", hint=hint)
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // max(1, self.rows(game, 1)))

@@ -1,4 +1,4 @@
-"""A game in which nothing moves: found out by a look at every example, in two opposite orders."""
+"""A test for null games, in which no player ever moves a payoff: every example is looked at in two opposite orders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clarysage.protocols import Game
 AFFORDABLE_ROWS = 4_000_000
 
 
-def nothing_moves(game: Game, stop: Sequence[Any], **options: Any) -> tuple[Estimate | None, int]:
+def estimate_null_game(game: Game, stop: Sequence[Any], **options: Any) -> tuple[Estimate | None, int]:
     """The zeros of a game that no player moves, such as that of a constant model; None where one does.
 
     Only a game whose examples all lose the same with all features as with none is looked at. The look ends at the

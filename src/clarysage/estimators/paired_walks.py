@@ -1,4 +1,10 @@
-"""Paired walks: an order of the players and its reverse, on the same example, with few background rows."""
+"""Paired walks: antithetic permutation sampling, by a stratified design, with subsamples of the background.
+
+A run is a pilot (:mod:`clarysage.estimators.pilot`), antithetic pairs of walks
+(:mod:`clarysage.estimators.antithetic`) on examples in the order of a sampling design
+(:mod:`clarysage.estimators.sampling_design`), and draws of what subsamples of the background are off by
+(:mod:`clarysage.estimators.bias_correction`). Visits to examples are kept as stratified moments.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +17,8 @@ from clarysage.errors import Note
 from clarysage.estimators.antithetic import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.bias_correction import correction
 from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
-from clarysage.estimators.pilot import Plan, planned
-from clarysage.estimators.sampling_design import Tour
+from clarysage.estimators.pilot import Pilot, run_pilot
+from clarysage.estimators.sampling_design import SamplingDesign
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, VarianceComponents
 from clarysage.inference.influence import InfluenceSums
@@ -30,14 +36,19 @@ VARYING = Note(
 
 @dataclass(frozen=True)
 class Walked:
-    """Visits to examples, comparisons of few background rows with all of them, clipped payoffs, model rows.
+    """The state of paired walks.
 
-    ``asked`` holds hybrid rows with the model's answers, where a plan keeps them, ``influences`` those of background
-    rows, where it looks beyond them.
+    Attributes
+    ----------
+    visits : moments of visits to examples
+    corrections : moments of the draws of the bias correction, where there is one
+    draws, clipped, rows : pairs of walks, payoffs that a loss bounded, and model rows
+    asked : hybrid rows with the model's answers, where the pilot keeps them
+    influences : of background rows, where the pilot asks for them
     """
 
     visits: StratifiedMoments
-    comparisons: Moments | None
+    corrections: Moments | None
     draws: int
     clipped: int
     rows: int
@@ -57,10 +68,10 @@ class PairedWalks:
     - The two walks of a pair err in opposite directions. For an additive model and squared error
       Delta_i(S) = h_i (2 (y - c) - h_i - 2 sum_{j in S} h_j), and i's predecessors in the two orders are together all
       other players: the mean of the pair does not depend on the order at all.
-    - A walk looks at few background rows, and keeps to them, instead of averaging over all. How a loss is then
-      estimated without bias, or nearly so, is its own affair (:mod:`clarysage.losses.debiasing`).
-    - What bias is left is taken off by comparisons of few background rows with all of them: values are linear in the
-      game, so phi(v) = phi(v_few) + phi(v - v_few). How many is decided by variances measured beforehand.
+    - A walk looks at a subsample of the background, and keeps to it, instead of averaging over all rows. How a loss is
+      then estimated without bias, or nearly so, is its own affair (:mod:`clarysage.losses.debiasing`).
+    - What bias is left is taken off by a second level of draws: values are linear in the game, so
+      phi(v) = phi(v_q) + phi(v - v_q). How many there are is decided by variances measured in the pilot run.
 
     Examples
     --------
@@ -70,14 +81,14 @@ class PairedWalks:
     array([[1.5, 2.5]])
     """
 
-    plan: Plan | None = None
+    pilot: Pilot | None = None
     name: str = "paired walks"
 
     def check(self, game: Game) -> None:
         """Any game can be walked."""
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> PairedWalks:
-        return replace(self, plan=planned(game, rows, rng)) if self.plan is None else self
+        return replace(self, pilot=run_pilot(game, rows, rng)) if self.pilot is None else self
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // 2 // max(1, rows_of_pair(game)))
@@ -91,35 +102,35 @@ class PairedWalks:
 
     def pause(self, game: Game, made: int) -> int:
         """A quarter more; ends of the first passes are not walked past, where errors fall to those within examples."""
-        tour, least = self.tour, max(made, FEWEST_DRAWS)
-        ends = [end for end in (tour.draws_to_see_all, 2 * tour.length, len(tour.order)) if end > least]
+        design, least = self.design, max(made, FEWEST_DRAWS)
+        ends = [end for end in (design.draws_to_see_all, 2 * design.length, len(design.order)) if end > least]
         return min([max(FEWEST_DRAWS, made + made // 4), *ends])
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        plan = self.known()
-        more = plan.compared(first + draws) - plan.compared(first)
-        pairs = draws * rows_of_pair(game, whole=plan.whole)
-        return (0 if first else plan.rows) + pairs + more * plan.comparisons.cost(game)
+        pilot = self.pilot_run
+        more = pilot.corrections(first + draws) - pilot.corrections(first)
+        pairs = draws * rows_of_pair(game, all_rows=pilot.all_rows)
+        return (0 if first else pilot.rows) + pairs + more * pilot.correction.cost(game)
 
     def limit(self, game: Game) -> int | None:
         return None
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
-        plan = self.known()
-        examples = plan.tour.examples(first, draws)
+        pilot = self.pilot_run
+        examples = pilot.design.examples(first, draws)
         orders = permutations(draws, game.n_players, rng)
-        is_even = plan.tour.is_even(first, draws)
+        is_even = pilot.design.is_even(first, draws)
         pairs = walk_pairs(
-            game, examples, orders, plan.active, rng, skip=plan.skip, keep=plan.keep,
-            influence=plan.reaches and bool(is_even.any()), whole=plan.whole,
+            game, examples, orders, pilot.active, rng, skip=pilot.skip, keep=pilot.keep,
+            influence=pilot.with_influence and bool(is_even.any()), all_rows=pilot.all_rows,
         )  # fmt: skip
-        values = game.weights[examples][:, None, None] * pairs.found
-        visits = StratifiedMoments.of(plan.tour.cell[examples], values, plan.tour.worth(first))
-        count = plan.compared(first + draws) - plan.compared(first)
-        found, rows = plan.comparisons.draw(game, count, rng) if count else (None, 0)
+        values = game.weights[examples][:, None, None] * pairs.contributions
+        visits = StratifiedMoments.of(pilot.design.cell[examples], values, pilot.design.weighting(first))
+        count = pilot.corrections(first + draws) - pilot.corrections(first)
+        corrections, rows = pilot.correction.draw(game, count, rng) if count else (None, 0)
         return Walked(
             visits,
-            None if found is None else Moments.of(found),
+            None if corrections is None else Moments.of(corrections),
             draws,
             pairs.clipped,
             pairs.rows + rows,
@@ -134,22 +145,23 @@ class PairedWalks:
         examples = np.tile(examples, 2)[counted]
         weights = game.weights[examples][:, None, None]
         return InfluenceSums.of(
-            self.tour.group(examples),
+            self.design.group(examples),
             influence.background_index[counted],
             weights[:, None] * influence.influence[counted],
             weights * influence.bias_correction[counted],
-            (len(self.tour.groups), len(subsampled.background_weights)),
+            (len(self.design.groups), len(subsampled.background_weights)),
         )
 
     def merge(self, one: Walked, other: Walked) -> Walked:
         """Both together; ``one`` may be changed, so that a long run does not copy what it has at each step."""
-        visits = one.visits.dense(len(self.tour.size))
+        visits = one.visits.dense(len(self.design.size))
         visits.add(other.visits)
-        both = [part for part in (one.comparisons, other.comparisons) if part is not None]
-        comparisons = both[0].merge(both[1]) if len(both) == 2 else both[0] if both else None
+        corrections = one.corrections or other.corrections
+        if one.corrections is not None and other.corrections is not None:
+            corrections = one.corrections.merge(other.corrections)
         return Walked(
             visits,
-            comparisons,
+            corrections,
             one.draws + other.draws,
             one.clipped + other.clipped,
             one.rows + other.rows,
@@ -158,61 +170,63 @@ class PairedWalks:
         )
 
     def estimated(self, state: Walked) -> Estimated:
-        """The values, with the bias of few background rows taken off as far as comparisons know it."""
-        visits = state.visits.dense(len(self.tour.size))
-        subsampled = estimated_sum(visits, self.tour.size, self.tour.stratum)
-        if not self.known().per_draw:
+        """The values, with the bias of subsamples of the background taken off as far as it is known."""
+        visits = state.visits.dense(len(self.design.size))
+        subsampled = estimated_sum(visits, self.design.size, self.design.stratum)
+        if not self.pilot_run.per_draw:
             return subsampled
-        assert state.comparisons is not None, "the first draws have comparisons"
-        return weighted_sum([subsampled, self._correction(state.comparisons, visits)], [1.0, 1.0])
+        assert state.corrections is not None, "the first draws have corrections"
+        return weighted_sum([subsampled, self._correction(state.corrections, visits)], [1.0, 1.0])
 
-    def _correction(self, comparisons: Moments, visits: StratifiedMoments) -> Estimated:
-        moves = self.known().active | (visits.mean != 0).any(axis=(0, 1))
-        return correction(comparisons, moves)
+    def _correction(self, draws: Moments, visits: StratifiedMoments) -> Estimated:
+        moves = self.pilot_run.active | (visits.mean != 0).any(axis=(0, 1))
+        return correction(draws, moves)
 
     def read(self, game: Game, state: Walked) -> Estimate:
-        estimated, plan = self.estimated(state), self.known()
+        estimated, pilot = self.estimated(state), self.pilot_run
         return Estimate(
             values=estimated.values,
             covariance=estimated.covariance,
             dof=estimated.dof,
             draws=state.draws,
-            model_rows=game.rows_spent + plan.rows + state.rows,
+            model_rows=game.rows_spent + pilot.rows + state.rows,
             scale=scale(game),
             coverage=self.coverage(game, state),
             clipped=state.clipped,
-            notes=() if plan.skip else (VARYING,),
+            notes=() if pilot.skip else (VARYING,),
         )
 
     def coverage(self, game: Game, state: Walked) -> Coverage:
-        """Which examples the tour has come to."""
+        """Which examples the design has come to."""
         is_seen = np.zeros(len(game.weights), dtype=bool)
-        is_seen[self.tour.order[: state.draws]] = True
-        is_settled = self.tour.passes(state.draws) == 2
-        return Coverage.of(game.weights, is_seen, self.tour.draws_to_see_all, is_settled=is_settled)
+        is_seen[self.design.order[: state.draws]] = True
+        is_settled = self.design.passes(state.draws) == 2
+        return Coverage.of(game.weights, is_seen, self.design.draws_to_see_all, is_settled=is_settled)
 
     def components(self, game: Game, state: Walked) -> VarianceComponents:
         """Contributions of examples, the variance of the bias correction, and the influence of background rows."""
-        tour, visits = self.tour, state.visits.dense(len(self.tour.size))
+        design, visits = self.design, state.visits.dense(len(self.design.size))
         is_positive = game.weights > 0
-        weights = np.bincount(tour.cell[is_positive], game.weights[is_positive]) / tour.size
-        by_cell, between = contributions_of(visits, tour.size, tour.stratum, weights)
+        weights = np.bincount(design.cell[is_positive], game.weights[is_positive]) / design.size
+        by_cell, between = contributions_of(visits, design.size, design.stratum, weights)
         residual = np.zeros_like(between)
-        if self.known().per_draw and state.comparisons is not None:
-            residual = self._correction(state.comparisons, visits).variance
-        background = None if state.influences is None else state.influences.over_all_examples(tour.groups)
+        if self.pilot_run.per_draw and state.corrections is not None:
+            residual = self._correction(state.corrections, visits).variance
+        background = None if state.influences is None else state.influences.over_all_examples(design.groups)
         seen = int(visits.count.sum()) if by_cell is None else len(by_cell)
-        contributions = None if by_cell is None else by_cell[tour.cell[is_positive]]
+        contributions = None if by_cell is None else by_cell[design.cell[is_positive]]
         return VarianceComponents(contributions, between, residual, seen - 1.0, background)
 
     @property
-    def tour(self) -> Tour:
-        return self.known().tour
+    def design(self) -> SamplingDesign:
+        """Which example each draw looks at."""
+        return self.pilot_run.design
 
-    def known(self) -> Plan:
-        """The plan, made before the first draw."""
-        assert self.plan is not None, "an estimator is prepared before it draws"
-        return self.plan
+    @property
+    def pilot_run(self) -> Pilot:
+        """The pilot run, made before the first draw."""
+        assert self.pilot is not None, "an estimator is prepared before it draws"
+        return self.pilot
 
 
 def _both(one: InfluenceSums | None, other: InfluenceSums | None) -> InfluenceSums | None:

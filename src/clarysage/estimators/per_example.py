@@ -1,4 +1,4 @@
-"""Walks that keep examples apart: every example gets the same number of pairs of walks."""
+"""Local Shapley values: antithetic walks that keep examples apart, the same number of pairs for each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from clarysage.estimators.antithetic import rows_of_pair
-from clarysage.estimators.bias_correction import Comparisons
+from clarysage.estimators.bias_correction import BiasCorrection
 from clarysage.estimators.draws import rows_per_chunk
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pilot import SHARE_OF_BUDGET, Plan, find_active
-from clarysage.estimators.sampling_design import NUMBERS_KEPT, Tour
+from clarysage.estimators.pilot import SHARE_OF_BUDGET, Pilot, find_active
+from clarysage.estimators.sampling_design import NUMBERS_KEPT, SamplingDesign
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.local import LocalValues
 from clarysage.protocols import Game, SubsampledGame, ability
@@ -32,7 +32,7 @@ class PerExample:
     Attributes
     ----------
     first_look : passes before rules for stopping are asked
-    reaches : whether to look beyond the given background, where that costs nothing
+    with_influence : whether to look beyond the given background, where that costs nothing
 
     Examples
     --------
@@ -43,7 +43,7 @@ class PerExample:
     """
 
     first_look: int = SETTLED_PASSES
-    reaches: bool = True
+    with_influence: bool = True
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "paired walks"
 
@@ -51,17 +51,18 @@ class PerExample:
         """Any game can be walked."""
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> PerExample:
-        if self.walks.plan is not None:
+        if self.walks.pilot is not None:
             return self
-        plan = _planned(game, rows, rng)
-        return replace(self, walks=replace(self.walks, plan=replace(plan, reaches=self.reaches and plan.reaches)))
+        pilot = _pilot_of(game, rows, rng)
+        pilot = replace(pilot, with_influence=self.with_influence and pilot.with_influence)
+        return replace(self, walks=replace(self.walks, pilot=pilot))
 
     def chunk(self, game: Game) -> int:
-        return max(1, rows_per_chunk(game) // max(1, rows_of_pair(game, whole=is_whole(game))))
+        return max(1, rows_per_chunk(game) // max(1, rows_of_pair(game, all_rows=needs_all_rows(game))))
 
     def pause(self, game: Game, made: int) -> int:
         """After the first passes, and then whenever there are a quarter more, at the end of a pass."""
-        n = self.walks.tour.length
+        n = self.walks.design.length
         passes = made // n
         return n * max(self.first_look, passes + max(1, passes // 4))
 
@@ -86,24 +87,25 @@ class PerExample:
 
     def local_values(self, game: Game, state: Walked) -> LocalValues:
         """Values of the examples of positive weight, each in a game of its own."""
-        return LocalValues.sampled(state.visits.dense(self.walks.tour.length), game.weights[game.weights > 0])
+        return LocalValues.sampled(state.visits.dense(self.walks.design.length), game.weights[game.weights > 0])
 
 
-def is_whole(game: Game) -> bool:
+def needs_all_rows(game: Game) -> bool:
     """Whether payoffs must have all background rows behind them, to be right on average for each example."""
     subsampled = ability(game, SubsampledGame)
     return subsampled is not None and not subsampled.is_unbiased
 
 
-def _planned(game: Game, rows: float, rng: np.random.Generator) -> Plan:
-    p, subsampled, whole = game.n_players, ability(game, SubsampledGame), is_whole(game)
+def _pilot_of(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
+    p, subsampled, all_rows = game.n_players, ability(game, SubsampledGame), needs_all_rows(game)
     skip, spent, active = True, 0, np.ones(p, dtype=bool)
-    if subsampled is not None and not whole and p > 1:
+    if subsampled is not None and not all_rows and p > 1:
         skip, spent = subsampled.repeats()
         spare = SHARE_OF_BUDGET * max(0.0, rows - spent - 2 * rows_of_pair(game))
         active, more = find_active(game, subsampled, skip, spare, rng)
         spent += more
-    reaches = subsampled is not None and subsampled.is_sampled and not whole
+    with_influence = subsampled is not None and subsampled.is_sampled and not all_rows
     if subsampled is not None and len(subsampled.background_weights) * p * game.ends[0].shape[1] > NUMBERS_KEPT:
-        reaches = False
-    return Plan(Tour.even(game, rng), Comparisons(game.weights, active, skip), rows=spent, reaches=reaches, whole=whole)
+        with_influence = False
+    design, correction = SamplingDesign.even(game, rng), BiasCorrection(game.weights, active, skip)
+    return Pilot(design, correction, rows=spent, with_influence=with_influence, all_rows=all_rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.estimators.draws import rows_per_chunk, scale
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
@@ -56,8 +56,9 @@ class Repeats:
 
     def check(self, game: Any) -> None:
         if ability(game, DrawsSingly) is None:
-            raise InputError("method", got=f"{self.name!r} for a game of mean predictions", wanted="single draws",
-                             hint="SingleDraws.of(...) in place of PredictivePower.of(...)")  # fmt: skip
+            got = f"{self.name!r} for a game of mean predictions"
+            hint = PythonOnly("SingleDraws.of(...) in place of PredictivePower.of(...)")
+            raise InputError("method", got=got, wanted="single draws", hint=hint)
 
     def chunk(self, game: Any) -> int:
         return max(int(game.draws_at_once), rows_per_chunk(game) // self.rows(game, 1))

@@ -1,6 +1,14 @@
-"""In which order examples are looked at: in whole passes, so arranged that a part of one is a fair sample.
+"""The sampling design: which example each draw looks at, in whole passes of which any part is a fair sample.
 
-Every example has a known total, l(x, nothing) - l(x, everything), which its contributions add up to.
+Every example has a known total, l(x, nothing) - l(x, everything), which its contributions add up to. Examples are
+ranked by it and stratified; within a pass strata take turns, as in systematic sampling (Cochran 1977, ch. 8). After two
+passes further visits go to examples in proportion to how much their draws are thought to vary (Neyman 1934).
+
+References
+----------
+J. Neyman (1934). On the two different aspects of the representative method: the method of stratified sampling and the
+method of purposive selection. Journal of the Royal Statistical Society 97, 558-625.
+W. G. Cochran (1977). Sampling Techniques, 3rd edition. Wiley.
 """
 
 from __future__ import annotations
@@ -16,18 +24,18 @@ from clarysage.protocols import Game
 STRATA = 16  # of examples by their totals
 EXAMPLES_FOR_STRATA = 1000  # fewer are soon seen, all of them, and are taken in an order that the game has no part in
 FEWEST_AT_THE_TOP = 22
-MOST_VISITS = 32  # to an example, in a tour
-CARE = 0.75  # the rest is shared out evenly
+MOST_VISITS = 32  # to an example, in a cycle of the design
+BY_LOSSES = 0.75  # of the size measure; the rest goes by weight alone
 NUMBERS_KEPT = 8_000_000  # players x losses x cells
 
 
 @dataclass(frozen=True)
-class Tour:
+class SamplingDesign:
     """Two passes over the examples of positive weight, and more visits to some; repeated as long as there are draws.
 
     It begins with a simple random sample; then come the examples with the largest totals, twice, since a rare example
     that carries a feature is most likely among them; the rest follows, strata of similar totals taking turns. When all
-    have been visited twice, those that need care are visited again, in proportion to it.
+    have been visited twice, those of large size measure are visited again, in proportion to it. That is a cycle.
 
     Attributes
     ----------
@@ -46,8 +54,11 @@ class Tour:
     stratum: np.ndarray
 
     @classmethod
-    def of(cls, game: Game, care: np.ndarray, rng: np.random.Generator, values: int | None = None) -> Tour:
-        """The tour of a game; ``values`` are to be kept of each example, one for each player if nothing is said."""
+    def of(cls, game: Game, size: np.ndarray, rng: np.random.Generator, values: int | None = None) -> SamplingDesign:
+        """The design for a game, with further visits allocated by a size measure (N,).
+
+        So many ``values`` are to be kept of each example, one for each player by default.
+        """
         empty, full = game.ends
         totals = game.weights * (full - empty)[:, 0]
         there = np.flatnonzero(game.weights > 0)
@@ -63,15 +74,15 @@ class Tour:
         passes = [first, top[~is_first[top]], top, rest[~is_first[rest]], rest]
         width = empty.shape[1] * (values or game.n_players)
         together = max(1, -(-len(ranked) * width // NUMBERS_KEPT))
-        if together == 1:  # or a cell's mean would be that of the examples that need care
-            passes.append(_more_visits(care[ranked], rng))
+        if together == 1:  # or a cell's mean would be that of its larger examples
+            passes.append(_allocated(size[ranked], rng))
         cell, size, of_cell = _cells(stratum, together)
         place = np.full(len(game.weights), -1)
         place[ranked] = cell
         return cls(ranked[np.concatenate(passes)], len(ranked), place, size, of_cell)
 
     @classmethod
-    def even(cls, game: Game, rng: np.random.Generator) -> Tour:
+    def even(cls, game: Game, rng: np.random.Generator) -> SamplingDesign:
         """Passes over the examples in one order, drawn at random: numbers of visits never differ by more than one."""
         there = np.flatnonzero(game.weights > 0)
         n = len(there)
@@ -86,14 +97,14 @@ class Tour:
 
     @cached_property
     def visits(self) -> np.ndarray:
-        """Visits to each cell in a tour, (C,)."""
+        """Visits to each cell in a cycle, (C,)."""
         return np.bincount(self.cell[self.order], minlength=len(self.size))
 
-    def worth(self, first: int) -> np.ndarray:
-        """What deviations within cells count for covariances, for visits from the given one on: (2, C).
+    def weighting(self, first: int) -> np.ndarray:
+        """Weights of deviations within cells in covariances, for visits from the given one on: (2, C).
 
-        While there are two passes, all alike. With v visits to a cell of N examples a tour, N^2 s^2 / v is to be had of
-        each, up to a common factor: the first tour has v - 1 deviations in it, each later one v.
+        They are equal during the first two passes. With v visits to a cell of N examples a cycle, the variance of its
+        mean is N^2 s^2 / v, up to a common factor: the first cycle has v - 1 deviations in it, each later one v.
         """
         v = self.visits
         later = 2 * self.size**2 / (v * (v - 1.0 if first < len(self.order) else v))
@@ -111,7 +122,7 @@ class Tour:
         return np.asarray(is_rest * (len(self.groups) - 1), dtype=np.intp)
 
     def is_even(self, first: int, draws: int) -> np.ndarray:
-        """Which visits are those of passes, not the further ones to examples that need care: (n,)."""
+        """Which visits are those of passes, not the further ones by size measure: (n,)."""
         return np.asarray((first + np.arange(draws)) % len(self.order) < 2 * self.length)
 
     def passes(self, draws: int) -> int:
@@ -137,30 +148,30 @@ def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.nd
     return ranked, stratum
 
 
-def _more_visits(care: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Places to visit beyond the two visits to each, so that all are visited in proportion to care, or twice.
+def _allocated(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Neyman allocation: visits proportional to the size measure, but at least two; those beyond the first two.
 
-    That is where variance within examples, n_x visits to each, adds up to least: n_x in proportion to their deviations.
+    The variance of the sum is least where the visits to each example are proportional to its standard deviation.
     """
-    visits = np.clip(np.rint(2 * care / care.mean()), 2, MOST_VISITS).astype(np.intp)
-    return np.asarray(rng.permutation(np.repeat(np.arange(len(care)), visits - 2)))
+    visits = np.clip(np.rint(2 * size / size.mean()), 2, MOST_VISITS).astype(np.intp)
+    return np.asarray(rng.permutation(np.repeat(np.arange(len(size)), visits - 2)))
 
 
-def care_needed(game: Game) -> np.ndarray:
-    """How much attention each example deserves, (N,), adding up to one: its weight, and more where losses are large.
+def size_measure(game: Game) -> np.ndarray:
+    """The size measure of examples for allocation, (N,), adding up to one: by weight, and larger where losses are.
 
     What an example contributes varies from walk to walk about as its losses do, without features and with all of them;
     these are known.
     """
     losses = np.abs(game.ends[0]) + np.abs(game.ends[1])  # (N, L)
     mean = game.weights @ losses
-    beside = np.divide(losses, mean, out=np.ones_like(losses), where=mean > 0).mean(axis=1)
-    found = game.weights * (1 - CARE + CARE * beside)
-    return np.asarray(found / found.sum())
+    relative = np.divide(losses, mean, out=np.ones_like(losses), where=mean > 0).mean(axis=1)
+    size = game.weights * (1 - BY_LOSSES + BY_LOSSES * relative)
+    return np.asarray(size / size.sum())
 
 
 def _taking_turns(order: np.ndarray, stratum: np.ndarray) -> np.ndarray:
-    """Places in the given order within strata, the strata taking turns."""
+    """Indices in the given order within strata, the strata taking turns."""
     by_stratum = order[np.argsort(stratum[order], kind="stable")]
     return np.asarray(by_stratum[np.argsort(_turn(stratum[by_stratum]), kind="stable")])
 

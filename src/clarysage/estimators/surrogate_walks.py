@@ -11,7 +11,7 @@ from clarysage.errors import InputError, Set
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.loop import estimate
 from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.sampling_design import Tour, care_needed
+from clarysage.estimators.sampling_design import SamplingDesign, size_measure
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
 from clarysage.protocols import Game, Imitable, SubsampledWalks, ability
@@ -70,8 +70,8 @@ class SurrogateWalks:
 
     def check(self, game: Game) -> None:
         if ability(game, SubsampledWalks) is None or ability(game, Imitable) is None or game.n_players < 2:
-            raise InputError("method", got="surrogate walks", wanted="two or more players, and a model that is asked "
-                             "row by row", hint=Set("method", "paired walks"))  # fmt: skip
+            wanted = "two or more players, and a model that is asked row by row"
+            raise InputError("method", got="surrogate walks", wanted=wanted, hint=Set("method", "paired walks"))
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SurrogateWalks:
         return replace(self, stages=(_first(game, rows, rng),))
@@ -152,7 +152,7 @@ class SurrogateWalks:
         own error; this depends on their sizes alone, not on what they found.
         """
         passes = {
-            number: self.stages[number].walks.tour.passes(walked.draws)
+            number: self.stages[number].walks.design.passes(walked.draws)
             for number, walked in state.walked.items()
             if number > 0 and walked.draws > 1
         }
@@ -166,33 +166,33 @@ class SurrogateWalks:
 
     def _next(self, game: Game, state: Staged, rng: np.random.Generator) -> Stage:
         last = self.stages[-1]
-        plan = last.walks.known()
+        pilot = last.walks.pilot_run
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         imitable = ability(game, Imitable)
         assert imitable is not None, "the game was checked"
-        theirs, left = imitable.imitated(regressor, asked, plan.active)
-        tour = Tour.of(left, care_needed(game), rng)  # a surrogate may be right at the ends alone
-        pairs = _next_size(last.pairs, tour, is_second=len(self.stages) == 1)
+        theirs, left = imitable.imitated(regressor, asked, pilot.active)
+        design = SamplingDesign.of(left, size_measure(game), rng)  # a surrogate may be right at the ends alone
+        pairs = _next_size(last.pairs, design, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs
         found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
-        walks = PairedWalks(replace(plan, tour=tour, rows=0))
+        walks = PairedWalks(replace(pilot, design=design, rows=0))
         surrogate = Estimated(found.values, found.covariance, found.dof)
         return Stage(last.before + last.pairs, pairs, walks, left, surrogate, found.components)
 
 
 def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
-    plan = PairedWalks().prepared(game, rows, rng).known()
-    pairs = max(FEWEST_PAIRS, min(plan.tour.length // 8, FIRST_STAGE))
-    return Stage(0, pairs, PairedWalks(replace(plan, keep=True)), game)
+    pilot = PairedWalks().prepared(game, rows, rng).pilot_run
+    pairs = max(FEWEST_PAIRS, min(pilot.design.length // 8, FIRST_STAGE))
+    return Stage(0, pairs, PairedWalks(replace(pilot, keep=True)), game)
 
 
-def _next_size(last: int, tour: Tour, *, is_second: bool) -> int:
+def _next_size(last: int, design: SamplingDesign, *, is_second: bool) -> int:
     """Pairs of the next stage: as many as the first, then twice as many; a whole pass or whole tours where possible."""
-    size, whole = last if is_second else 2 * last, len(tour.order)
-    if last >= tour.length:
+    size, whole = last if is_second else 2 * last, len(design.order)
+    if last >= design.length:
         return whole * max(1, round(size / whole))
-    return tour.draws_to_see_all if size > tour.length / 2 else size
+    return design.draws_to_see_all if size > design.length / 2 else size
 
 
 def _gradient_boosting() -> Any:
