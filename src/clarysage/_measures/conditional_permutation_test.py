@@ -7,7 +7,7 @@ from typing import Any, Unpack, overload
 from clarysage._measures.options import SharedOptions, apart, with_shared_options
 from clarysage._measures.permutation_test import by_repeats
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError, PythonOnly, Set, Words
+from clarysage.errors import Call, InputError, PythonOnly, Set, Words
 from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation
@@ -105,5 +105,5 @@ def _check(removal: Any) -> None:
         "removal",
         got=f"{row.name!r}, which does not look at the other features",
         wanted=wanted,
-        hint="cs.permutation_test, or cs.mean_importance for a baseline",
+        hint=[Call("cs.permutation_test", "model, X, y"), ", or cs.mean_importance for a baseline"],
     )

@@ -12,7 +12,7 @@ from clarysage._measures.options import SharedOptions, apart, with_shared_option
 from clarysage._measures.per_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
 from clarysage._measures.problem import Problem
 from clarysage._measures.run import Runner, as_asked
-from clarysage.errors import InputError
+from clarysage.errors import Call, InputError
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import LossLike, LossList, MethodLike, ModelLike, TableLike, TargetLike
 from clarysage.results import Explanation
@@ -97,7 +97,7 @@ def mean_loss_shap(
             "y",
             got="None",
             wanted="the responses of the examples, since values are shares of a loss",
-            hint="mean_absolute_shap for values of the model's output",
+            hint=[Call("cs.mean_absolute_shap", "model, X"), " for values of the model's output"],
         )
     problem = Problem.of(model, X, y, run=run, **runner.seeded(data))
     v, notes = problem.game(loss)

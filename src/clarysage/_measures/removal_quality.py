@@ -10,7 +10,7 @@ import numpy as np
 
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
-from clarysage.errors import InputError, as_note
+from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
 from clarysage.protocols import GroupsLike, ModelLike, Removal, RemovalLike, Seed, TableLike, WeightsLike
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
@@ -153,14 +153,14 @@ def _asked(removals: Any) -> tuple[dict[str, Any], bool]:
             count = sum(known == label or known.startswith(f"{label} (") for known in found)
             found[f"{label} ({count + 1})" if count else label] = removal
     if not found:
-        raise InputError("removals", got="none", wanted="one removal or more", hint='removals="all"')
+        raise InputError("removals", got="none", wanted="one removal or more", hint=Set("removals", "all"))
     return found, False
 
 
 def _label(removal: Any) -> str:
     if is_auto_conditional(removal):
         raise InputError("removals", got="'auto conditional', a choice among removals", wanted="removals to judge",
-                         hint='removals="all"')  # fmt: skip
+                         hint=Set("removals", "all"))  # fmt: skip
     return name_of(removal)
 
 
@@ -169,7 +169,7 @@ def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[st
     n = len(X)
     if n < FEWEST:
         raise InputError("X", got=f"{n:,} rows, and no background", wanted=f"at least {FEWEST} rows to split in two",
-                         hint="background=, rows of which removals are made")  # fmt: skip
+                         hint=[Set("background"), ", rows of which removals are made"])  # fmt: skip
     order = rng.permutation(n)
     made_of, judged = np.sort(order[: n // 2][:ROWS_TO_LEARN_FROM]), np.sort(order[n // 2 :])
     note = f"Removals were made of {len(made_of):,} rows of X, and judged on {len(judged):,} others."
