@@ -15,7 +15,6 @@ from clarysage.inference.estimate import Target
 from clarysage.plots.grouped_bars import COLOURS
 from clarysage.render import html, notebook
 from clarysage.render.chart import HEAD, bars
-from clarysage.render.listing import listed
 from clarysage.render.pages import source
 from clarysage.results.comparison import (
     DIFFERENCES,
@@ -156,7 +155,7 @@ def test_several_are_compared_in_one_table_and_of_many_those_that_moved_most_hav
 
 def test_many_features_are_shown_in_part_those_that_changed_among_them():
     found = compared(200, changes=dict.fromkeys(range(60, 200, 10), 0.6))
-    features = listed(by_change(found))
+    features = by_change(found)
     assert len(features.shown) == 20
     assert {found.feature_names[i] for i in features.shown} >= set(found.changed)
     assert len(found.changed) == 14

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import clarysage as cs
+from clarysage.errors import Note, Set
 from clarysage.render import html
 from clarysage.render.figures import STRONGEST, squares
+from clarysage.results._display import Result
 from clarysage.results.importances import by_share, share_grid
 from clarysage.results.interactions import MOST, left_out, pair_grid
-from clarysage.results.summary import Squares
+from clarysage.results.summary import Column, Squares, Summary, Table
 from clarysage.results.text import number_format
 from made_up import HOSTILE, MEASURES, pairs, several
 from parsed_page import Page
@@ -119,3 +122,34 @@ def test_files_give_the_same_pages(tmp_path):
 def test_importances_are_about_nothing_else():
     with pytest.raises(cs.InputError, match="about: got 'rows'; wanted None for Importances"):
         html(several(2), about="rows")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally(Result):
+    """A kind of result that no renderer has heard of."""
+
+    counts: dict[str, int]
+
+    def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
+        table = Table(
+            (Column("what", list(self.counts), "name"), Column("count", list(map(str, self.counts.values()))))
+        )
+        notes = (Note("Counted once.", advice=["Try ", Set("budget", 1_000_000), "."]),)
+        return Summary("tally", "A <tally>", "What was counted", (table,), notes=notes)
+
+
+def test_a_kind_of_result_that_is_new_has_a_text_an_output_and_a_page():
+    tally = Tally({"apples": 3, HOSTILE[0]: 14})
+    assert str(tally).splitlines() == [
+        "What was counted",
+        "  what                                   count",
+        "  apples                                     3",
+        f"  {HOSTILE[0]}     14",
+        "  Counted once. Try budget=1_000_000.",
+    ]
+    page = Page(tally.report())
+    assert page.open == []
+    assert page.texts["title"] == ["A <tally>"]
+    assert ["apples", HOSTILE[0]] == page.texts["th"][2:]
+    assert "Warning. Counted once. Try budget=1_000_000." in page.texts["li"]
+    assert Page(tally._repr_html_()).texts["td"] == ["3", "14"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.plots.canvas import BLUE, GREY, VERMILLION, check, note
 from clarysage.plots.feature_axis import feature_axis, value_axis
 from clarysage.plots.selection import Selection, select_and_sum
@@ -118,4 +118,4 @@ def _check_color(argument: str, color: object) -> None:
     from matplotlib.colors import is_color_like
 
     if not is_color_like(color):
-        raise InputError(argument, got=f"{color!r}", wanted="a colour matplotlib knows", hint=f'{argument}="#0072B2"')
+        raise InputError(argument, got=f"{color!r}", wanted="a colour matplotlib knows", hint=Set(argument, "#0072B2"))

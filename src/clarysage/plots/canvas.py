@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError, MissingLibraryError
+from clarysage.errors import InputError, MissingLibraryError, PythonOnly
 from clarysage.results import Explanation, Importances
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def check(explanation: object, ax: object) -> None:
     """An error for anything but one Explanation and one axis, or None for it; and for want of matplotlib."""
     if not isinstance(explanation, Explanation):
         hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
-        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=hint)
+        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=PythonOnly(hint))
     check_axis(ax)
 
 
@@ -34,7 +34,7 @@ def check_importances(importances: object, ax: object) -> None:
     """An error for anything but Importances and one axis, or None for it; and for want of matplotlib."""
     if not isinstance(importances, Importances):
         wanted, hint = "Importances", "the result of cs.importances"
-        raise InputError("importances", got=type(importances).__name__, wanted=wanted, hint=hint)
+        raise InputError("importances", got=type(importances).__name__, wanted=wanted, hint=PythonOnly(hint))
     check_axis(ax)
 
 
@@ -48,7 +48,7 @@ def check_axis(ax: object) -> None:
         is_many = isinstance(ax, (np.ndarray, list, tuple))
         raise InputError(
             "ax", got=type(ax).__name__, wanted="a matplotlib Axes, or None for a new figure",
-            hint="one of its entries, such as ax=axes[0]" if is_many else "ax=fig.add_subplot()",
+            hint=PythonOnly("one of its entries, such as ax=axes[0]" if is_many else "ax=fig.add_subplot()"),
         )  # fmt: skip
 
 

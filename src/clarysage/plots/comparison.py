@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly, Set
 from clarysage.plots.canvas import check_axis, is_count, note
 from clarysage.plots.feature_axis import feature_axis, value_axis
 from clarysage.plots.grouped_bars import grouped_bars, interval_words, legend_of_bars, mark_bars
@@ -115,7 +115,10 @@ def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
 def _check(comparison: object, ax: object, top: object) -> None:
     if not isinstance(comparison, Comparison):
         raise InputError(
-            "comparison", got=type(comparison).__name__, wanted="a Comparison", hint="the result of cs.compare"
+            "comparison",
+            got=type(comparison).__name__,
+            wanted="a Comparison",
+            hint=PythonOnly("the result of cs.compare"),
         )
     check_axis(ax)
     if len(comparison.names) > MOST_PLOTTED:
@@ -123,4 +126,6 @@ def _check(comparison: object, ax: object, top: object) -> None:
             "comparison", got=f"{len(comparison.names)} explanations", wanted=f"at most {MOST_PLOTTED} in a plot"
         )
     if top is not None and not is_count(top):
-        raise InputError("top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint="top=10")
+        raise InputError(
+            "top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint=Set("top", 10)
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, resembling
+from clarysage.errors import InputError, PythonOnly, resembling
 from clarysage.plots.canvas import axis_inches, check_axis, note, note_of_figure
 from clarysage.plots.grouped_bars import interval_words
 from clarysage.plots.monitored_slices import LINES, over_slices
@@ -95,7 +95,7 @@ def _given(axes: Any, count: int) -> np.ndarray:
     found = np.array([axes] if not isinstance(axes, (list, tuple, np.ndarray)) else axes, dtype=object).ravel()
     if len(found) != count:
         raise InputError("axes", got=f"{len(found)}", wanted=f"{count} axes, or None for a new figure",
-                         hint=f"axes=fig.subplots(1, {count})")  # fmt: skip
+                         hint=PythonOnly(f"axes=fig.subplots(1, {count})"))  # fmt: skip
     for ax in found:
         check_axis(ax)
     return found
@@ -138,7 +138,10 @@ def _check(monitoring: object, features: Any) -> None:
     check_axis(None)
     if not isinstance(monitoring, Monitoring):
         raise InputError(
-            "monitoring", got=type(monitoring).__name__, wanted="a Monitoring", hint="the result of cs.monitor"
+            "monitoring",
+            got=type(monitoring).__name__,
+            wanted="a Monitoring",
+            hint=PythonOnly("the result of cs.monitor"),
         )
     if features is None:
         return

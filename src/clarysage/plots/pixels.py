@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, PythonOnly
 from clarysage.plots.canvas import axis_inches, check, is_count, literal, note, open_axis
 from clarysage.plots.words import convergence_note, value_label
 from clarysage.results import Explanation
@@ -78,7 +78,9 @@ def _sentences(explanation: Explanation) -> list[str]:
 def _checked(shape: object, n_values: int) -> tuple[int, int]:
     is_pair = isinstance(shape, (tuple, list)) and len(shape) == 2 and all(map(is_count, shape))
     if not is_pair:
-        raise InputError("shape", got=f"{shape!r}", wanted="height and width, two whole numbers", hint="shape=(28, 28)")
+        raise InputError(
+            "shape", got=f"{shape!r}", wanted="height and width, two whole numbers", hint=PythonOnly("shape=(28, 28)")
+        )
     height, width = map(int, shape)  # type: ignore[call-overload]
     if height * width != n_values:
         raise InputError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.inference.intervals import interval
 from clarysage.plots.canvas import is_count
 from clarysage.results import Explanation, Importances, Monitoring
@@ -59,7 +59,9 @@ def notable(monitoring: Monitoring, top: int | None, most: int, least: int) -> l
 
 def _check_top(top: int | None) -> None:
     if top is not None and not is_count(top):
-        raise InputError("top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint="top=10")
+        raise InputError(
+            "top", got=f"{top!r}", wanted="a whole number of one or more, or None for all", hint=Set("top", 10)
+        )
 
 
 def select(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:

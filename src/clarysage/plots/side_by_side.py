@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.plots.canvas import (
     BLUE,
     GREY,
@@ -169,5 +169,5 @@ def _sentences(importances: Importances, names: Sequence[str], level: float) -> 
 def _check_columns(columns: object) -> None:
     if columns is not None and not is_count(columns):
         raise InputError(
-            "columns", got=f"{columns!r}", wanted="a whole number of one or more, or None", hint="columns=4"
+            "columns", got=f"{columns!r}", wanted="a whole number of one or more, or None", hint=Set("columns", 4)
         )

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.names import columns, isolated
-from clarysage.render.drawing import Drawing
 from clarysage.render.listing import listed
 from clarysage.results.summary import Bars, Series
 
@@ -69,6 +68,28 @@ class Chart:
     width: float = WIDTH
     head: float = HEAD
     foot: float = FOOT
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a template needs to draw a chart.
+
+    Attributes
+    ----------
+    chart : where everything goes
+    title, words : what it is, and what it shows, to be read aloud
+    labels, row_words : beside the bars of each feature, and what to say of them
+    legend : names of the series, where there are several
+    marks : kinds of stars, and what they say
+    """
+
+    chart: Chart
+    title: str
+    words: str
+    labels: tuple[str, ...]
+    row_words: tuple[str, ...]
+    legend: tuple[str, ...] = ()
+    marks: tuple[tuple[str, str], ...] = ()
 
 
 def bars(figure: Bars, *, is_whole: bool = True) -> Drawing:

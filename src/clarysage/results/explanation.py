@@ -401,10 +401,15 @@ class Explanation(Result):
         """
         if rows and self.parts is None:
             raise UnavailableError(
-                "rows", got="rows=True for an explanation that does not know what single examples contribute",
-                wanted="one that has parts", hint='method="paired walks", with a tolerance so small, or a budget so '
-                "large, that every example is visited; or rows=False",
-            )  # fmt: skip
+                "rows",
+                got=[Set("rows", True), " for an explanation that does not know what single examples contribute"],
+                wanted="one that has parts",
+                hint=[
+                    Set("method", "paired walks"),
+                    ", with a tolerance so small, or a budget so large, that every example is visited; or ",
+                    Set("rows", False),
+                ],
+            )
         save(self, path, rows=rows)
 
     def plot(self, **options: Any) -> Any:
