@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 
+from clarysage._measures.options import Run
+from clarysage.cli.options import RunOptions, StorageOptions
 from clarysage.cli.words import advice_in_shell, error_in_shell, in_shell, note_in_shell
 from clarysage.errors import Call, Either, InputError, Note, PythonOnly, Set, Words
 
@@ -78,3 +82,12 @@ def test_what_the_command_line_puts_otherwise_is_put_so() -> None:
 def test_note_stays_a_warning_with_options_in_its_advice() -> None:
     note = note_in_shell(Note([Set("X"), " is small."], ["Try ", Set("background"), " with more rows."]))
     assert (str(note), note.level) == ("DATA is small. Try --background with more rows.", "warning")
+
+
+def test_run_options_are_those_of_the_library_with_the_same_defaults() -> None:
+    ours = {option.name: option.default for group in (RunOptions, StorageOptions) for option in fields(group)}
+    library = {option.name: option.default for option in fields(Run)}
+    own = {"backend", "address", "seed", "n_jobs"}  # together what n_jobs and rng are in Python
+    assert {name: default for name, default in ours.items() if name not in own} == {
+        name: library[name] for name in ours if name not in own
+    }

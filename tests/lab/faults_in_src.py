@@ -1116,7 +1116,7 @@ FAULTS: tuple[Fault, ...] = (
         "flagged-as-not-converged",
         EXIT,
         "cli/output.py",
-        "typer.Exit(FLAGGED if result.flagged else NOT_CONVERGED)",
+        "typer.Exit(FLAGGED if summary.flagged else NOT_CONVERGED)",
         "typer.Exit(NOT_CONVERGED)",
     ),
     Fault(
