@@ -1,4 +1,9 @@
-"""Values as a tree of JSON and blocks of bytes, and back, bit by bit; of classes that are named beforehand alone."""
+"""Values as a tree of JSON and blocks of bytes, and back, bit by bit; of classes that are named beforehand alone.
+
+Checkpoints use it, and files of results do not (:mod:`clarysage.codec`): a checkpoint holds whatever states estimators
+have, so that each value says what it is, to the order of axes in memory, and is read by the release that wrote it; a
+file of a result is for people and other programs, so that the types of the fields say what it may hold.
+"""
 
 from __future__ import annotations
 
