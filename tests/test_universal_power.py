@@ -236,6 +236,7 @@ class Known:
 
     def __init__(self, law: Law, predictor: Any) -> None:
         self.law, self.predictor, self.schema = law, predictor, predictor.schema
+        self.facts = predictor.facts
 
     def guarded(self, checks: Any) -> Known:
         return self
