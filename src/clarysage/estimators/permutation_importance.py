@@ -1,9 +1,16 @@
-"""Repeats: every player left out in turn, on every example, with one drawn row in its place (permutation tests)."""
+"""Permutation importance: every player left out in turn, on every example, with one drawn row in its place.
+
+That is Breiman's (2001) measure of a model's reliance on a feature (Fisher, Rudin & Dominici 2019), repeated.
+
+References
+----------
+L. Breiman (2001). Random forests. Machine Learning 45, 5-32.
+A. Fisher, C. Rudin, F. Dominici (2019). All models are wrong, but many are useful. JMLR 20 (177), 1-81.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +19,7 @@ from clarysage.estimators.draws import rows_per_chunk, scale
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments
-from clarysage.protocols import DrawsSingly, ability
+from clarysage.protocols import DrawsSingly, Game, SelfMatched, ability
 
 FEWEST = 5  # repeats, before their scatter says anything ...
 FEWEST_DRAWS = 4096  # ... or more where they are cheap: a run that stops by an error of few degrees stops too early
@@ -54,35 +61,38 @@ class Repeats:
     count: int | None = None
     name: str = "repeats"
 
-    def check(self, game: Any) -> None:
+    def check(self, game: Game) -> None:
         if ability(game, DrawsSingly) is None:
             got = f"{self.name!r} for a game of mean predictions"
             hint = PythonOnly("SingleDraws.of(...) in place of PredictivePower.of(...)")
             raise InputError("method", got=got, wanted="single draws", hint=hint)
 
-    def chunk(self, game: Any) -> int:
-        return max(int(game.draws_at_once), rows_per_chunk(game) // self.rows(game, 1))
+    def chunk(self, game: Game) -> int:
+        return max(_single_draws(game).draws_at_once, rows_per_chunk(game) // self.rows(game, 1))
 
-    def pause(self, game: Any, made: int) -> int:
+    def pause(self, game: Game, made: int) -> int:
         first = max(FEWEST, -(-FEWEST_DRAWS // int((game.weights > 0).sum())))
         following = made + max(FEWEST, made // 4) if made else first
         return following if self.count is None else min(self.count, following)
 
-    def rows(self, game: Any, draws: int, first: int = 0) -> int:
+    def rows(self, game: Game, draws: int, first: int = 0) -> int:
         return int(draws * game.n_players * (game.weights > 0).sum())
 
-    def limit(self, game: Any) -> None:
+    def limit(self, game: Game) -> None:
         return None
 
-    def draw(self, game: Any, first: int, draws: int, rng: np.random.Generator) -> Repeated:
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Repeated:
         examples = np.flatnonzero(game.weights > 0)
-        w, full, mass = game.weights[examples], game.ends[1][examples], game.background_weights
+        drawn = _single_draws(game)
+        w, full, background_weights = game.weights[examples], game.ends[1][examples], drawn.background_weights
         n, losses, p = len(examples), full.shape[1], game.n_players
         values, parts, squares = np.empty((draws, losses, p)), np.empty((n, losses, p)), np.empty((losses, p))
-        rows, row_squares = (None if mass is None else np.empty((len(mass), losses, p)) for _ in range(2))
+        rows, row_squares = (
+            None if background_weights is None else np.empty((len(background_weights), losses, p)) for _ in range(2)
+        )
         clipped = asked = 0
         for i in range(p):
-            found = game.without(i, examples, shared_out(n, draws, rng))
+            found = drawn.without(i, examples, shared_out(n, draws, rng))
             gains = w[:, None, None] * (full[:, None] - found.payoffs)  # (n, draws, L)
             values[:, :, i], parts[:, :, i], squares[:, i] = gains.sum(0), gains.sum(1), (gains**2).sum((0, 1))
             if rows is not None and row_squares is not None:
@@ -101,7 +111,7 @@ class Repeats:
             one.asked + other.asked,
         )
 
-    def components(self, game: Any, state: Repeated) -> VarianceComponents:
+    def components(self, game: Game, state: Repeated) -> VarianceComponents:
         """Contributions of examples, and the influence of background rows.
 
         Contributions scatter over examples by what draws do to each of them, as if these drew independently. Rows are
@@ -117,10 +127,10 @@ class Repeats:
             residual=variance - within,
             dof=len(parts) - 1.0,
             background=self._background(game, state, parts),
-            background_weights=game.background_weights,
+            background_weights=_single_draws(game).background_weights,
         )
 
-    def _background(self, game: Any, state: Repeated, parts: np.ndarray) -> BackgroundInfluence | None:
+    def _background(self, game: Game, state: Repeated, parts: np.ndarray) -> BackgroundInfluence | None:
         """Values are means over background rows; an example that is one of them adds nothing to its own value.
 
         An infinite background would have no such row, so values are corrected by what it would add in its place.
@@ -130,13 +140,14 @@ class Repeats:
         R, none = state.moments.count, np.zeros(parts.shape[1:])
         noise = (state.row_squares - state.rows**2 / R).sum(axis=0) / (R * (R - 1))
         correction = none
-        if game.self_match is not None:
-            own = game.self_match[game.weights > 0]
-            share = np.where(own >= 0, game.background_weights[own], 0.0)
+        matched, background_weights = ability(game, SelfMatched), _single_draws(game).background_weights
+        if matched is not None and matched.self_match is not None and background_weights is not None:
+            row = matched.self_match[game.weights > 0]
+            share = np.where(row >= 0, background_weights[row], 0.0)
             correction = np.einsum("n,nlp->lp", share / (1 - share), parts)
         return BackgroundInfluence(state.rows / R, noise, correction, none)
 
-    def read(self, game: Any, state: Repeated) -> Estimate:
+    def read(self, game: Game, state: Repeated) -> Estimate:
         R, n = state.moments.count, len(state.parts)
         return Estimate(
             values=state.moments.mean,
@@ -148,6 +159,12 @@ class Repeats:
             coverage=Coverage(draws_to_see_all=float(n)),
             clipped=state.clipped,
         )
+
+
+def _single_draws(game: Game) -> DrawsSingly:
+    drawn = ability(game, DrawsSingly)
+    assert drawn is not None, "the game was checked"
+    return drawn
 
 
 @dataclass(frozen=True)
