@@ -56,7 +56,7 @@ def test_a_trace_is_in_the_file(sampled, tmp_path):
     np.testing.assert_array_equal(cs.load(tmp_path / "a.json").trace, sampled.trace)
 
 
-@pytest.mark.parametrize("wrong", [[[1, 2, 3]], [[1, 2, -3, 4]], [[1, 2, 3, "4"]], "many", None])
+@pytest.mark.parametrize("wrong", [[[1, 2, 3]], [[1, 2, -3, 4]], [[1, 2, 3, "4"]], "many", {}])  # null: there is none
 def test_a_damaged_trace_is_refused(sampled, tmp_path, wrong):
     (tmp_path / "a.json").write_text(json.dumps({**sampled.to_dict(), "trace": wrong}))
     with pytest.raises(FormatError, match="trace"):
