@@ -52,6 +52,16 @@ OF_EXPLANATION = (
     "per_example_error", "parts", "parts_weight", "parts_error", "trace", "constant", "total", "base", "model_rows",
     "draws", "fits", "looks", "confidence", "converged",
 )  # fmt: skip
+OF_OTHERS: dict[type, tuple[str, ...]] = {  # attributes, whatever layout files have
+    cs.Comparison: ("explanations", "differences", "level", "changed", "flags", "order", "p_values", "interval"),
+    cs.Monitoring: ("comparison", "shifts", "flagged", "shifted", "losses", "rows", "shift_p_values", "is_in_order",
+                    "to_frame"),
+    cs.Importances: ("explanations", "traits", "order", "shares", "ranks"),
+    cs.Interactions: ("pairs", "found", "sage", "unexplained", "unexplained_error", "matrix", "interval"),
+    cs.Agreement: ("subsets", "u", "v", "std_error", "weights", "is_complete", "is_in_units", "correlation", "r2",
+                   "interval", "model_rows", "fits", "seed"),
+    cs.RemovalQuality: ("names", "scores", "covariance", "variance", "model_rows", "rows", "coalitions"),
+}  # fmt: skip
 NAMES = {"feature_names", "groups", "pairs", "feature", "column", "changed", "flagged", "shifted", "top"}
 LEFT_OUT = {"provenance", "version", "versions", "commit", "seconds", "elapsed"}  # times and versions
 
@@ -101,7 +111,11 @@ def _members(value: Any) -> Mapping[Any, Any]:
     """What an object consists of; an error where that is not known, so that nothing is passed over in silence."""
     if isinstance(value, cs.Explanation):
         return {name: getattr(value, name, None) for name in OF_EXPLANATION}
-    if hasattr(value, "to_dict"):  # results of other kinds, and data frames
+    for kind, names in OF_OTHERS.items():
+        if isinstance(value, kind):
+            parts = {name: getattr(value, name) for name in names}
+            return {name: part() if callable(part) else part for name, part in parts.items()}
+    if hasattr(value, "to_dict"):  # data frames
         return dict(value.to_dict())
     if isinstance(value, Mapping):
         return value
