@@ -37,7 +37,7 @@ class Array:
     low : the smallest number that is allowed
     is_symmetric : a matrix that files have as the rows of its lower triangle
     has_gaps : some numbers may be unknown: NaN, which files have as null
-    is_boolean : true and false in place of numbers
+    is_boolean, is_whole : true and false in place of numbers, or whole numbers alone
     """
 
     shape: str = ""
@@ -45,6 +45,7 @@ class Array:
     is_symmetric: bool = False
     has_gaps: bool = False
     is_boolean: bool = False
+    is_whole: bool = False
 
     @property
     def sizes(self) -> tuple[int | str, ...]:
@@ -52,7 +53,9 @@ class Array:
 
     @property
     def dtype(self) -> type:
-        return np.bool_ if self.is_boolean else np.float64
+        if self.is_boolean:
+            return np.bool_
+        return np.int64 if self.is_whole else np.float64
 
 
 def encode(value: Any, *, on_request: bool = False) -> dict[str, Any]:
@@ -237,7 +240,11 @@ def _squared(rows: Any) -> list[list[Any]] | None:
 
 def _as_array(rows: list[Any], array: Array) -> np.ndarray | None:
     """Nested lists as an array; None where there is anything else in them, or rows are of several lengths."""
-    allowed: set[type] = {bool} if array.is_boolean else {int, float}
+    allowed: set[type] = {int, float}
+    if array.is_boolean:
+        allowed = {bool}
+    elif array.is_whole:
+        allowed = {int}
     if not set(_kinds(rows)) <= (allowed | {types.NoneType} if array.has_gaps else allowed):
         return None
     try:

@@ -41,7 +41,7 @@ class RemovalQuality(Result):
     covariance: Annotated[np.ndarray, Array("r r", is_symmetric=True)]
     variance: float
     seconds: Annotated[np.ndarray, Array("r", low=0)]
-    model_rows: Annotated[np.ndarray, Array("r", low=0)]
+    model_rows: Annotated[np.ndarray, Array("r", low=0, is_whole=True)]
     rows: int
     coalitions: int
     left_out: Mapping[str, str] = field(default_factory=dict)
