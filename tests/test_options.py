@@ -52,6 +52,17 @@ def test_a_loop_over_names_with_the_same_options_works_for_every_measure(name: s
         assert said == (option not in used), option
 
 
+@pytest.mark.parametrize("removal", ["marginal", "baseline"])
+def test_a_removal_that_is_not_for_a_measure_with_one_of_its_own_is_replaced_and_said(removal: str) -> None:
+    name = "conditional permutation test"
+    found = cs.importance(name, f, X, Y, removal=removal, rng=0)
+    assert found.removal == "copula"
+    assert any(f"removal= was not used: {removal!r}, which does not look" in str(note) for note in found.notes)
+    assert (found.values == cs.importance(name, f, X, Y, rng=0).values).all()
+    with pytest.raises(cs.InputError, match=r"removal: got 'margnal'.*Try 'marginal'"):
+        cs.importance(name, f, X, Y, removal="margnal", rng=0)
+
+
 def test_heuristics_take_them_too() -> None:
     from sklearn.tree import DecisionTreeRegressor
 

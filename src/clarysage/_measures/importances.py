@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Unpack, cast
 
 from clarysage._measures.examples import narrowed, taken_apart
 from clarysage._measures.game import game
+from clarysage._measures.importance import explained
 from clarysage._measures.options import (
     SEVERAL_RUNS,
     SharedOptions,
     apart,
     is_default,
-    taking_shared_options,
     with_shared_options,
 )
 from clarysage._measures.per_example import fewest_rows
@@ -158,7 +158,7 @@ class Asked:
 
     def explained(self, measure: Measure, *, is_first: bool) -> Explanation:
         """The explanation by a measure; where a removal is not for it, by one of its own, with a note."""
-        function, options, model = taking_shared_options(measure.function), dict(self.shared), self.model
+        options, model = dict(self.shared), self.model
         if is_default("removal", options.get("removal", "marginal")):
             options.pop("removal", None)  # a measure may have another default
         if measure.refits:
@@ -167,15 +167,7 @@ class Asked:
             }
             options |= {name: value for name, value in own.items() if value is not None}
             model = _origin(model) if self.of_refits["learner"] is None else model
-        try:
-            explanation: Explanation = function(model, self.X, self.y, **options)
-        except InputError as error:
-            if is_first or error.argument != "removal" or "removal" not in options:
-                raise
-            del options["removal"]
-            note = Note((Set("removal"), " was not used: ", *error.got, " is not for this measure."))
-            explanation = function(model, self.X, self.y, **options)
-            explanation = replace(explanation, notes=(*explanation.notes, note))
+        explanation: Explanation = explained(measure, model, self.X, self.y, options, may_replace_removal=not is_first)
         return explanation
 
     def is_about_refits(self, error: Exception) -> bool:
