@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage import StopReason
+from clarysage import Deadline, StopReason
 from clarysage.estimators import estimate
 from clarysage.estimators.draws import ROWS_PER_CHUNK
 from clarysage.estimators.limits import ROWS_BY_THE_CLOCK
@@ -343,3 +343,24 @@ def test_the_error_of_a_run_that_failed_carries_a_list_for_a_list_of_losses_and_
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert [one.draws for one in again.partial] == [one.draws for one in caught.value.partial]
+
+
+def test_what_is_done_before_a_run_counts_towards_its_deadline(data, monkeypatch):
+    from clarysage._measures import run, sage
+
+    X, y = data
+    seconds = []
+
+    def look_for_strange_rows(*args):
+        time.sleep(0.3)
+        return []
+
+    def recording(game, estimator, *, stop, **options):
+        seconds.extend(rule.seconds for rule in stop if isinstance(rule, Deadline))
+        return estimate(game, estimator, stop=stop, **options)
+
+    monkeypatch.setattr(sage, "about_manifold", look_for_strange_rows)
+    monkeypatch.setattr(run, "estimate", recording)
+    cs.sage(f, X, y, deadline=60, method="paired walks", tolerance=0.5, rng=0)
+    assert len(seconds) == 1
+    assert seconds[0] <= 60 - 0.3

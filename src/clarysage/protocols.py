@@ -1,9 +1,9 @@
-"""The whole design on one page.
+"""The contracts between rooms: what each thing must do, and what some can do besides.
 
 A restricted model is a model deprived of features; a game is the loss of a restricted model; an importance is a
 summary of a game::
 
-    model -- as_predictor --> f -- removal.restrict --> f_S -- PredictivePower --> v -- estimate --> Explanation
+    model -- as_predictor --> f -- removal.restrict --> f_S -- PredictivePower --> v -- estimate --> Estimate
 
 Notation: N examples, d columns, p players, k outputs, L losses, m background rows.
 """

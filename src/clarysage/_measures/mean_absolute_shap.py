@@ -85,13 +85,13 @@ def mean_absolute_shap(
     problem = Problem.of(model, without(X, y), run=run, **runner.seeded(data))
     v = pointwise(problem.restricted, problem.X, players=problem.players, sample_weight=problem.sample_weight)
     v = replace(v, rows_in_vain=v.rows_in_vain + problem.removal_rows)
-    v, estimator, why = _ready(model, v, runner.rules_left, method, walks, backend.lower())
+    v, estimator, why = _ready(model, v, runner.left(runner.rules), method, walks, backend.lower())
     notes = [*v.remarks, *why, *about_manifold(v, problem, run)]
 
     def explain(result: Estimate) -> Explanation:
         return _explained(problem, v, result, estimator.name, [*notes, *about_visits(result)])
 
-    rules = rules_for(v, runner.rules_left, walks)
+    rules = rules_for(v, runner.rules, walks)
     return runner.explained(problem, v, estimator, explain, measure="mean absolute shap", rules=rules)
 
 

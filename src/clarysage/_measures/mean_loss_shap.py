@@ -101,7 +101,7 @@ def mean_loss_shap(
         )
     problem = Problem.of(model, X, y, run=run, **runner.seeded(data))
     v, notes = problem.game(loss)
-    estimator, why = estimator_for(v, method, runner.rules_left, walks)
+    estimator, why = estimator_for(v, method, runner.left(runner.rules), walks)
     notes += [*v.remarks, *why, *about_manifold(v, problem, run)]
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
@@ -118,5 +118,5 @@ def mean_loss_shap(
             loss,
         )
 
-    rules = rules_for(v, runner.rules_left, walks)
+    rules = rules_for(v, runner.rules, walks)
     return runner.explained(problem, v, estimator, explain, measure="mean loss shap", rules=rules)

@@ -130,7 +130,7 @@ def by_repeats(
         )
         return as_asked(with_constant(explanations), loss)
 
-    return runner.explained(problem, v, estimator, explain, measure=measure, rules=runner.rules_left)
+    return runner.explained(problem, v, estimator, explain, measure=measure)
 
 
 def check_given(y: TargetLike | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from clarysage._measures.checkpoint_identity import CheckpointFile
@@ -31,7 +31,7 @@ class Runner:
     Attributes
     ----------
     run : the options
-    rules : that end the run; :attr:`rules_left` are those when some of a deadline has gone by
+    rules : that end the run; a deadline counts from the call of the measure, see :meth:`left`
     executor : the workers
     file : to keep the run in
     """
@@ -51,13 +51,10 @@ class Runner:
         """Options of the data, with the seed of the run that the checkpoint holds where none is given."""
         return {**data, "rng": self.file.seed(data.get("rng"))}
 
-    @property
-    def rules_left(self) -> list[Rule]:
-        """The rules, with what preparations have left of a deadline, which counts from the call."""
+    def left(self, rules: Sequence[Rule]) -> list[Rule]:
+        """The rules, with what is left by now of a deadline, which counts from the call of the measure."""
         gone = time.monotonic() - self.run.called
-        return [
-            Deadline(max(LEAST, rule.seconds - gone)) if isinstance(rule, Deadline) else rule for rule in self.rules
-        ]
+        return [Deadline(max(LEAST, rule.seconds - gone)) if isinstance(rule, Deadline) else rule for rule in rules]
 
     def explained(
         self,
@@ -67,25 +64,26 @@ class Runner:
         explain: Callable[[Estimate], Result],
         *,
         measure: str,
-        rules: Sequence[Rule],
+        rules: Sequence[Rule] | None = None,
         may_be_null: bool = False,
     ) -> Result:
         """The explanation of what an estimator finds of a game; of a run that fails, in the error, of what it found.
 
-        ``may_be_null``: a game that no player moves is looked for first, which takes few model rows.
+        ``rules`` end the run in place of the runner's own. ``may_be_null``: a game that no player moves is looked for
+        first, which takes few model rows.
         """
-        power = game.power if isinstance(game, SingleDraws) else game
-        point = self.file.checkpoint(problem, power, measure=measure, estimator=estimator, rules=rules)
+        rules = self.rules if rules is None else rules
+        point = self.file.checkpoint(problem, game.power, measure=measure, estimator=estimator, rules=rules)
 
         def estimated() -> Estimate:
             null, played = None, game
-            if may_be_null and isinstance(game, PredictivePower) and estimator.limit(game) is None:
-                null, rows = estimate_null_game(game, rules, executor=self.executor, seed=problem.seed)
-                played = replace(game, rows_in_vain=game.rows_in_vain + rows) if rows else game
+            if may_be_null and estimator.limit(game) is None:
+                null, rows = estimate_null_game(game, self.left(rules), executor=self.executor, seed=problem.seed)
+                played = game.after(rows)
             return null or estimate(
                 played,
                 estimator,
-                stop=rules,
+                stop=self.left(rules),
                 executor=self.executor,
                 seed=problem.seed,
                 observer=observer_of(self.run.progress, rules),

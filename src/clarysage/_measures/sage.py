@@ -1,4 +1,4 @@
-"""SAGE values: from a model and data to an Explanation, in five hops."""
+"""SAGE values: from a model and data to an Explanation, in five steps."""
 
 from __future__ import annotations
 
@@ -120,8 +120,7 @@ def sage(
         run=runner.run,
     )
     v, notes = problem.game(loss)
-    rules = runner.rules_left
-    estimator, why = chosen_estimator(method, v, rules)
+    estimator, why = chosen_estimator(method, v, runner.left(runner.rules))
     notes += [*v.remarks, *why, *about_manifold(v, problem, runner.run)]
     measure = "shapley effects" if y is None else "sage"
     begun = time.monotonic()
@@ -131,7 +130,7 @@ def sage(
         explanations = problem.explained(v, result, measure=measure, method=estimator.name, notes=[*notes, *speed])
         return as_asked([with_rows_wanted(one, runner.run.tolerance) for one in explanations], loss)
 
-    return runner.explained(problem, v, estimator, explain, measure=measure, rules=rules, may_be_null=True)
+    return runner.explained(problem, v, estimator, explain, measure=measure, may_be_null=True)
 
 
 def _about_speed(seconds: float, result: Estimate, method: str) -> list[Note | str]:

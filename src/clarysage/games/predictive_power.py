@@ -104,6 +104,15 @@ class PredictivePower:
         return cls(f_S, losses, who, rows, targets, weights, outputs, ends, remarks)
 
     @property
+    def power(self) -> PredictivePower:
+        """This game, as games that are made of it have it."""
+        return self
+
+    def after(self, rows: int) -> PredictivePower:
+        """The game when so many model rows have been spent beforehand, of which its payoffs know nothing."""
+        return replace(self, rows_in_vain=self.rows_in_vain + rows) if rows else self
+
+    @property
     def n_players(self) -> int:
         return len(self.players)
 

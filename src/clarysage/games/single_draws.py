@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class SingleDraws:
 
     def after(self, rows: int) -> SingleDraws:
         """The game when so many model rows have been spent beforehand."""
-        return SingleDraws(replace(self.power, rows_in_vain=self.power.rows_in_vain + rows)) if rows else self
+        return SingleDraws(self.power.after(rows)) if rows else self
 
     @property
     def n_players(self) -> int:
