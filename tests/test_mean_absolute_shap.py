@@ -436,6 +436,17 @@ def test_shap_is_refused_where_it_has_no_exact_values(data):
 
 
 @pytest.mark.needs("shap")
+@pytest.mark.parametrize("spelling", ["Auto", " AUTO "])
+def test_auto_in_any_spelling_leaves_shap_the_values_that_it_has(spelling):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = RandomForestRegressor(3, random_state=0).fit(X, X[:, 0])
+    plain, spelled = (mean_absolute_shap(model, X, method=method, rng=0) for method in ("auto", spelling))
+    assert any("shap" in str(note) for note in plain.notes)
+    assert spelled.notes == plain.notes
+    np.testing.assert_array_equal(spelled.values, plain.values)
+
+
+@pytest.mark.needs("shap")
 def test_shap_is_not_waited_for(data, monkeypatch):
     file = import_module("clarysage._measures.mean_absolute_shap")
 

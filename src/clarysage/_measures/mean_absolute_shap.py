@@ -13,7 +13,7 @@ from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import SharedOptions, apart, with_shared_options
 from clarysage._measures.per_example import about_visits, estimator_for, examples_of, rules_by_example, rules_for
 from clarysage._measures.problem import Problem
-from clarysage._measures.run import Runner
+from clarysage._measures.run import Runner, is_auto
 from clarysage._measures.shap_values import NotForShapError, tree_solution
 from clarysage.errors import InputError, Note, Set
 from clarysage.estimators import ClosedFormValues
@@ -99,7 +99,7 @@ def _ready(
     model: Any, v: PredictivePower, rules: Sequence[Any], method: Any, walks: int | None, backend: str
 ) -> tuple[PredictivePower, Estimator[Any], list[str]]:
     """The game, with shap's values where they are wanted and to be had, an estimator, and what to say of both."""
-    is_free = method == "auto" and not any(isinstance(rule, Deadline) for rule in rules)
+    is_free = is_auto(method) and not any(isinstance(rule, Deadline) for rule in rules)
     if backend == "shap" or (backend == "auto" and is_free):
         try:
             most = np.inf if backend == "shap" else AFFORDABLE_VISITS
