@@ -15,9 +15,21 @@ import pytest
 
 import clarysage as cs
 from clarysage import catalogue
-from clarysage.catalogue import LOSSES, METHODS, REMOVALS, LossRow, RemovalRow
+from clarysage.catalogue import (
+    ADJUSTMENTS,
+    BACKENDS,
+    LOSSES,
+    METHODS,
+    REMOVALS,
+    AdjustmentRow,
+    BackendRow,
+    LossRow,
+    RemovalRow,
+)
 from clarysage.cli.completion import REGISTRIES, names, registry
 from clarysage.errors import InputError
+from clarysage.execution.parallel import workers_of
+from clarysage.inference.significance import adjusted
 from clarysage.losses import as_loss
 from clarysage.losses.debiasing import Debiasing, Plain
 from clarysage.losses.regression import SquaredError
@@ -242,6 +254,37 @@ def test_losses_say_what_they_judge(row: LossRow) -> None:
         squares = ((prediction - target) ** 2).sum(axis=1)
         assert (loss.degree == 2) == np.array_equal(loss(prediction, target), squares)
     assert loss.name == row.name
+
+
+def bonferroni(p: np.ndarray) -> np.ndarray:
+    return np.minimum(p * len(p), 1.0)
+
+
+def test_a_way_to_adjust_that_was_added_is_used_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    promise = "the chance of a false one is at most {chance}"
+    row = AdjustmentRow("bonferroni", "the chance of any false mark", bonferroni, label="Bonferroni", promise=promise)
+    with_rows(monkeypatch, ADJUSTMENTS, row)
+    p = np.array([0.01, 0.04, 0.03])
+    np.testing.assert_array_equal(adjusted(p, "Bonferroni"), bonferroni(p))
+    here, there = (cs.sage(linear, X, y, rng=0) for y in (linear(X), linear(X) + X[:, 2]))
+    comparison = cs.compare(here, there, adjust="bonferroni")
+    np.testing.assert_array_equal(comparison.p_values(), bonferroni(comparison.p_values(None)))
+    assert "so adjusted (Bonferroni) that the chance of a false one is at most 5 %" in comparison.table()
+
+
+def test_workers_that_were_added_are_those_of_their_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_rows(
+        monkeypatch,
+        BACKENDS,
+        BackendRow("spark", "workers of Spark", lambda address: ("spark", address), is_cluster=True),
+        BackendRow("fibres", "fibres of this process", lambda n_jobs: ("fibres", n_jobs)),
+    )
+    assert workers_of(1, "Spark", "host:1") == ("spark", "host:1")
+    assert workers_of(2, "fibres") == ("fibres", 2)
+    with pytest.raises(InputError, match='"dask", "ray" or "spark" as backend'):
+        workers_of(2, "fibres", "host:1")
+    with pytest.raises(InputError, match="n_jobs: got 2 beside a cluster"):
+        workers_of(2, "spark", "host:1")
 
 
 def test_a_loss_that_lacks_members_is_told_which() -> None:

@@ -199,13 +199,58 @@ METHODS: Registry[Row] = Registry(
     entry_points="clarysage.methods",
 )
 
-BACKENDS: Registry[Word] = Registry(
+
+@dataclass(frozen=True)
+class BackendRow:
+    """A kind of workers by name.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : who works
+    source : "module:function", or the function itself, that gives what ``n_jobs`` takes. It is called with a number of
+        workers; that of a cluster with an address, or None
+    is_cluster : whether workers are those of a cluster, which has an address and its own number of workers
+    address : one to try in an error's hint
+    start : the command that starts a cluster, for the same
+    needs_address : whether a cluster cannot be found without one
+    """
+
+    name: str
+    summary: str
+    source: str | Callable[..., Any]
+    aliases: tuple[str, ...] = ()
+    is_cluster: bool = False
+    address: str = ""
+    start: str = ""
+    needs_address: bool = False
+
+    def __call__(self, of: int | str | None) -> Any:
+        """So many workers, or those of the cluster at an address."""
+        return loaded(self.source)(of)
+
+
+BACKENDS: Registry[BackendRow] = Registry(
     "backend",
     (
-        Word("processes", "processes of this machine"),
-        Word("threads", "threads of this process"),
-        Word("dask", "the workers of a Dask cluster"),
-        Word("ray", "the workers of a Ray cluster"),
+        BackendRow("processes", "processes of this machine", "clarysage.execution.parallel:processes"),
+        BackendRow("threads", "threads of this process", "clarysage.execution.parallel:threads"),
+        BackendRow(
+            "dask",
+            "the workers of a Dask cluster",
+            "clarysage.execution.dask:Dask",
+            is_cluster=True,
+            address="tcp://host:8786",
+            needs_address=True,
+        ),
+        BackendRow(
+            "ray",
+            "the workers of a Ray cluster",
+            "clarysage.execution.ray:Ray",
+            is_cluster=True,
+            address="auto",
+            start="ray start --head",
+        ),
     ),
 )
 
@@ -218,11 +263,49 @@ ABOUT: Registry[Word] = Registry(
     ),
 )
 
-ADJUSTMENTS: Registry[Word] = Registry(
+
+@dataclass(frozen=True)
+class AdjustmentRow:
+    """A way to adjust p-values, by name.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : what it keeps small
+    source : "module:function", or the function itself, of p-values (p,) that gives the adjusted ones (p,)
+    label : what tables and charts call it
+    promise : the same in numbers, after "so adjusted that"; ``{chance}`` stands for 1 less the level
+    """
+
+    name: str
+    summary: str
+    source: str | Callable[[Any], Any]
+    label: str
+    promise: str
+    aliases: tuple[str, ...] = ()
+
+    def __call__(self, p: Any) -> Any:
+        """p-values (p,), adjusted."""
+        return loaded(self.source)(p)
+
+
+ADJUSTMENTS: Registry[AdjustmentRow] = Registry(
     "adjust",
     (
-        Word("holm", "the chance of any false mark is small"),
-        Word("benjamini hochberg", "the share of false ones among the marks is small"),
+        AdjustmentRow(
+            "holm",
+            "the chance of any false mark is small",
+            "clarysage.inference.significance:holm",
+            label="Holm",
+            promise="the chance of any false mark in the table is at most {chance}",
+        ),
+        AdjustmentRow(
+            "benjamini hochberg",
+            "the share of false ones among the marks is small",
+            "clarysage.inference.significance:benjamini_hochberg",
+            label="Benjamini-Hochberg",
+            promise="about {chance} of the marks are false",
+        ),
     ),
     special=Special("none", "to leave them as they are"),
     besides=", or None",

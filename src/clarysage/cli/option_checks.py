@@ -8,7 +8,7 @@ from typing import Any
 
 from clarysage.cli.console import OptionError
 from clarysage.errors import InputError, Set, Words
-from clarysage.registry import Registry, normalised
+from clarysage.registry import Registry
 
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
@@ -31,19 +31,19 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
 
 def workers(n_jobs: int, backend: str, address: str | None) -> Any:
     """Who works, as the library takes it for ``n_jobs``; a cluster has to be there."""
+    from clarysage.catalogue import BACKENDS
     from clarysage.execution.parallel import workers_of
 
     try:
-        found = workers_of(n_jobs, normalised(backend), address)
+        found = workers_of(n_jobs, backend, address)
     except InputError as error:
         raise OptionError(error.argument, **error.parts) from error
+    row = BACKENDS[backend]
     try:
-        if normalised(backend) in ("dask", "ray"):
+        if row.is_cluster:
             found.workers()
     except InputError as error:
-        is_dask = normalised(backend) == "dask"
-        address_of = Set("address", "tcp://host:8786" if is_dask else "auto")
-        hint: Words = address_of if is_dask else ["ray start --head, and ", address_of]
+        hint: Words = [f"{row.start}, and " if row.start else "", Set("address", row.address)]
         parts = error.parts | {"wanted": "that of a running cluster with workers", "hint": hint}
         raise OptionError("address", **parts) from error
     return found

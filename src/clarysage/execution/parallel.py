@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any
 
 from clarysage.catalogue import BACKENDS
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Set
 from clarysage.execution.crew import Crew
 from clarysage.execution.dask import Dask
 from clarysage.execution.engine import Engine
@@ -26,23 +26,39 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
     >>> workers_of(2), workers_of(1, "dask", "tcp://scheduler:8786")
     (2, Dask('tcp://scheduler:8786'))
     """
-    if backend not in BACKENDS:
-        raise BACKENDS.unknown(backend)
-    if address is not None and backend in ("processes", "threads"):
-        raise InputError("address", got=f"{address!r} with {backend} of this machine", wanted='"dask" or "ray" as '
-                         "backend", hint="--backend dask")  # fmt: skip
-    if backend == "dask" and address is None:
-        raise InputError("address", got="none", wanted="that of a scheduler", hint="--address tcp://host:8786")
-    if n_jobs != 1 and backend in ("dask", "ray"):
+    row = BACKENDS.get_row(backend)
+    if not row.is_cluster:
+        if address is not None:
+            *others, last = (f'"{other.name}"' for other in BACKENDS.values() if other.is_cluster)
+            raise InputError(
+                "address",
+                got=f"{address!r} with {row.name} of this machine",
+                wanted=f"{', '.join(others)} or {last} as backend",
+                hint=Set("backend", "dask"),
+            )
+        return row(n_jobs)
+    if row.needs_address and address is None:
+        raise InputError("address", got="none", wanted="that of a scheduler", hint=Set("address", row.address))
+    if n_jobs != 1:
         raise InputError("n_jobs", got=f"{n_jobs} beside a cluster, which has its own number of workers", wanted="1")
-    if n_jobs == 1 and backend == "threads":
-        raise InputError("n_jobs", got="1 with threads", wanted="how many there are to be", hint="--n-jobs -1, for one "
-                         "a core")  # fmt: skip
-    if backend == "dask":
-        return Dask(address)
-    if backend == "ray":
-        return Ray(address)
-    return n_jobs if backend == "processes" else Local(n_jobs, backend="threading")
+    return row(address)
+
+
+def processes(n_jobs: int) -> int:
+    """So many processes of this machine: what a plain number means."""
+    return n_jobs
+
+
+def threads(n_jobs: int) -> Local:
+    """So many threads of this process."""
+    if n_jobs == 1:
+        raise InputError(
+            "n_jobs",
+            got="1 with threads",
+            wanted="how many there are to be",
+            hint=[Set("n_jobs", -1), ", for one a core"],
+        )
+    return Local(n_jobs, backend="threading")
 
 
 def as_executor(n_jobs: Any) -> Executor:

@@ -86,17 +86,23 @@ def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
     [0.03, 0.04, 0.04]
     """
     name = adjustment(adjust)
-    if name is None:
-        return p
-    if name == "benjamini hochberg":
-        from scipy.stats import false_discovery_control
+    return p if name is None else np.asarray(ADJUSTMENTS[name](p))
 
-        return np.asarray(false_discovery_control(p, method="bh"))
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """p-values (p,) adjusted by Holm's step-down method."""
     order = np.argsort(p, kind="stable")
     stepwise = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.empty_like(p)
-    found[order] = np.minimum(stepwise, 1.0)
-    return found
+    adjusted_p = np.empty_like(p)
+    adjusted_p[order] = np.minimum(stepwise, 1.0)
+    return adjusted_p
+
+
+def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
+    """p-values (p,) adjusted by the step-up method of Benjamini and Hochberg."""
+    from scipy.stats import false_discovery_control
+
+    return np.asarray(false_discovery_control(p, method="bh"))
 
 
 def adjustment(adjust: object) -> str | None:

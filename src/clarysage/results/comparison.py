@@ -53,7 +53,6 @@ PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
 MOST_NAMED = 5  # features in a message
 MOST_PLOTTED = 7  # explanations that a plot has colours for
-METHODS = {"holm": "Holm", "benjamini hochberg": "Benjamini-Hochberg"}  # of adjusting p-values
 ROSE, FELL, UNKNOWN, SAME = "rose", "fell", "no known change", "no change"
 FLAGGED, ALONG = "flagged", "along"  # marks in charts: a star, and a hollow one
 VALUES, DIFFERENCES = "values", "differences"
@@ -771,7 +770,7 @@ def not_converged_words(comparison: Comparison) -> list[str]:
 
 def p_words(comparison: Comparison) -> str:
     """The word above p-values."""
-    return f"p ({METHODS[comparison.adjust]})" if comparison.adjust else "p"
+    return f"p ({ADJUSTMENTS[comparison.adjust].label})" if comparison.adjust else "p"
 
 
 def measured(comparison: Comparison) -> str:
@@ -808,11 +807,10 @@ def rows_words(comparison: Comparison) -> list[str]:
 def adjustment_words(comparison: Comparison) -> str:
     """How p-values are adjusted, and how often a mark is false."""
     chance = f"{100 * (1 - comparison.level):.3g} %"
-    if comparison.adjust == "holm":
-        return f"so adjusted (Holm) that the chance of any false mark in the table is at most {chance}"
     if comparison.adjust is None:
         return f"each on its own: of features that did not change, about {chance} are marked"
-    return f"so adjusted (Benjamini-Hochberg) that about {chance} of the marks are false"
+    row = ADJUSTMENTS[comparison.adjust]
+    return f"so adjusted ({row.label}) that {row.promise.format(chance=chance)}"
 
 
 def _losses(comparison: Comparison) -> list[str]:
@@ -970,8 +968,8 @@ def change_bars(
 
 def changed_marks(comparison: Comparison) -> Terms:
     """The mark of what changed, by which adjustment."""
-    method = METHODS.get(comparison.adjust or "")
-    return ((FLAGGED, f"changed ({method})" if method else "changed"),)
+    method = "" if comparison.adjust is None else f" ({ADJUSTMENTS[comparison.adjust].label})"
+    return ((FLAGGED, f"changed{method}"),)
 
 
 def _series_of_values(
