@@ -374,8 +374,17 @@ def test_large_background_is_thinned_aloud_and_by_the_seed(folder: Path) -> None
     assert first == again
     assert first["provenance"]["background_rows"] == 10
     assert first["provenance"]["fingerprints"]["background"] != other["provenance"]["fingerprints"]["background"]
-    said = run("explain", *arguments, "--background-rows", "10", *QUICK).stderr
-    assert "note: background: 10 of the 120 rows, drawn at random" in said
+    for removal in ("marginal", "baseline"):
+        said = run("explain", *arguments, "--background-rows", "10", "--removal", removal, *QUICK).stderr
+        assert "note: background: 10 of the 120 rows, drawn at random" in said
+
+
+@pytest.mark.parametrize("command", ["explain", "measures"])
+def test_rows_to_draw_from_no_background_are_refused(folder: Path, command: str) -> None:
+    done = run(command, "plain:heat", "test.csv", "--target", "load", "--background-rows", "5")
+    assert done.exit_code == 2
+    assert "--background-rows: got 5 without --background" in done.stderr
+    assert "--background train.csv --background-rows 5" in done.stderr
 
 
 def test_table_is_that_of_the_explanation(folder: Path) -> None:

@@ -606,7 +606,11 @@ def test_wrong_tables_say_what_is_wanted(tables):
     fewer = told(reference, current[:-1], paired=True, **plain)
     assert fewer.startswith(f"paired: got True, with {len(reference)} rows of reference and {len(current) - 1} of")
     assert "'rows 1 to 30'" in told(reference, current, paired=True, every=30, **plain)
-    assert told(reference, current, background_rows=0, **plain).startswith("background_rows: got 0")
+    for rows in (0, True, 10.5, np.nan, np.inf):
+        assert told(reference, current, background_rows=rows, **plain).startswith(f"background_rows: got {rows!r}")
+    marginal = cs.Marginal(reference[["a", "b", "c", "d"]])
+    beside = told(reference, current, background_rows=5, removal=marginal, **plain)
+    assert beside.startswith("background_rows: got 5 beside a removal object")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,17 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
 
 
+def check_background_rows(rows: int | None, background: Path | None) -> None:
+    """Raise for a number of rows to draw from a background, where none is given."""
+    if rows is not None and background is None:
+        raise OptionError(
+            "background_rows",
+            got=f"{rows:,} without --background",
+            wanted="a file of rows to draw from",
+            hint=[Set("background", "train.csv"), " ", Set("background_rows", rows)],
+        )
+
+
 def workers(n_jobs: int, backend: str, address: str | None) -> Any:
     """Who works, as the library takes it for ``n_jobs``; a cluster has to be there."""
     from clarysage.catalogue import BACKENDS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -209,8 +208,6 @@ def _background_rows(request: Request) -> float:
     """How many rows the background is to have at most."""
     from clarysage.removal import default_rows
 
-    if request.settings["removal"] == "baseline":
-        return math.inf
     return request.problem.background_rows or default_rows(request.settings["removal"])
 
 

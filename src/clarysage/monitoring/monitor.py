@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from clarysage._measures.examples import check_size
 from clarysage._measures.options import SEVERAL_RUNS, Run, RunOptions, with_shared_options
 from clarysage._measures.problem import drawn_background
 from clarysage._measures.sage import sage
@@ -110,6 +111,7 @@ def monitor(
     """
     check_options(paired, adjust, level)
     _check_loss(loss)
+    _check_background_rows(background_rows, removal)
     f, entropy = as_predictor(model), entropy_of(rng)
     before, after = Layout(target, sample_weight, by).sides(reference, current, f)
     whole = Slices(("current",), (np.arange(len(after.X)),))
@@ -166,6 +168,17 @@ def _check_loss(loss: Any) -> None:
         )
 
 
+def _check_background_rows(rows: Any, removal: RemovalLike) -> None:
+    check_size(rows, "background_rows", "rows", Set("background_rows", 512))
+    if rows is not None and not isinstance(removal, str):
+        raise InputError(
+            "background_rows",
+            got=f"{rows:,} beside a removal object",
+            wanted="one of the two",
+            hint=["leaving out ", Set("background_rows"), ", since the object has rows of its own"],
+        )
+
+
 def _check_paired(paired: bool | None, rows: int, slices: Slices) -> None:
     """An error, before anything is explained, where rows cannot be the very ones of the reference."""
     for name, places in zip(slices.names, slices.places, strict=True):
@@ -183,8 +196,6 @@ def _background(given: Any, rows: int | None, removal: Any, X: Any, entropy: int
     if not isinstance(removal, str):
         return given  # which such an object has none of, or an error says so
     wanted = default_rows(removal) if rows is None else rows
-    if not isinstance(wanted, (int, float, np.integer)) or wanted < 1:
-        raise InputError("background_rows", got=f"{rows!r}", wanted="a whole number of one or more")
     source = X if given is None else with_columns_of(X, as_table(given, "background"))
     if given is not None and rows is None:
         return source

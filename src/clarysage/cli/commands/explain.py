@@ -11,7 +11,7 @@ import typer
 from clarysage.cli.completion import columns
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.files import check_writable
-from clarysage.cli.option_checks import check_about, check_options, check_rows
+from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
 from clarysage.cli.options import (
     DATA,
     MODEL,
@@ -72,6 +72,7 @@ def explain(
         )
         with clean_stdout():
             check_options(settings, has_target=target is not None)
+            check_background_rows(problem.background_rows, background)
             check_rows(written.rows, written.json_file)
             _check_files(delivery, [*request.inputs, console.config], storage.checkpoint, say)
             if written.about is not None:

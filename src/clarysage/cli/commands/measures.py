@@ -11,7 +11,7 @@ import typer
 from clarysage.cli import completion
 from clarysage.cli.commands.refit_costs import say_costs
 from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, speaker
-from clarysage.cli.option_checks import check_options, named_measures
+from clarysage.cli.option_checks import check_background_rows, check_options, named_measures
 from clarysage.cli.options import (
     DATA,
     MODEL,
@@ -115,6 +115,7 @@ def measures(
                 background=background, train=train,
             )  # fmt: skip
             check_options(settings, has_target=target is not None)
+            check_background_rows(problem.background_rows, background)
             chosen = None if only is None else named_measures(only)
             delivery.check([*request.inputs, console.config])
             found = _compared(request, chosen, say, refits=refits, progress=has_viewer(console.quiet))
