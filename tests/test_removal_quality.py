@@ -96,7 +96,7 @@ class Oracle:
     seen: list = field(default_factory=list)
 
     def restrict(self, predictor, X):
-        _, bound = bound_to(predictor, X, X, 1e9)
+        bound = bound_to(predictor, X, X, 1e9).predictor
 
         def told(row, mask, rng):
             self.seen.append((row.copy(), mask.copy()))
@@ -270,8 +270,8 @@ class Memory:
     name: str = "memory"
 
     def restrict(self, predictor, X):
-        _, bound = bound_to(predictor, X, self.background, 1e9)
-        rows = bound.schema.encode(self.background, "background")
+        tables = bound_to(predictor, X, self.background, 1e9)
+        bound, rows = tables.predictor, tables.background
 
         def told(x, kept, rng):
             return bound(rows[[((rows - x)[:, kept] ** 2).sum(axis=1).argmin()]])[0]

@@ -22,7 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import clarysage as cs
 import oracle
-from clarysage.tables import read_target, read_weights, schema_of
+from clarysage.tables import Schema, read_target, read_weights, schema_of
 
 DAY, LATER = datetime.date(2020, 2, 29), datetime.date(2021, 1, 1)
 NOON, NIGHT = datetime.datetime(2020, 2, 29, 12), datetime.datetime(2021, 1, 1, 23, 59, 59, 999999)
@@ -808,3 +808,80 @@ def test_weights_add_up_to_one_and_keep_their_proportions(weights):
     found = read_weights(weights, np.zeros((len(weights), 1)), len(weights))
     assert found.sum() == pytest.approx(1, abs=1e-12)
     assert np.allclose(found / found.max(), np.array(weights) / max(weights), atol=1e-12)
+
+
+@pytest.fixture
+def encoded(monkeypatch):
+    """How many rows were encoded at a time, since the test began."""
+    rows: list[int] = []
+    inner = Schema._encode
+
+    def counted(self, part):
+        rows.append(len(part.table))
+        return inner(self, part)
+
+    monkeypatch.setattr(Schema, "_encode", counted)
+    return rows
+
+
+def mixed_frame(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=rows), "b": rng.choice(["x", "y", "z"], rows), "c": rng.normal(size=rows)})
+    return X, X["a"].to_numpy() + (X["b"] == "x").to_numpy()
+
+
+@pytest.mark.parametrize(
+    "removal", ["marginal", "product of marginals", "baseline", "copula", "neighbours", "trees", "surrogate"]
+)
+def test_a_run_encodes_each_table_once(removal, encoded):
+    X, y = mixed_frame(80)
+    cs.sage(lambda rows: rows["a"] + (rows["b"] == "x"), X[:50], y[:50], background=X[50:], removal=removal,
+            budget=20_000, check_manifold=False, rng=0)  # fmt: skip
+    assert sorted(encoded) == [30, 50]
+
+
+def test_a_table_that_is_its_own_background_is_encoded_once(encoded):
+    X, y = mixed_frame(50)
+    for measure in (cs.sage, cs.mean_importance, cs.permutation_test):
+        encoded.clear()
+        measure(lambda rows: rows["a"] + (rows["b"] == "x"), X, y, rng=0)
+        assert encoded[:1] == [50]
+        assert encoded.count(50) == 1
+
+
+def test_codes_are_those_of_the_examples_though_a_removal_was_made_for_other_rows():
+    class Elsewhere:
+        """A removal of another library, which hands on the model of one of ours for a table of its own."""
+
+        def __init__(self, background):
+            self.background = background
+
+        def restrict(self, predictor, X):
+            return cs.Marginal(self.background).restrict(predictor, X[::-1])
+
+    rng = np.random.default_rng(0)
+    X, background = rng.normal(size=(30, 2)), rng.normal(size=(20, 2))
+    y = X[:, 0] * X[:, 1]
+    ours, theirs = (
+        cs.sage(lambda rows: rows[:, 0] * rows[:, 1], X, y, removal=removal, rng=0)
+        for removal in (cs.Marginal(background), Elsewhere(background))
+    )
+    assert np.array_equal(ours.values, theirs.values)
+
+
+def test_a_game_made_by_hand_looks_at_the_examples_as_they_are_now():
+    X = np.arange(6.0).reshape(3, 2)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    f_S = cs.Marginal(frame).restrict(lambda rows: rows["a"], frame)
+    frame["a"] += 10
+    v = cs.PredictivePower.of(f_S, "squared error", frame, frame["a"])
+    assert np.array_equal(v.X, X + np.array([10.0, 0.0]))
+
+
+@pytest.mark.parametrize("columns", [["a", "b"], ["b", "a"]])
+def test_models_with_names_get_their_columns_in_order_from_a_background_that_has_them(columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    model = LinearRegression().fit(frame, frame["a"] * 2)
+    f_S = cs.Marginal(frame[columns]).restrict(model, frame[["a", "b"]].to_numpy())
+    assert np.allclose(f_S.full(f_S.schema.encode(frame, "X")), frame[["a"]] * 2)

@@ -22,7 +22,7 @@ import numpy as np
 from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.players import Players
 from clarysage.structure.base import Structure
-from clarysage.tables import Schema
+from clarysage.tables import EncodedTable, Schema
 
 if TYPE_CHECKING:
     from clarysage.losses.debiasing import Debiasing
@@ -185,7 +185,8 @@ class CodePredictor(Protocol):
 class RestrictedModel(Protocol):
     """f_S: the model's prediction when only the columns in S are known (Eq. 1).
 
-    Abilities go beyond that (:func:`ability`): :class:`FromBackground`, :class:`HybridRows`, :class:`DrawsRows`.
+    Abilities go beyond that (:func:`ability`): :class:`FromBackground`, :class:`HybridRows`, :class:`DrawsRows`,
+    :class:`HoldsExamples`.
     """
 
     @property
@@ -232,6 +233,15 @@ class RestrictedModel(Protocol):
 
         (n, d), (n, d) -> (n, p - 1, k)
         """
+        ...
+
+
+class HoldsExamples(Protocol):
+    """A restricted model that hands on the examples it was made for, so that they are encoded once."""
+
+    @property
+    def encoded(self) -> EncodedTable | None:
+        """The table with its codes; None once the model is guarded, as games have codes of their own."""
         ...
 
 

@@ -606,8 +606,8 @@ FAULTS: tuple[Fault, ...] = (
         "marginal-unweighted",
         IGNORED,
         "removal/marginal.py",
-        "hybrid_model(bound, rows[kept], mass[kept], codes)",
-        "hybrid_model(bound, rows[kept], kept[kept] / kept.sum(), codes)",
+        "hybrid_model(bound.predictor, rows[kept], mass[kept], bound.examples)",
+        "hybrid_model(bound.predictor, rows[kept], kept[kept] / kept.sum(), bound.examples)",
     ),
     Fault(
         "correlations-not-shrunk",

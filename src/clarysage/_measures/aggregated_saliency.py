@@ -93,11 +93,11 @@ def aggregated_saliency(
         raise InputError("background", got="a background beside values of a baseline", wanted="one of the two")
     table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     removal = Baseline(baseline, background, sample_weight if background is None else None)
-    schema, bound, row = removal.bound(opened.f, table.X)
-    rows = schema.encode(table.X, "X")
-    if not schema.is_number.all() or not np.isfinite(rows).all() or not np.isfinite(row).all():
+    bound = removal.bound(opened.f, table.X)
+    rows, row = bound.examples.codes, bound.background
+    if not bound.schema.is_number.all() or not np.isfinite(rows).all() or not np.isfinite(row).all():
         raise InputError("X", got="cells that are missing, infinite or no numbers", wanted="numbers, in X and baseline")
-    selected, about_outputs = _selected_outputs(outputs, y, table.X, bound(row)[0], opened.f)
+    selected, about_outputs = _selected_outputs(outputs, y, table.X, bound.predictor(row)[0], opened.f)
     attributed = _attributed(gradients, rows, row[0], counts, selected)
     sizes = np.abs(attributed.values).sum(axis=1)
     parts = table.by_player(sizes)

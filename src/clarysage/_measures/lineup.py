@@ -42,7 +42,8 @@ class Lineup:
     ) -> Lineup:
         """Players of X, whose columns have the given names, for a game of ``arranged``, the same in another order."""
         named = Players.of(names, groups)  # numbers in groups are places in X as it was handed in
-        columns = names if arranged is None else tuple(names[place] for place in _places(X, arranged))
+        is_same = arranged is None or arranged is X
+        columns = names if is_same else tuple(names[place] for place in _places(X, arranged))
         players = named if columns == names else Players.of(columns, named.members(names))
         place = {name: player for player, name in enumerate(players.names)}
         order = tuple(place[name] for name in named.names)

@@ -83,7 +83,13 @@ def mean_absolute_shap(
     data, run = apart(options)
     runner = Runner.of(run, rules_by_example(run, walks))
     problem = Problem.of(model, without(X, y), run=run, **runner.seeded(data))
-    v = pointwise(problem.restricted, problem.X, players=problem.players, sample_weight=problem.sample_weight)
+    v = pointwise(
+        problem.restricted,
+        problem.X,
+        players=problem.players,
+        sample_weight=problem.sample_weight,
+        codes=problem.codes,
+    )
     v = replace(v, rows_in_vain=v.rows_in_vain + problem.removal_rows)
     v, estimator, why = _ready(model, v, runner.left(runner.rules), method, walks, backend.lower())
     notes = [*v.remarks, *why, *about_manifold(v, problem, run)]

@@ -90,7 +90,13 @@ def mean_importance(
     runner = Runner.of(run, ())
     problem = Problem.of(model, X, y, run=run, **runner.seeded({**data, "removal": "baseline"}))
     v = PredictivePower.of(
-        problem.restricted, loss, problem.X, problem.y, players=problem.players, sample_weight=problem.sample_weight
+        problem.restricted,
+        loss,
+        problem.X,
+        problem.y,
+        players=problem.players,
+        sample_weight=problem.sample_weight,
+        codes=problem.codes,
     )
     notes, shown = [*about_loss(loss, v), *v.remarks], over_best_constant(v)
 

@@ -116,7 +116,13 @@ def by_repeats(
     runner = Runner.of(run, rules_of(run) if count is None else [])
     problem = Problem.of(model, X, y, run=run, **runner.seeded(data), **draws)
     v = SingleDraws.of(
-        problem.restricted, loss, problem.X, problem.y, players=problem.players, sample_weight=problem.sample_weight
+        problem.restricted,
+        loss,
+        problem.X,
+        problem.y,
+        players=problem.players,
+        sample_weight=problem.sample_weight,
+        codes=problem.codes,
     ).after(problem.removal_rows)
     if count is not None:
         made = AfterRepeats(count, int((v.weights > 0).sum()))

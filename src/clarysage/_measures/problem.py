@@ -35,6 +35,7 @@ from clarysage.removal import (
     limited,
     name_of,
 )
+from clarysage.removal.marginal import codes_of
 from clarysage.results.explanation import Explanation, HeldFixed
 from clarysage.tables import as_table, is_stored, labels_of, rows_of
 
@@ -57,6 +58,7 @@ class Problem:
         ``members`` are the names of the columns of each, where the user made groups
     seed : behind every random stream
     notes : on the rows, the background and the removal
+    codes : X as codes, (N, d), encoded once
     removal_rows : model rows that choosing a removal took
     source_rows : how many rows X was drawn from, where not all were taken
     """
@@ -111,8 +113,8 @@ class Problem:
         )
         background = narrowed(background, examples.X, examples.apart)
         limit = MEMORY_LIMIT if run.memory_limit is None else run.memory_limit
-        rows, source, about_background = _background(background, removal, f, examples.X, seed, rows_to_draw, limit)
         arranged = f.arrange(examples.X)
+        rows, source, about_background = _background(background, removal, f, arranged, seed, rows_to_draw, limit)
         names = column_names(examples.X, feature_names, f.feature_names, labels_of(rows))
         lineup = Lineup.of(names, examples.X, arranged, groups)
         q: Removal
@@ -145,15 +147,22 @@ class Problem:
         """f_S, the model restricted by the removal."""
         return self.removal.restrict(self.predictor, self.X)
 
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """X as codes, (N, d), which the removal has made when it restricted the model."""
+        return codes_of(self.restricted, self.X)
+
     def game(self, loss: Any) -> tuple[PredictivePower, list[Note | str]]:
         """The game v_f of the model, without y that of its own outputs; and a note on a loss that was chosen."""
-        players, weight = self.players, self.sample_weight
+        players, weight, codes = self.players, self.sample_weight, self.codes
         notes: list[Note | str] = []
         if self.y is not None:
-            v = PredictivePower.of(self.restricted, loss, self.X, self.y, players=players, sample_weight=weight)
+            v = PredictivePower.of(
+                self.restricted, loss, self.X, self.y, players=players, sample_weight=weight, codes=codes
+            )
             notes = about_loss(loss, v)
         elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2):
-            v = sensitivity(self.restricted, self.X, players=players, sample_weight=weight)
+            v = sensitivity(self.restricted, self.X, players=players, sample_weight=weight, codes=codes)
         else:
             raise InputError(
                 "loss",
@@ -248,7 +257,7 @@ def _background(
     if given is not None:
         rows = as_table(given, "background")
         return rows, None, () if rows_to_draw else _about_size(len(rows), removal)
-    X, n = f.arrange(X), len(X)
+    n = len(X)
     few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
     rows, places = drawn_background(X, size, seed)
     if len(rows) == n:

@@ -87,8 +87,8 @@ def _made(name: str, background: Any, entropy: int) -> Removal:
 def _apart(f: Any, X: Any, background: Any, source: np.ndarray | None, rng: np.random.Generator) -> tuple[Any, Any]:
     """Rows to make removals of, and others to judge them on."""
     if source is None:
-        schema, _ = bound_to(f, X, background, MEMORY)
-        own = match_by_cells(schema.encode(X, "X"), schema.encode(background, "background"))
+        bound = bound_to(f, X, background, MEMORY)
+        own = match_by_cells(bound.examples.codes, bound.background)
     else:
         own = match_by_source(source, len(X))
     free = np.arange(len(X)) if own is None else np.flatnonzero(own < 0)

@@ -197,8 +197,8 @@ def _about_own(asked: dict[str, Any], made_of: Any, f: Any, X: Any, judged: np.n
         background = made_of if isinstance(removal, str) else getattr(removal, "background", None)
         if background is None:
             continue
-        schema, _ = bound_to(f, X, background, MEMORY)
-        own = match_by_cells(schema.encode(X, "X"), schema.encode(background, "background"))
+        bound = bound_to(f, X, background, MEMORY)
+        own = match_by_cells(bound.examples.codes, bound.background)
         count = 0 if own is None else int((own[judged] >= 0).sum())
         if count:
             notes.append(

@@ -21,18 +21,21 @@ def pointwise(
     *,
     players: Players | None = None,
     sample_weight: WeightsLike | None = None,
+    codes: np.ndarray | None = None,
 ) -> PredictivePower:
     r"""The game whose payoffs are the outputs of f_S at an example, one "loss" an output.
 
     .. math:: v_{f,x}(S) = f_S(x_S)
 
     Shapley values of an example in it are its SHAP values. Of two outputs that are the probabilities of two classes the
-    second alone is played for: the values of the first are the same with the other sign.
+    second alone is played for: the values of the first are the same with the other sign. ``codes`` are as in
+    :meth:`PredictivePower.of`.
     """
-    few = restricted.schema.encode(X, "X")[:LOOKED_AT]
+    rows = restricted.schema.encode(X, "X") if codes is None else codes
+    few = rows[:LOOKED_AT]
     numbers = outputs_of(restricted.full(few), restricted.facts.task)
     losses = tuple(Output(number) for number in numbers)
-    v = PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight)
+    v = PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight, codes=rows)
     return replace(v, rows_in_vain=len(few))
 
 

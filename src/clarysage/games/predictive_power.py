@@ -83,9 +83,13 @@ class PredictivePower:
         *,
         players: Players | None = None,
         sample_weight: WeightsLike | None = None,
+        codes: np.ndarray | None = None,
     ) -> PredictivePower:
-        """The game of a restricted model, a loss (or several, or "auto"), and examples; y=None: its own outputs."""
-        rows = restricted.schema.encode(X, "X")
+        """The game of a restricted model, a loss (or several, or "auto"), and examples; y=None: its own outputs.
+
+        ``codes`` (N, d) are those of X by the restricted model's schema, where it has been encoded already.
+        """
+        rows = restricted.schema.encode(X, "X") if codes is None else codes
         weights = read_weights(sample_weight, X, len(rows))
         response = None if y is None else read_target(y, X, len(rows))
         f, outputs = restricted.facts, restricted.full(rows)

@@ -55,10 +55,14 @@ class SingleDraws:
         *,
         players: Players | None = None,
         sample_weight: WeightsLike | None = None,
+        codes: np.ndarray | None = None,
     ) -> SingleDraws:
-        """The game of a restricted model that draws, a loss (or several, or "auto"), and examples."""
+        """The game of a restricted model that draws, a loss (or several, or "auto"), and examples.
+
+        ``codes`` are as in :meth:`PredictivePower.of`.
+        """
         f_S = singly(restricted)
-        return cls(PredictivePower.of(f_S, loss, X, y, players=players, sample_weight=sample_weight))
+        return cls(PredictivePower.of(f_S, loss, X, y, players=players, sample_weight=sample_weight, codes=codes))
 
     def after(self, rows: int) -> SingleDraws:
         """The game when so many model rows have been spent beforehand."""

@@ -54,9 +54,13 @@ class Predictor:
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""
+        return self.of_arranged(self.arrange(rows))
+
+    def of_arranged(self, rows: Any) -> np.ndarray:
+        """Predictions (n, k) for a table whose columns are in the order the model was fitted on."""
         try:
             with unshared():
-                raw = self.function(self.arrange(rows))
+                raw = self.function(rows)
         except ClarysageError:
             raise
         except Exception as error:
@@ -87,12 +91,18 @@ class Predictor:
 
     def bind(self, schema: Schema) -> BoundPredictor:
         """The predictor for rows of codes of the given columns."""
-        if not self.containers or schema.container in self.containers:
-            return BoundPredictor(self, schema)
-        if self.containers[0] == "numpy" and not schema.is_number.all():
-            return BoundPredictor(self, schema)  # text has no place in an array of numbers; the model may yet know it
-        labels = self.feature_names if schema.labels is None else None
-        return BoundPredictor(self, schema.handed_as(self.containers[0], labels))
+        is_taken = not self.containers or schema.container in self.containers
+        # text has no place in an array of numbers; the model may yet know it
+        if not is_taken and (self.containers[0] != "numpy" or schema.is_number.all()):
+            labels = self.feature_names if schema.labels is None else None
+            schema = schema.handed_as(self.containers[0], labels)
+        return BoundPredictor(self, schema, is_arranged=self._has_order_of(schema))
+
+    def _has_order_of(self, schema: Schema) -> bool:
+        """Whether tables of the schema need no rearranging, so that not each of them has to be looked at."""
+        if self.feature_names is None or schema.container == "numpy" or schema.names == self.feature_names:
+            return True
+        return _order(list(schema.names), self.feature_names) == list(range(schema.width))
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,7 @@ class BoundPredictor:
     checks: tuple[Check, ...] = ()
     memory_limit: float = 1e9
     rows_asked: int = 0  # to find out what kind of table the model takes
+    is_arranged: bool = False  # whether the schema is known to have the columns in the model's order
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         parts = [self._one_call(codes[start : start + self.rows_per_call])
@@ -128,7 +139,8 @@ class BoundPredictor:
 
     def _one_call(self, codes: np.ndarray) -> np.ndarray:
         try:
-            outputs = self.predictor(self.schema.decode(codes))
+            rows = self.schema.decode(codes)
+            outputs = self.predictor.of_arranged(rows) if self.is_arranged else self.predictor(rows)
         except ModelError as error:
             raise self._with_missing(codes, error) from error.__cause__
         for check in self.checks:

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, PythonOnly
-from clarysage.models import BoundPredictor
 from clarysage.removal.hybrid import HybridModel, hybrid_model
-from clarysage.removal.marginal import bound_to
+from clarysage.removal.marginal import BoundTables, bound_to
 from clarysage.tables import Categories, Schema, as_table, container_of, labels_of, read_weights
 
 VALUES = "baseline values"
@@ -39,25 +38,26 @@ class Baseline:
     name: str = "baseline"
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        schema, bound, row = self.bound(predictor, X)
-        return hybrid_model(bound, row, np.ones(1), schema.encode(X, "X"))
+        bound = self.bound(predictor, X)
+        return hybrid_model(bound.predictor, bound.background, np.ones(1), bound.examples)
 
     def limited(self, memory_limit: float) -> Baseline:
         return replace(self, memory_limit=memory_limit)
 
-    def bound(self, predictor: Any, X: Any) -> tuple[Schema, BoundPredictor, np.ndarray]:
-        """The columns of X, the predictor bound to them, and the row of values, (1, d)."""
+    def bound(self, predictor: Any, X: Any) -> BoundTables:
+        """The predictor bound to the columns of X, with the row of values, (1, d), as background."""
         X = as_table(X, "X")
         given = self._given(X, getattr(predictor, "feature_names", None))
         rows, argument = (X, "X") if self.background is None else (self.background, "background")
         if given is not None:
             rows, argument = given, VALUES
-        schema, bound = bound_to(predictor, X, rows, self.memory_limit, argument)
-        row = schema.encode(rows, argument)
+        bound = bound_to(predictor, X, rows, self.memory_limit, argument)
+        row = bound.background
         if given is None:
             mass = read_weights(self.weights, rows, len(row), "background weights", "background")
-            row = self._summary(row, mass, schema)
-        return schema, replace(bound, schema=bound.schema.widened(row)), row
+            row = self._summary(row, mass, bound.schema)
+        f = bound.predictor
+        return replace(bound, predictor=replace(f, schema=f.schema.widened(row)), background=row)
 
     def _given(self, X: Any, names: Sequence[str] | None) -> Any:
         """The values as a one-row table, or None where they are to be computed."""

@@ -62,8 +62,8 @@ class Copula:
         object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever it is used
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
-        rows = schema.encode(self.background, "background")
+        bound = bound_to(predictor, X, self.background, self.memory_limit)
+        schema, rows = bound.schema, bound.background
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
         rng = np.random.default_rng(self.rng)
         if (mass != mass[0]).any():
@@ -77,7 +77,7 @@ class Copula:
             R = conditionable(latent_correlation(rows, margins) * (1 - share))
         latent = drawn(R, self.draws, rng)
         within = np.maximum(rng.random((SWEEPS, *latent.shape)), np.finfo(float).tiny)  # or a score might be infinite
-        return filled(bound, Filling(Ranks(tuple(margins), within), latent, R), len(rows))
+        return filled(bound, Filling(Ranks(tuple(margins), within), latent, R))
 
     def limited(self, memory_limit: float) -> Copula:
         return replace(self, memory_limit=memory_limit)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, Set, Words
-from clarysage.models import BoundPredictor
 from clarysage.one_thread import one_thread
 from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.marginal import bound_to
+from clarysage.removal.marginal import BoundTables, bound_to
 from clarysage.removal.matheron import RIDGE, Filling
 from clarysage.removal.native import native_of
 from clarysage.removal.seed import seed_of
@@ -63,22 +62,21 @@ class Gaussian:
         object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever it is used
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
-        schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
-        rows = schema.encode(self.background, "background")
-        codes = schema.encode(X, "X")
+        bound = bound_to(predictor, X, self.background, self.memory_limit)
+        rows, codes = bound.background, bound.examples.codes
         for argument, table in (("background", rows), ("X", codes)):
-            _check(schema, table, argument)
+            _check(bound.schema, table, argument)
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
         scale = Scale.fitted(rows, mass)
         with one_thread():
             scores = scale.of(rows)
             R = conditionable((scores * mass[:, None]).T @ scores * (1 - shrinkage(scores, mass)))
         filling = Filling(scale, drawn(R, self.draws, np.random.default_rng(self.rng)), R)
-        found = native_of(bound, filling.background, np.full(self.draws, 1 / self.draws), codes)
+        found = native_of(bound.predictor, filling.background, np.full(self.draws, 1 / self.draws), codes)
         if found.native is None or not found.native.is_linear_mean:
-            return filled(bound, filling, len(rows), found.rows)
-        f_S = filled(bound, replace(filling, latent=np.zeros((1, len(R)))), len(rows), found.rows)
-        drawn_anew = filled(bound, filling, len(rows), found.rows)
+            return filled(bound, filling, found.rows)
+        f_S = filled(bound, replace(filling, latent=np.zeros((1, len(R)))), found.rows)
+        drawn_anew = replace(filled(bound, filling, found.rows), encoded=None)
         return replace(f_S, remarks=(f_S.remarks[0], LINEAR), drawn=drawn_anew)
 
     def limited(self, memory_limit: float) -> Gaussian:
@@ -153,10 +151,10 @@ def drawn(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarray:
         return np.asarray(noise @ np.linalg.cholesky(R).T)
 
 
-def filled(predictor: BoundPredictor, filling: Filling, rows: int, rows_of_checks: int = 0) -> HybridModel:
-    """The restricted model of a filling that was fitted to so many rows."""
-    background = filling.background
-    predictor = replace(predictor, schema=predictor.schema.widened(background))
+def filled(bound: BoundTables, filling: Filling, rows_of_checks: int = 0) -> HybridModel:
+    """The restricted model of a filling that was fitted to the background."""
+    background, rows = filling.background, len(bound.background)
+    predictor = replace(bound.predictor, schema=bound.predictor.schema.widened(background))
     m = len(background)
     remarks = [
         f"Withheld features were drawn given the kept ones, by a law fitted to {rows:,} background rows; intervals "
@@ -171,6 +169,7 @@ def filled(predictor: BoundPredictor, filling: Filling, rows: int, rows_of_check
     return HybridModel(
         predictor, background, np.full(m, 1 / m), remarks=tuple(remarks),
         rows_of_checks=predictor.rows_asked + rows_of_checks, source=nowhere, filling=filling,
+        encoded=bound.examples,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from clarysage.removal.native import Native, native_of
 from clarysage.removal.prefixes import Itinerary, at_prefixes, evaluate, joined
 from clarysage.removal.row_identity import self_match
 from clarysage.removal.single_imputation import at_levels, put_in
-from clarysage.tables import Schema
+from clarysage.tables import EncodedTable, Schema
 
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
 DRAWS_OF_CONDITIONAL = 5  # made together, where what is known of an example has to be looked at first
@@ -30,7 +30,8 @@ class HybridModel:
     ``source`` (m,) is the example that each background row is, -1 for none, where that is known; ``is_sampled`` says
     whether the rows may be thought of as drawn independently from a population. With a ``filling`` the rows move with
     what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known. ``drawn`` is the same
-    with all its rows, where their mean alone is here, which will do for mean predictions.
+    with all its rows, where their mean alone is here, which will do for mean predictions. ``encoded`` are the examples
+    it was made for, until a game has them.
     """
 
     predictor: CodePredictor
@@ -43,6 +44,7 @@ class HybridModel:
     is_sampled: bool = True
     filling: Filling | None = None
     drawn: HybridModel | None = None
+    encoded: EncodedTable | None = None
 
     @property
     def schema(self) -> Schema:
@@ -80,7 +82,7 @@ class HybridModel:
 
     def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
         assert isinstance(self.predictor, BoundPredictor)
-        return replace(self, predictor=self.predictor.guarded(checks))
+        return replace(self, predictor=self.predictor.guarded(checks), encoded=None)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         return self.predictor(x) if self.native is None else self.native.full(x)
@@ -211,8 +213,10 @@ def _weighted(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("nbk,b->nk", outputs, weights))
 
 
-def hybrid_model(predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray) -> HybridModel:
+def hybrid_model(
+    predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: EncodedTable
+) -> HybridModel:
     """The restricted model, with the predictor's structure where it proves right on hybrid rows of X and background."""
-    found = native_of(predictor, background, weights, X)
+    found = native_of(predictor, background, weights, X.codes)
     rows = predictor.rows_asked + found.rows
-    return HybridModel(predictor, background, weights, found.native, found.remarks, rows)
+    return HybridModel(predictor, background, weights, found.native, found.remarks, rows, encoded=X)

@@ -13,8 +13,7 @@ from clarysage.coalitions import draw_by_size
 from clarysage.errors import ClarysageError
 from clarysage.players import Players
 from clarysage.protocols import Removal
-from clarysage.removal.marginal import bound_to
-from clarysage.tables import rows_of
+from clarysage.removal.marginal import bound_to, codes_of
 
 MEMORY = 1e9  # bytes that the rows given to the model at once may take
 
@@ -76,8 +75,8 @@ class Panel:
     @classmethod
     def of(cls, f: Any, X: Any, background: Any, trial: Trial, players: Players) -> Panel:
         """A panel that asks the model itself, in the dtypes of X and background together."""
-        _, bound = bound_to(f, X, background, MEMORY)
-        outputs = bound(bound.schema.encode(rows_of(X, trial.rows), "X"))
+        bound = bound_to(f, X, background, MEMORY)
+        outputs = bound.predictor(bound.examples.codes[trial.rows])
         return cls(f, X, outputs, trial, players)
 
     def judge(self, removal: Removal, rng: np.random.Generator) -> Judged:
@@ -85,7 +84,7 @@ class Panel:
         begun = perf_counter()
         n, c, p = self.trial.coalitions.shape
         f_S = removal.restrict(self.f, self.X)
-        x = np.repeat(f_S.schema.encode(self.X, "X")[self.trial.rows], c, axis=0)
+        x = np.repeat(codes_of(f_S, self.X)[self.trial.rows], c, axis=0)
         shown = f_S.predict(x, self.players.columns(self.trial.coalitions.reshape(n * c, p)), rng)
         errors = ((shown.reshape(n, c, -1) - self.outputs[:, None]) ** 2).sum(axis=2).mean(axis=1)
         return Judged(errors, perf_counter() - begun, f_S.rows_of_checks + n * c * f_S.rows_per_prediction)

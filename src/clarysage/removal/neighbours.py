@@ -68,13 +68,13 @@ class Neighbours:
         wanted = self.neighbours
         if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, Integral) or wanted < 1):
             raise InputError("neighbours", got=f"{wanted!r}", wanted="a whole number of rows, or None")
-        found = BackgroundRows.of(self, predictor, X)
+        found, examples = BackgroundRows.of(self, predictor, X)
         m = len(found.rows)
         count = max(FEWEST, round(PER_ROOT * m**0.5)) if wanted is None else int(wanted)
         count = min(count, m - 1 if len(found.known) else m)
         choice = Nearest.of(found.predictor.schema, found.rows, found.mass, count)
         said = FOLLOWS.format(f"the {count} nearest of {m:,} background rows")
-        return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,))
+        return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,), examples)
 
     def limited(self, memory_limit: float) -> Neighbours:
         return replace(self, memory_limit=memory_limit)

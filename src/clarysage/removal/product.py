@@ -31,14 +31,14 @@ class ProductOfMarginals:
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         rng = _generator(self.rng)
-        schema, bound = bound_to(predictor, X, self.background, self.memory_limit)
-        rows = schema.encode(self.background, "background")
+        bound = bound_to(predictor, X, self.background, self.memory_limit)
+        rows = bound.background
         m = len(rows)
         mass = read_weights(self.weights, self.background, m, "background weights", "background")
         apart = np.empty_like(rows)
         for j in range(rows.shape[1]):
             apart[:, j] = rows[shuffled(mass, rng), j]
-        f_S = hybrid_model(bound, apart, np.full(m, 1.0 / m), schema.encode(X, "X"))
+        f_S = hybrid_model(bound.predictor, apart, np.full(m, 1.0 / m), bound.examples)
         return replace(f_S, is_sampled=False)  # rows share individuals
 
     def limited(self, memory_limit: float) -> ProductOfMarginals:

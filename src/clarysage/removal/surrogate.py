@@ -25,7 +25,7 @@ from clarysage.removal.prefixes import at_prefixes
 from clarysage.removal.regressors import check_regressor, fitted, takes_weights
 from clarysage.removal.row_identity import KnownRows
 from clarysage.removal.seed import seed_of
-from clarysage.tables import Schema
+from clarysage.tables import EncodedTable, Schema
 
 FOLDS = 4
 COPIES, CELLS = 20_000, 2**20  # masked rows to learn from, and their cells at most
@@ -92,14 +92,14 @@ class Surrogate:
         check_regressor(self.regressor)
         if self.copies is not None and (not isinstance(self.copies, Integral) or self.copies < 1):
             raise InputError("copies", got=f"{self.copies!r}", wanted="a whole number of rows to learn from, or None")
-        found = BackgroundRows.of(self, predictor, X)
+        found, examples = BackgroundRows.of(self, predictor, X)
         outputs = found.predictor(found.rows)
         form = OutputForm.of(outputs, is_classifier=found.predictor.facts.classes is not None)
         wanted = outputs if is_module(self.regressor) else form.wanted(outputs)
         fold, count = np.arange(len(outputs)) % FOLDS, self._count(found.rows.shape, wanted.shape[1])
         learners = Lazy(partial(self._learners, found, wanted, fold, count, self.rng))
         return SurrogateModel(
-            found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known, count
+            found.predictor, found.rows, found.mass, outputs, learners, form, fold, found.known, count, examples
         )
 
     def limited(self, memory_limit: float) -> Surrogate:
@@ -160,6 +160,7 @@ class SurrogateModel:
     fold: np.ndarray
     known: KnownRows
     copies: int
+    encoded: EncodedTable | None = None  # the examples it was made for, until a game has them
 
     @property
     def schema(self) -> Schema:
@@ -196,7 +197,7 @@ class SurrogateModel:
     def guarded(self, checks: tuple[Check, ...]) -> SurrogateModel:
         for check in checks:
             check(self.alone)
-        return replace(self, predictor=self.predictor.guarded(checks))
+        return replace(self, predictor=self.predictor.guarded(checks), encoded=None)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         return self.predictor(x)

@@ -81,12 +81,12 @@ class TreeConditional:
             raise InputError("trees", got=f"{self.trees!r}", wanted="an even number of trees")
         if not _is_count(self.min_leaf) or self.min_leaf < 2:
             raise InputError("min_leaf", got=f"{self.min_leaf!r}", wanted="two rows or more")
-        found = BackgroundRows.of(self, predictor, X)
+        found, examples = BackgroundRows.of(self, predictor, X)
         cache: Memo[Forest] = Memo(min(BYTES_KEPT, self.memory_limit / 4))
         options = (int(self.trees), int(self.min_leaf), self.rng, cache)
         choice = FromLeaves.of(found.predictor.schema, found.rows, found.mass, *options)
         said = FOLLOWS.format(f"the leaves of {self.trees} trees a coalition")
-        return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,))
+        return WeightedModel(found.predictor, found.rows, found.mass, choice, found.known, (said,), examples)
 
     def limited(self, memory_limit: float) -> TreeConditional:
         return replace(self, memory_limit=memory_limit)

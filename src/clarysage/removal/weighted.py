@@ -15,7 +15,7 @@ from clarysage.removal.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, m
 from clarysage.removal.prefixes import at_prefixes
 from clarysage.removal.row_identity import KnownRows
 from clarysage.removal.single_imputation import at_levels, put_in
-from clarysage.tables import Schema
+from clarysage.tables import EncodedTable, Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."
 
@@ -51,6 +51,7 @@ class WeightedModel:
     choice: RowChoice
     known: KnownRows
     remarks: tuple[str, ...] = ()
+    encoded: EncodedTable | None = None  # the examples it was made for, until a game has them
 
     @property
     def schema(self) -> Schema:
@@ -70,7 +71,7 @@ class WeightedModel:
         return self.predictor.rows_asked + len(self.background) - self.choice.rows
 
     def guarded(self, checks: tuple[Check, ...]) -> WeightedModel:
-        return replace(self, predictor=self.predictor.guarded(checks))
+        return replace(self, predictor=self.predictor.guarded(checks), encoded=None)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         return self.predictor(x)

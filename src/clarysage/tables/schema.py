@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,20 +54,22 @@ class Schema:
 
     def encode(self, table: Any, argument: str) -> np.ndarray:
         """Rows of codes, float64 (n, d), of a table that :func:`schema_of` has seen; read only, maybe its own rows."""
-        table = as_table(table, argument)
-        if _block_dtype(self.columns) is not None and container_of(table) == "numpy" and table.dtype.kind in "biuf":
-            _order(table, self.labels, argument, self.width)
-            rows = np.ascontiguousarray(table, dtype=FLOAT).view()
+        return self._encode(_Part.of(as_table(table, argument), argument))
+
+    def _encode(self, part: _Part) -> np.ndarray:
+        if part.is_numeric_array and _block_dtype(self.columns) is not None:
+            _order(part, self.labels, self.width)
+            rows = np.ascontiguousarray(part.table, dtype=FLOAT).view()
             rows.setflags(write=False)
             return rows
-        cells = _cells(table, self.labels, argument, self.columns[0].backend, self.width)
-        codes = np.empty((table.shape[0], self.width))
+        cells = _cells(part, self.labels, self.columns[0].backend, self.width)
+        codes = np.empty((part.table.shape[0], self.width))
         for place, column in enumerate(self.columns):
             try:
                 codes[:, place] = column.encode(cells[place])
             except KeyError as error:
                 raise InputError(
-                    argument,
+                    part.argument,
                     got=f"the value {error.args[0]!r} in column {self.names[place]!r}",
                     wanted="values that occur in X or background",
                 ) from error
@@ -94,6 +96,14 @@ class Schema:
         return replace(self, container=container, labels=labels, handed=handed, header=_names(labels, self.width))
 
 
+@dataclass(frozen=True)
+class EncodedTable:
+    """A table with its rows as codes, (n, d)."""
+
+    table: Any
+    codes: np.ndarray
+
+
 def schema_of(X: Any, background: Any = None, *, argument: str = "background", names: Sequence[str] = ()) -> Schema:
     """The columns of X and background together; names matched, dtypes joined, dictionaries made.
 
@@ -108,53 +118,93 @@ def schema_of(X: Any, background: Any = None, *, argument: str = "background", n
     >>> schema.encode([[5, 6]], "X")
     array([[5., 6.]])
     """
-    parts = {"X": as_table(X, "X")}
+    tables = {"X": as_table(X, "X")}
     if background is not None:
-        parts[argument] = as_table(background, argument)
-    lead = next((table for table in parts.values() if labels_of(table) is not None), parts["X"])
-    labels, width = labels_of(lead), int(parts["X"].shape[1])
-    if lead is not parts["X"] and labels is not None and sorted(map(str, labels)) == sorted(names):
+        tables[argument] = as_table(background, argument)
+    return _joint_schema([_Part.of(table, name) for name, table in tables.items()], names)
+
+
+def encode_together(
+    X: Any, background: Any, *, argument: str = "background", names: Sequence[str] = ()
+) -> tuple[Schema, np.ndarray, np.ndarray]:
+    """The schema of two checked tables as :func:`schema_of` makes it, and the codes of X and of the background.
+
+    Tables are checked by :func:`~clarysage.tables.as_table`. One that is both X and background is encoded once.
+    """
+    examples = _Part.of(background if argument == "X" else X, "X")
+    if background is examples.table:
+        schema = _joint_schema([examples], names)
+        codes = schema._encode(examples)
+        return schema, codes, codes
+    others = _Part.of(background, argument)
+    schema = _joint_schema([examples, others], names)
+    return schema, schema._encode(examples), schema._encode(others)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A checked table, with what is asked of it again and again."""
+
+    table: Any
+    argument: str
+    container: str
+    labels: tuple[Any, ...] | None
+
+    @classmethod
+    def of(cls, table: Any, argument: str) -> _Part:
+        return cls(table, argument, container_of(table), labels_of(table))
+
+    @property
+    def is_numeric_array(self) -> bool:
+        return self.container == "numpy" and self.table.dtype.kind in "biuf"
+
+
+def _joint_schema(parts: list[_Part], names: Sequence[str]) -> Schema:
+    """The schema of X and, where there is one, of another table."""
+    lead = next((part for part in parts if part.labels is not None), parts[0])
+    labels, width = lead.labels, int(parts[0].table.shape[1])
+    if lead is not parts[0] and labels is not None and sorted(map(str, labels)) == sorted(names):
         labels = tuple(names)
-    parts = _in_one_dtype(dict(sorted(parts.items(), key=lambda part: part[1] is not lead)))
-    library, order = backend(container_of(lead)), _order(lead, labels, argument, width)
-    columns = _one_for_all(list(parts.values()), labels, argument, width) or _joined(parts, labels, library, width)
-    return Schema(container_of(lead), labels, columns, columns, library.header(lead, order))
+    parts = _in_one_dtype(sorted(parts, key=lambda part: part is not lead))
+    library, order = backend(lead.container), _order(lead, labels, width)
+    columns = _one_for_all(parts, labels, width) or _joined(parts, labels, library, width)
+    return Schema(lead.container, labels, columns, columns, library.header(lead.table, order))
 
 
-def _in_one_dtype(parts: dict[str, Any]) -> dict[str, Any]:
+def _in_one_dtype(parts: list[_Part]) -> list[_Part]:
     """The tables, with those that are arrays of numbers in the first dtype that holds them all."""
-    if not _are_numeric_arrays(parts.values()):
+    if not all(part.is_numeric_array for part in parts):
         return parts
-    dtypes = [table.dtype for table in parts.values()]
+    tables = [part.table for part in parts]
+    dtypes = [table.dtype for table in tables]
     try:
-        dtype = common_dtype(list(parts.values()), [*dtypes, np.result_type(*dtypes), FLOAT], holds)
+        dtype = common_dtype(tables, [*dtypes, np.result_type(*dtypes), FLOAT], holds)
     except TypeError as error:
         raise InputError(
-            " and ".join(parts), got=f"integers beyond 2^53 beside fractions ({error})", wanted="one dtype for both"
+            " and ".join(part.argument for part in parts),
+            got=f"integers beyond 2^53 beside fractions ({error})",
+            wanted="one dtype for both",
         ) from error
-    return {argument: table.astype(dtype, copy=False) for argument, table in parts.items()}
+    return [replace(part, table=part.table.astype(dtype, copy=False)) for part in parts]
 
 
-def _one_for_all(tables: list[Any], labels: Any, argument: str, width: int) -> tuple[Column, ...] | None:
+def _one_for_all(parts: list[_Part], labels: Any, width: int) -> tuple[Column, ...] | None:
     """The columns of arrays of numbers, all alike, without a look at each; None where that will not do."""
-    if not _are_numeric_arrays(tables):
+    if not all(part.is_numeric_array for part in parts):
         return None
-    for table in tables:
-        _order(table, labels, argument, width)
+    tables = [part.table for part in parts]
+    for part, table in zip(parts, tables, strict=True):
+        _order(part, labels, width)
         if table.dtype.kind in "iu" and np.abs(table.astype(FLOAT)).max() >= EXACT_INTEGERS:
             return None
     missing = any(table.dtype.kind == "f" and bool(np.isnan(table).any()) for table in tables)
     return (Numbers(backend("numpy"), tables[0].dtype, missing),) * width
 
 
-def _joined(parts: dict[str, Any], labels: Any, library: Backend, width: int) -> tuple[Column, ...]:
-    cells = {argument: _cells(table, labels, argument, library, width) for argument, table in parts.items()}
+def _joined(parts: list[_Part], labels: Any, library: Backend, width: int) -> tuple[Column, ...]:
+    cells = {part.argument: _cells(part, labels, library, width) for part in parts}
     by_column = [{argument: columns[j] for argument, columns in cells.items()} for j in range(width)]
     return tuple(map(column_of, [library] * width, by_column, _names(labels, width)))
-
-
-def _are_numeric_arrays(tables: Iterable[Any]) -> bool:
-    return all(container_of(table) == "numpy" and table.dtype.kind in "biuf" for table in tables)
 
 
 def _block_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
@@ -171,31 +221,32 @@ def _names(labels: Sequence[Any] | None, width: int) -> tuple[str, ...]:
     return tuple(f"x{i}" for i in range(width)) if labels is None else tuple(map(str, labels))
 
 
-def _cells(table: Any, labels: tuple[Any, ...] | None, argument: str, library: Backend, width: int) -> list[Any]:
+def _cells(part: _Part, labels: tuple[Any, ...] | None, library: Backend, width: int) -> list[Any]:
     """The columns of a table in the wanted order, as cells of the given library."""
-    own = backend(container_of(table)).split(table)
-    cells = []
-    for place in _order(table, labels, argument, width):
+    own = backend(part.container).split(part.table)
+    cells: list[Any] = []
+    for place in _order(part, labels, width):
         try:
             cells.append(library.adopt(own[place]))
         except (TypeError, ValueError) as error:
             name = _names(labels, width)[len(cells)]
             raise InputError(
-                argument,
+                part.argument,
                 got=[f"column {name!r}, which cannot be put in the kind of table that ", X, f" is ({error})"],
                 wanted=["the same kind of table for ", X, " and background"],
             ) from error
     return cells
 
 
-def _order(table: Any, wanted: tuple[Any, ...] | None, argument: str, width: int) -> list[int]:
+def _order(part: _Part, wanted: tuple[Any, ...] | None, width: int) -> list[int]:
     """Places of a table's columns in the wanted order, by name where it has names."""
-    labels = labels_of(table)
+    labels = part.labels
     if labels is None or wanted is None:
-        if table.shape[1] != width:
+        columns = part.table.shape[1]
+        if columns != width:
             raise InputError(
-                argument,
-                got=f"{table.shape[1]} columns",
+                part.argument,
+                got=f"{columns} columns",
                 wanted=[f"{width}, as in ", X],
                 hint="the same columns for both",
             )
@@ -207,5 +258,7 @@ def _order(table: Any, wanted: tuple[Any, ...] | None, argument: str, width: int
         what = "; ".join(
             f"{word} {', '.join(map(repr, found[:5]))}" for word, found in (("no", missing), ("extra", extra)) if found
         )
-        raise InputError(argument, got=["columns that differ from ", X, f"'s: {what}"], wanted=["the columns of ", X])
+        raise InputError(
+            part.argument, got=["columns that differ from ", X, f"'s: {what}"], wanted=["the columns of ", X]
+        )
     return [place[name] for name in want]
