@@ -257,25 +257,16 @@ class RunOptions(Group):
 
 @dataclass(frozen=True)
 class StorageOptions(Group):
-    """How much of a large table is read, how much memory is taken, and where an unfinished run is kept."""
+    """How much of a large table is read, and how much memory is taken."""
 
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="Keep the run in a file, after every round and when it is interrupted: the same command goes on where "
-            "it was, and ends with the same result.",
-        ),
-    ] = None
     max_rows: Annotated[
         int | None,
         typer.Option(
             metavar="N",
             min=1,
             show_default=False,
-            help="Rows of DATA to take at most, drawn at random. Default: all of a text file; of Parquet 100000, or as "
-            "many as --memory-limit holds.",
+            help='Rows to judge the model on at most, drawn at random. Default: all; by "clarysage '
+            'explain" 100000 of a Parquet table, or as many as --memory-limit holds.',
         ),
     ] = None
     memory_limit: Annotated[
@@ -283,8 +274,8 @@ class StorageOptions(Group):
         typer.Option(
             metavar="BYTES",
             show_default=False,
-            help="Bytes that the rows given to the model at once may take, and that those of a Parquet table may take "
-            "in all. Default: 1e9.",
+            help='Bytes that the rows given to the model at once may take; and by "clarysage explain" those of a '
+            "Parquet table in all. Default: 1e9.",
         ),
     ] = None
     batch_size: Annotated[
@@ -301,6 +292,21 @@ class StorageOptions(Group):
     def settings(self) -> dict[str, Any]:
         """As keyword arguments of the library."""
         return {option.name: getattr(self, option.name) for option in fields(self)}
+
+
+@dataclass(frozen=True)
+class KeptRunOptions(StorageOptions):
+    """How much of a large table is read, how much memory is taken, and where an unfinished run is kept."""
+
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help="Keep the run in a file, after every round and when it is interrupted: the same command goes on where "
+            "it was, and ends with the same result.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,10 @@ class Columns:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asks to be explained; ``settings`` are options that are keyword arguments of the library."""
+    """What the user asks to be explained; ``settings`` are options that are keyword arguments of the library.
+
+    ``leaves_on_disk`` says that the command can do with some rows of a large table.
+    """
 
     model: str
     data: Path
@@ -63,6 +66,7 @@ class Request:
     by: str | None = None
     train: Path | None = None
     current: Path | None = None
+    leaves_on_disk: bool = False
 
     @property
     def columns(self) -> Columns:
@@ -84,7 +88,7 @@ class Request:
     @property
     def most(self) -> Callable[[Any], float] | None:
         """How many rows of a table on disk are taken, where the command does not need all of them."""
-        if "max_rows" not in self.settings:
+        if not self.leaves_on_disk:
             return None
         from clarysage._measures.examples import rows_to_read
 

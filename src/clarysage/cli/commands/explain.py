@@ -18,11 +18,11 @@ from clarysage.cli.options import (
     Background,
     ConfiguredOptions,
     ExplanationOptions,
+    KeptRunOptions,
     Method,
     ModelOptions,
     ProblemOptions,
     RunOptions,
-    StorageOptions,
     with_groups,
 )
 from clarysage.cli.output import Delivery, about_known, has_rows
@@ -50,7 +50,7 @@ def explain(
     method: Method = "auto",
     of_model: ModelOptions,
     run: RunOptions,
-    storage: StorageOptions,
+    storage: KeptRunOptions,
     written: ExplanationOptions,
     console: ConfiguredOptions,
 ) -> None:
@@ -68,7 +68,15 @@ def explain(
     with guarded(say, debug=console.debug):
         settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
         request = Request(
-            model, data, problem, of_model, seed=run.seed, settings=settings, target=target, background=background
+            model,
+            data,
+            problem,
+            of_model,
+            seed=run.seed,
+            settings=settings,
+            target=target,
+            background=background,
+            leaves_on_disk=True,
         )
         with clean_stdout():
             check_options(settings, has_target=target is not None)

@@ -20,6 +20,7 @@ from clarysage.cli.options import (
     ModelOptions,
     ProblemOptions,
     RunOptions,
+    StorageOptions,
     with_groups,
 )
 from clarysage.cli.output import Delivery
@@ -93,6 +94,7 @@ def monitor(
     of_model: ModelOptions,
     differences: DifferenceOptions,
     run: RunOptions,
+    storage: StorageOptions,
     written: FileOptions,
     plot: Annotated[
         Path | None,
@@ -112,7 +114,7 @@ def monitor(
     """
     say, delivery = speaker(console.quiet), Delivery(written.json_file, {"--plot": plot}, written.html)
     with guarded(say, debug=console.debug, called=CALLED_HERE):
-        settings = {**problem.settings, "method": normalised(method), **run.settings}
+        settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
         request = Request(
             model, reference, problem, of_model, seed=run.seed, settings=settings, target=target,
             background=background, by=by, current=current,
