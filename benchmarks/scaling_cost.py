@@ -150,9 +150,9 @@ class TimedCheckpoint(Checkpoint):
         super().__init__(file, identity)
         self.seconds: list[float] = []
 
-    def write(self, run: Any) -> None:
+    def write(self, run: Any, estimator: Any) -> None:
         begun = time.perf_counter()
-        super().write(run)
+        super().write(run, estimator)
         self.seconds.append(time.perf_counter() - begun)
 
 

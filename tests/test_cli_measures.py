@@ -81,6 +81,18 @@ def test_values_are_those_of_python(folder: Path) -> None:
         np.testing.assert_array_equal(found[name]["values"], explanation.values)
 
 
+def test_rows_and_batches_are_limited_as_in_python(folder: Path) -> None:
+    limits = ["--max-rows", "20", "--batch-size", "64", "--memory-limit", "1e8"]
+    found = measures("plain:heat", "test.csv", *QUICK, *limits)
+    expected = cs.importances(
+        lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], measures=["sage", "shapley effects"],
+        tolerance=0.2, rng=0, max_rows=20, batch_size=64, memory_limit=1e8,
+    )  # fmt: skip
+    for name, explanation in expected.items():
+        np.testing.assert_array_equal(found[name]["values"], explanation.values)
+        assert found[name]["provenance"]["examples"] == 20
+
+
 def test_conditional_test_alone_has_its_own_removal(folder: Path) -> None:
     name = "conditional permutation test"
     found = measures("plain:heat", "test.csv", "--target", "load", "--only", name)
@@ -166,10 +178,14 @@ def test_refits_asked_for_by_name_need_no_flag(folder: Path) -> None:
 
 def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(monkeypatch, "sage", "feature ablation")
-    data = printed_json("measures", "plain:heat", "test.csv", "--target", "load", "--refits")
-    assert list(data["explanations"]) == ["sage"]
-    assert "cannot be fitted anew" in data["left_out"]["feature ablation"]["text"]
-    assert "Try a scikit-learn model in a .skops or .joblib file." in data["left_out"]["feature ablation"]["advice"]
+    result = run("measures", "plain:heat", "test.csv", "--target", "load", "--refits", "--json", "found.json")
+    assert result.exit_code == 0, result.stderr
+    found = cs.load("found.json")
+    assert list(found) == ["sage"]
+    assert "cannot be fitted anew" in found.left_out["feature ablation"]
+    text = " ".join(result.stdout.split())  # whose lines are wrapped
+    assert "Left out: feature ablation. MODEL: got None, and a model that cannot be fitted anew" in text
+    assert "Try a scikit-learn model in a .skops or .joblib file." in text
     said = error_of("measures", "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
     assert said.startswith("error: MODEL: got None, and a model that cannot be fitted anew")
     assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
@@ -202,7 +218,7 @@ def test_booster_file_has_no_refits(folder: Path, monkeypatch: pytest.MonkeyPatc
     data = xgboost.DMatrix(TRAIN[FEATURES], TRAIN["load"])
     xgboost.train({"max_depth": 2, "nthread": 1}, data, 4).save_model("m.json")
     left_out = printed_json("measures", "m.json", "test.csv", "--target", "load", "--refits")["left_out"]
-    assert "Booster" in left_out["feature ablation"]["text"]
+    assert "Booster" in str(left_out["feature ablation"]["text"])
 
 
 def test_weights_of_rows_to_fit_on_are_used_where_the_file_has_them(folder: Path) -> None:

@@ -72,6 +72,13 @@ def test_findings_are_those_of_python_and_exit_code_4_says_that_there_are_any(fo
     assert found["flagged"] == ["wind"]
 
 
+def test_rows_and_batches_are_limited_as_in_python(folder: Path) -> None:
+    limits = ["--max-rows", "60", "--batch-size", "64", "--memory-limit", "1e8"]
+    found = monitor("then.csv", "broken.csv", *QUICK, *limits, code=4)
+    assert found == expected(BROKEN, max_rows=60, batch_size=64, memory_limit=1e8)
+    assert [one["provenance"]["examples"] for one in found["comparison"]["explanations"]] == [60, 60]
+
+
 @pytest.mark.parametrize("by", [[], ["--by", "batch"]])
 def test_the_page_is_that_of_the_json_and_is_written_where_something_is_flagged(folder: Path, by: list[str]) -> None:
     current = "batches.csv" if by else "broken.csv"
@@ -110,7 +117,7 @@ def test_nothing_flagged_but_a_slice_left_out_is_exit_code_3(folder: Path) -> No
     days.to_csv("days.csv", index=False)
     result = run("monitor", "plain:load", "then.csv", "days.csv", *QUICK, "--by", "batch", "--json", "m.json")
     assert result.exit_code == 3, result.output
-    assert "The slice 'b' is left out, since it cannot be explained: y: got 1 missing" in result.stderr
+    assert "The slice 'b' is left out, since it cannot be explained: --target: got 1 missing" in result.stderr
     assert "note: left out: b.\n" in result.stderr
     assert list(json.loads((folder / "m.json").read_text())["left_out"]) == ["b"]
 

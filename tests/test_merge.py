@@ -14,7 +14,7 @@ from scipy.stats import norm as normal
 
 import clarysage as cs
 from clarysage._measures.explain import explained
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Note
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.limits import Chunk
 from clarysage.estimators.loop import Work
@@ -525,11 +525,11 @@ def test_provenance_keeps_all_seeds_and_lists_versions_that_differ() -> None:
     assert merged.provenance["fingerprints"] == run(1).provenance["fingerprints"]
 
 
-def test_notes_are_said_once_and_those_that_differ_in_numbers_alone_too() -> None:
-    said = [
-        ("Same.", "It rests on 93.1 % of 'x1'."),
-        ("Same.", "It rests on 91 % of 'x1'.", "It rests on 91 % of 'x2'."),
-    ]
+def test_notes_are_said_once_and_those_on_the_same_topic_too() -> None:
+    def share(percent: float, name: str) -> Note:
+        return Note(f"It rests on {percent:g} % of {name!r}.", topic=f"share of {name}")
+
+    said = [(Note("Same."), share(93.1, "x1")), (Note("Same."), share(91, "x1"), share(91, "x2"))]
     runs = [replace(run(seed), notes=notes) for seed, notes in enumerate(said, start=1)]
     merged = cs.merge(runs)
     assert [*map(str, merged.notes[:-1])] == ["Same.", "It rests on 93.1 % of 'x1'.", "It rests on 91 % of 'x2'."]

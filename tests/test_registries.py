@@ -24,6 +24,7 @@ from clarysage.catalogue import (
     AdjustmentRow,
     BackendRow,
     LossRow,
+    MethodRow,
     RemovalRow,
 )
 from clarysage.cli.completion import REGISTRIES, names, registry
@@ -34,7 +35,7 @@ from clarysage.losses import as_loss
 from clarysage.losses.debiasing import Debiasing, Plain
 from clarysage.losses.regression import SquaredError
 from clarysage.protocols import LossTask
-from clarysage.registry import Registry, Row, Special, Word, normalised
+from clarysage.registry import Registry, Special, Word, normalised
 from clarysage.removal import default_rows, name_of
 from tests.cli_harness import run
 from tests.registered import with_rows
@@ -95,7 +96,7 @@ class ManyOrders(cs.Permutation):
 
 PINBALL = LossRow("pinball dummy", "errors above count less", PinballLoss, aliases=("tilted",), label="pinball loss")
 FAR_ROWS = RemovalRow("far rows", "the rows farthest from the mean", FarRows, aliases=("remote",), default_rows=17)
-MANY_ORDERS = Row("many orders", "permutations by another name", ManyOrders, aliases=("orders",))
+MANY_ORDERS = MethodRow("many orders", "permutations by another name", ManyOrders, aliases=("orders",))
 DUMMIES: dict[str, tuple[Registry[Any], Any]] = {
     "loss": (LOSSES, PINBALL),
     "removal": (REMOVALS, FAR_ROWS),
@@ -176,7 +177,7 @@ import sys
 from clarysage import catalogue
 catalogue.LOSSES.register(catalogue.LossRow("pinball dummy", "", "nowhere:Loss"))
 catalogue.REMOVALS.register(catalogue.RemovalRow("far rows", "", "nowhere:Removal", is_conditional=True))
-catalogue.METHODS.register(catalogue.Row("many orders", "", "nowhere:Method"))
+catalogue.METHODS.register(catalogue.MethodRow("many orders", "", "nowhere:Method"))
 sys.argv = ["clarysage", "explain", "--help"]
 from clarysage.cli import main
 main()

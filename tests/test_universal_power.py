@@ -1226,3 +1226,13 @@ def test_keys_tell_coalitions_apart_for_many_players():
     long = np.zeros(100, dtype=bool)
     long[99] = True
     assert key_of(long) != key_of(~long)
+
+
+def test_a_rule_that_decides_has_its_analyses_and_its_level_in_runs_of_refits():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X @ [3.0, 2.0, 1.0, 0.0] + rng.normal(size=60)
+    rule = cs.SignsKnown(confidence=0.9)
+    found = cs.universal_power(Ridge(), X, y, method="paired walks", tolerance=None, budget=3000, stop=rule, rng=0)
+    assert found.confidence == 0.9
+    assert found.stopped is cs.StopReason.SIGNS_KNOWN

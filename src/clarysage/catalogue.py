@@ -12,9 +12,9 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from clarysage.registry import Registry, Row, Special, Word, loaded
+from clarysage.registry import Registry, Special, Word, loaded
 
 ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096  # of a background, where the user does not say how many
 
@@ -56,6 +56,8 @@ class RemovalRow:
     is_conditional : whether it learns from the background what withheld features are, given the kept ones;
         "auto conditional" chooses among these
     can_draw : whether it has values to put in for withheld features, and does not only predict without them
+    mixes : what is put beside the kept features whatever these are, so that rows may be unlike any real one: "rows" of
+        its background, or "columns" of it, each by itself; None where nothing is, or where values follow the kept ones
     default_rows : rows that a background has at most where the user does not say
     max_players : players beyond which "auto conditional" leaves it out, since it would take too long
     """
@@ -66,6 +68,7 @@ class RemovalRow:
     aliases: tuple[str, ...] = ()
     is_conditional: bool = False
     can_draw: bool = True
+    mixes: Literal["rows", "columns"] | None = None
     default_rows: float = ROWS_TO_AVERAGE
     max_players: float = math.inf
 
@@ -74,6 +77,32 @@ class RemovalRow:
         kind = loaded(self.source)
         options = {"rng": rng} if "rng" in inspect.signature(kind).parameters else {}
         return kind(background=background, weights=weights, **options)
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """An estimator by name.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : how it finds values
+    source : "module:class" of a class that is called without arguments (:class:`~clarysage.protocols.Estimator`), or
+        such a class itself
+    closed_form : likewise of the estimator that takes its place where a game has exact values of its own
+    by_example : likewise of the estimator that keeps examples apart, where the one of ``source`` does not
+    """
+
+    name: str
+    summary: str
+    source: str | Callable[[], Any]
+    aliases: tuple[str, ...] = ()
+    closed_form: str | Callable[[], Any] | None = None
+    by_example: str | Callable[[], Any] | None = None
+
+    def __call__(self) -> Any:
+        """An estimator."""
+        return loaded(self.source)()
 
 
 LOSSES: Registry[LossRow] = Registry(
@@ -110,12 +139,16 @@ REMOVALS: Registry[RemovalRow] = Registry(
     "removal",
     (
         RemovalRow(
-            "marginal", "rows of the background, whatever the kept features are", "clarysage.removal.marginal:Marginal"
+            "marginal",
+            "rows of the background, whatever the kept features are",
+            "clarysage.removal.marginal:Marginal",
+            mixes="rows",
         ),
         RemovalRow(
             "product of marginals",
             "columns of the background, each by itself",
             "clarysage.removal.product:ProductOfMarginals",
+            mixes="columns",
         ),
         RemovalRow(
             "baseline",
@@ -177,22 +210,28 @@ def removals_in_words() -> str:
     return f"{plain}; given the kept features {given}{choice}"
 
 
-METHODS: Registry[Row] = Registry(
+METHODS: Registry[MethodRow] = Registry(
     "method",
     (
-        Row("exact", "all coalitions, or a closed form of the values", "clarysage.estimators.exact:Exact"),
-        Row(
+        MethodRow(
+            "exact",
+            "all coalitions, or a closed form of the values",
+            "clarysage.estimators.exact:Exact",
+            closed_form="clarysage.estimators.closed_form:ClosedFormValues",
+        ),
+        MethodRow(
             "paired walks",
             "random orders of the features and their reversals",
             "clarysage.estimators.paired_walks:PairedWalks",
+            by_example="clarysage.estimators.per_example:PerExample",
         ),
-        Row(
+        MethodRow(
             "surrogate walks",
             "paired walks that only correct the values of a quick copy of the model",
             "clarysage.estimators.surrogate_walks:SurrogateWalks",
         ),
-        Row("permutation", "random orders of the features", "clarysage.estimators.permutation:Permutation"),
-        Row("kernel", "least squares over random coalitions", "clarysage.estimators.kernel:Kernel"),
+        MethodRow("permutation", "random orders of the features", "clarysage.estimators.permutation:Permutation"),
+        MethodRow("kernel", "least squares over random coalitions", "clarysage.estimators.kernel:Kernel"),
     ),
     special=Special("auto", "to take what is quickest for the game"),
     besides=", or an object such as Kernel()",

@@ -119,6 +119,12 @@ class Note:
 
     ``"words" in note`` looks for words in the note as Python shows it.
 
+    Attributes
+    ----------
+    text, advice : in words
+    topic : what the note is about, where runs of the same game may differ in its numbers: of merged runs, the first
+        note on a topic stands for all
+
     Examples
     --------
     >>> note = Note("Rows are unlike any real one.", advice=["Try ", Set("removal", "copula"), "."])
@@ -128,6 +134,7 @@ class Note:
 
     text: Words
     advice: Words = ""
+    topic: str = ""
 
     @property
     def level(self) -> Literal["note", "warning"]:
@@ -168,6 +175,12 @@ class InputError(ClarysageError, ValueError):
         """What was got and wanted, and the hint, for an error about another argument."""
         return {"got": self.got, "wanted": self.wanted, "hint": self.hint}
 
+    @property
+    def note(self) -> Note:
+        """The error as a note on what could not be done because of it."""
+        advice = ("Try ", *self.hint, ".") if self.hint else ""
+        return Note((Argument(self.argument), ": got ", *self.got, "; wanted ", *self.wanted, "."), advice)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.argument, self.got, self.wanted, self.hint)
 
@@ -207,6 +220,11 @@ class RunFailedError(ClarysageError, RuntimeError):
     def __init__(self, text: str, partial: Any) -> None:
         super().__init__(f"{text} The result up to then is in error.partial.")
         self.text, self.partial = text, partial
+
+    @property
+    def note(self) -> Note:
+        """The error as a note on what could not be done because of it."""
+        return self.__cause__.note if isinstance(self.__cause__, InputError) else Note(self.text)
 
     @classmethod
     def after(cls, error: Exception, partial: Any) -> RunFailedError:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeV
 import numpy as np
 
 from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
+from clarysage.inference.local import LocalValues
 from clarysage.players import Players
 from clarysage.structure.base import Structure
 from clarysage.tables import EncodedTable, Schema
@@ -416,6 +417,15 @@ class NamedRemoval(Protocol):
     def name(self) -> str: ...
 
 
+class MadeOfRows(Protocol):
+    """A removal that is made of background rows."""
+
+    @property
+    def background(self) -> Any:
+        """The rows, as they were given; None where a removal can do without, and does."""
+        ...
+
+
 class LimitedRemoval(Protocol):
     """A removal that keeps within a limit of memory."""
 
@@ -806,7 +816,8 @@ class Estimator(Protocol[State]):
     """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
 
     What an estimator may offer beside this are abilities, asked for with :func:`ability`: :class:`Piloted`,
-    :class:`Adaptive`, :class:`Divisible`, :class:`Decomposed`.
+    :class:`Adaptive`, :class:`Divisible`, :class:`Decomposed`, :class:`KeepsExamplesApart`, :class:`InPasses`,
+    :class:`WalksBesides`, :class:`Enumerates`, :class:`CostLimited`, :class:`HasStates`.
     """
 
     @property
@@ -872,6 +883,55 @@ class Divisible(Protocol):
 
     def finest(self, game: Game) -> int:
         """The fewest draws that are worth a chunk."""
+        ...
+
+
+class KeepsExamplesApart(Protocol[Input]):
+    """An estimator that keeps the values of single examples apart."""
+
+    def local_values(self, game: Game, state: Input) -> LocalValues:
+        """Values of the examples of positive weight, each in a game of its own."""
+        ...
+
+
+class InPasses(Protocol):
+    """An estimator that goes over all examples in passes."""
+
+    def looking_after(self, passes: int) -> Estimator[Any]:
+        """The estimator whose rules for stopping are first asked after so many passes."""
+        ...
+
+
+class CostLimited(Protocol):
+    """An estimator that refuses a game which would take too many model rows."""
+
+    def without_limit(self) -> Estimator[Any]:
+        """The estimator that takes the game on, whatever it costs."""
+        ...
+
+
+class WalksBesides(Protocol):
+    """An estimator that also estimates how values vary with the background, beside the values themselves."""
+
+    def within_background(self) -> Estimator[Any]:
+        """The estimator of the values alone."""
+        ...
+
+
+class Enumerates(Protocol):
+    """An estimator that evaluates a known number of coalitions."""
+
+    def coalitions(self, game: Game) -> int:
+        """How many coalitions between the empty and the full one it evaluates."""
+        ...
+
+
+class HasStates(Protocol):
+    """An estimator whose draws can be kept in the file of a checkpoint."""
+
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        """Dataclasses that its states are made of, but for the moments and sums of :mod:`clarysage.inference`."""
         ...
 
 

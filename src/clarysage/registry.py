@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -34,27 +34,6 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of which nothing more is to be known than where its class is.
-
-    Attributes
-    ----------
-    name, aliases : what it is asked for by
-    summary : what it is, in a line
-    source : "module:class", or the class itself
-    """
-
-    name: str
-    summary: str
-    source: str | Callable[[], Any]
-    aliases: tuple[str, ...] = ()
-
-    def __call__(self) -> Any:
-        """An object of the class."""
-        return loaded(self.source)()
-
-
-@dataclass(frozen=True)
 class Special:
     """A name that is no row: it leaves the choice among rows to us, or takes none; ``purpose`` goes on "or it"."""
 
@@ -81,7 +60,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     Examples
     --------
-    >>> metals = Registry("metal", (Row("red gold", "an alloy", "fractions:Fraction"),), special=Special("auto", ""))
+    >>> metals = Registry("metal", (Word("red gold", "an alloy"),), special=Special("auto", ""))
     >>> metals.get_row("Red_Gold").summary, metals.names, metals.is_special("AUTO")
     ('an alloy', ('red gold', 'auto'), True)
     """

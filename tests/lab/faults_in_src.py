@@ -1123,8 +1123,8 @@ FAULTS: tuple[Fault, ...] = (
         "cli-seed",
         FORWARD,
         "cli/commands/explain.py",
-        "seed=run.seed, settings=settings,",
-        "seed=0, settings=settings,",
+        "seed=run.seed,",
+        "seed=0,",
     ),
     Fault(
         "cli-tests",

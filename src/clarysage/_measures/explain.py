@@ -112,6 +112,7 @@ def _about_tails(result: Estimate, place: int, players: Sequence[tuple[int, str]
             f"{rows} {100 * shares[worst]:.0f} % of the variance of {name!r} over the rows{value}{others}: with tails "
             "so heavy, intervals about other rows may hold less often than they say.",
             advice="More rows help.",
+            topic=f"tails of {name!r}",
         )
     ]
 
@@ -136,9 +137,11 @@ def with_rows_wanted(explanation: Explanation, tolerance: float | None) -> Expla
         f"error; for {100 * tolerance:.2g} % "
     )
     if wanted < provenance["rows_of_source"]:
-        note = Note(f"{text}about {wanted:,} rows are needed.", advice=["Try ", Set("max_rows", wanted), "."])
+        note = Note(
+            f"{text}about {wanted:,} rows are needed.", advice=["Try ", Set("max_rows", wanted), "."], topic="rows"
+        )
     else:
-        note = Note(f"{text}all {provenance['rows_of_source']:,} rows are not enough.")
+        note = Note(f"{text}all {provenance['rows_of_source']:,} rows are not enough.", topic="rows")
     return replace(explanation, notes=(*explanation.notes, note))
 
 
@@ -152,7 +155,11 @@ def _about_losses(result: Estimate, loss: Loss, whole: float, is_linear: bool) -
         )
     if result.clipped and np.isfinite(loss.ceiling):
         notes.append(
-            f"{result.clipped:,} losses were bounded at {loss.ceiling:.4g}: the true class had a probability of zero."
+            Note(
+                f"{result.clipped:,} losses were bounded at {loss.ceiling:.4g}: the true class had a probability of "
+                "zero.",
+                topic="bounded losses",
+            )
         )
     if whole < 0:
         notes.append("The model predicts worse with its features than without them on these examples.")

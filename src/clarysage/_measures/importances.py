@@ -20,7 +20,7 @@ from clarysage._measures.per_example import fewest_rows
 from clarysage._measures.refits import TrainLike
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import Argument, InputError, MissingLibraryError, Note, RunFailedError, Set
+from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedError, Set
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
@@ -200,16 +200,13 @@ def _origin(model: Any) -> Any:
     return model.origin if isinstance(model, Predictor) and model.origin is not None else model
 
 
-def _why(error: Exception) -> Note:
+def _why(error: InputError | RunFailedError | MissingLibraryError) -> Note:
     """Why a measure does not apply; that others do is to be seen beside it."""
-    if isinstance(error, RunFailedError) and isinstance(error.__cause__, InputError):
-        error = error.__cause__
-    if not isinstance(error, InputError):
-        return Note(error.text if isinstance(error, RunFailedError) else str(error))
-    if error.argument == "model":
+    if isinstance(error, MissingLibraryError):
+        return Note(str(error))
+    if isinstance(error, InputError) and error.argument == "model":
         return Note(("Got ", *error.got, "; wanted ", *error.wanted, "."))
-    return Note((Argument(error.argument), ": got ", *error.got, "; wanted ", *error.wanted, "."),
-                ("Try ", *error.hint, ".") if error.hint else "")  # fmt: skip
+    return error.note
 
 
 def _traits(measure: Measure) -> Traits:

@@ -14,8 +14,8 @@ from clarysage._measures.options import Run
 from clarysage._measures.problem import Problem
 from clarysage._measures.provenance import provenance_of
 from clarysage._measures.run import chosen_estimator, observer_of
-from clarysage.errors import InputError, Set, Words, resembling
-from clarysage.estimators import estimate
+from clarysage.errors import InputError, Note, Set, Words, resembling
+from clarysage.estimators import chosen_note, estimate
 from clarysage.estimators.additive_fit import Blocks, Share, ShareKnown, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.interactions import ExactInteractions, Toggles, rows_at, wide
@@ -159,21 +159,21 @@ class InteractionRun:
         """When a deadline is over, by the monotonic clock."""
         return None if self.run.deadline is None else self.run.called + self.run.deadline
 
-    def choose(self, method: str, wanted: PairsWanted) -> tuple[bool, list[str]]:
+    def choose(self, method: str, wanted: PairsWanted) -> tuple[bool, list[Note]]:
         """Whether to enumerate all coalitions, and why, where that was left open."""
         p, (players, pairs) = self.v.n_players, wanted.counts
         if method != "auto":
             return method == "exact", []
         if p > MOST_PLAYERS:
-            return False, [f"Method 'toggles' was chosen: there are 2^{p} coalitions."]
+            return False, [Note(f"Method 'toggles' was chosen: there are 2^{p} coalitions.")]
         exact = Exact().rows(self.v, 2**p)
         examples = int((self.v.weights > 0).sum())
         draws = max(TYPICAL_DRAWS * (0.025 / (self.run.tolerance or 0.025)) ** 2, 2 * examples)
         toggles = rows_at(self.v, wide(self.v)) * draws * 2 * (1 + players + pairs)
         is_within = self.ends_at is None and (self.run.budget is None or self.v.rows_spent + exact <= self.run.budget)
         if is_within and exact <= toggles:
-            return True, [f"Method 'exact' was chosen: all coalitions take {exact:,} model rows."]
-        return False, [f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows."]
+            return True, [chosen_note("exact", f"all coalitions take {exact:,} model rows")]
+        return False, [Note(f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows.")]
 
     def exactly(self, wanted: PairsWanted) -> Found:
         """Everything from the payoffs of all coalitions."""

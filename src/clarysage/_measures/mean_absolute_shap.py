@@ -18,11 +18,10 @@ from clarysage._measures.shap_values import NotForShapError, tree_solution
 from clarysage.errors import InputError, Note, Set
 from clarysage.estimators import ClosedFormValues
 from clarysage.estimators.absolute import Absolute
-from clarysage.estimators.per_example import PerExample
 from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Deadline
-from clarysage.protocols import Estimator, MethodLike, ModelLike, TableLike, TargetLike
+from clarysage.protocols import Estimator, MethodLike, ModelLike, TableLike, TargetLike, WalksBesides, ability
 from clarysage.results import Explanation
 
 BACKENDS = ("auto", "shap", "own")
@@ -103,7 +102,7 @@ def mean_absolute_shap(
 
 def _ready(
     model: Any, v: PredictivePower, rules: Sequence[Any], method: Any, walks: int | None, backend: str
-) -> tuple[PredictivePower, Estimator[Any], list[str]]:
+) -> tuple[PredictivePower, Estimator[Any], list[Note]]:
     """The game, with shap's values where they are wanted and to be had, an estimator, and what to say of both."""
     is_free = is_auto(method) and not any(isinstance(rule, Deadline) for rule in rules)
     if backend == "shap" or (backend == "auto" and is_free):
@@ -111,15 +110,14 @@ def _ready(
             most = np.inf if backend == "shap" else AFFORDABLE_VISITS
             known = replace(v, given_closed_form=tree_solution(model, v, most_visits=most))
             assert known.closed_form is not None
-            return known, Absolute(ClosedFormValues(with_influence=False)), [f"Exact: {known.closed_form.how}."]
+            return known, Absolute(ClosedFormValues(with_influence=False)), [Note(f"Exact: {known.closed_form.how}.")]
         except NotForShapError as error:
             if backend == "shap":
                 raise InputError("backend", got=f"'shap' where {error}", wanted="a model that shap explains exactly",
                                  hint=Set("backend", "own")) from None  # fmt: skip
     inner, why = estimator_for(v, method, rules, walks)
-    if isinstance(inner, (PerExample, ClosedFormValues)):
-        inner = replace(inner, with_influence=False)  # sizes are no sums of what background rows bring
-    return v, Absolute(inner), why
+    besides = ability(inner, WalksBesides)  # which is of no use: sizes are no sums of what background rows bring
+    return v, Absolute(inner if besides is None else besides.within_background()), why
 
 
 def _explained(

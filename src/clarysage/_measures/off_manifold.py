@@ -6,12 +6,12 @@ import numpy as np
 
 from clarysage._measures.options import Run
 from clarysage._measures.problem import Problem
+from clarysage.catalogue import REMOVALS
 from clarysage.errors import InputError, Note, Set
 from clarysage.execution.seeds import MANIFOLD, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import GroupsLike, HybridRows, Seed, TableLike, ability
-from clarysage.removal import Marginal, ProductOfMarginals
+from clarysage.protocols import GroupsLike, HybridRows, MadeOfRows, Removal, Seed, TableLike, ability
 from clarysage.removal.manifold import FEWEST, OffManifold, Pairs, look, some_columns
 from clarysage.removal.row_identity import match_by_cells
 from clarysage.tables import as_table, schema_of
@@ -69,35 +69,34 @@ def off_manifold(
 
 def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note | str]:
     """A warning where many of the rows that the removal of a run makes are unlike real ones."""
-    f_S, removal = ability(v.restricted, HybridRows), problem.removal
-    if not run.check_manifold or not isinstance(removal, (Marginal, ProductOfMarginals)):
+    row, f_S = REMOVALS.row_of(problem.removal), ability(v.restricted, HybridRows)
+    if not run.check_manifold or row is None or row.mixes is None or f_S is None:
         return []
-    if f_S is None:
-        return []
+    name = problem.removal_name
     try:
-        found = _of_run(v, f_S, removal, stream(problem.seed, MANIFOLD, 0))
+        found = _of_run(v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_apart=row.mixes == "columns")
     except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # of a classifier on strange data
         reason = " ".join(str(error).split())[:200]
-        return [f"Rows made by {removal.name} removal could not be compared with real ones ({reason})."]
+        return [f"Rows made by {name} removal could not be compared with real ones ({reason})."]
     if found is None or not found.is_high:
         return []
     text = (
-        f"At least {100 * found.share:.0f} % of the rows made by {removal.name} removal look unlike real ones (a "
+        f"At least {100 * found.share:.0f} % of the rows made by {name} removal look unlike real ones (a "
         f"classifier tells them apart with an AUC of {found.auc:.2f} ± {found.std_error:.2f}), since features "
         "depend on each other: there the model is asked about what it does not know."
     )
-    return [Note(text, advice=["Try ", Set("removal", "auto conditional"), ", or groups of correlated features."])]
+    advice = ("Try ", Set("removal", "auto conditional"), ", or groups of correlated features.")
+    return [Note(text, advice, topic="manifold")]
 
 
 def _of_run(
-    v: PredictivePower, f_S: HybridRows, removal: Marginal | ProductOfMarginals, rng: np.random.Generator
+    v: PredictivePower, f_S: HybridRows, removal: Removal, rng: np.random.Generator, *, is_apart: bool
 ) -> OffManifold | None:
-    if isinstance(removal, Marginal):
-        background, mass, own = f_S.background, f_S.background_weights, v.self_match
-    else:  # whose background rows are mixtures already
-        background = f_S.schema.encode(removal.background, "background")
+    background, mass, own = f_S.background, f_S.background_weights, v.self_match
+    made_of = ability(removal, MadeOfRows)
+    if is_apart and made_of is not None:  # rows of f_S are mixtures already
+        background = f_S.schema.encode(made_of.background, "background")
         mass, own = np.ones(len(background)), match_by_cells(v.X, background)
-    is_apart = isinstance(removal, ProductOfMarginals)
     return _looked(v.X, background, own, v.weights, mass, v.players, f_S.schema.is_number, rng, is_apart=is_apart)
 
 

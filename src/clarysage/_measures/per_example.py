@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.options import Rule, Run
-from clarysage._measures.run import rules_of
-from clarysage.errors import InputError
-from clarysage.estimators import ClosedFormValues, Exact, as_estimator, choose
+from clarysage._measures.run import is_auto, rules_of
+from clarysage.catalogue import METHODS
+from clarysage.errors import InputError, Note
+from clarysage.estimators import Exact, as_estimator, choose, chosen_note
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, needs_all_rows
 from clarysage.estimators.permutation_importance import AfterRepeats
@@ -19,8 +20,8 @@ from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.local import LocalValues
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import Estimator
-from clarysage.registry import normalised
+from clarysage.protocols import Estimator, InPasses, KeepsExamplesApart, ability
+from clarysage.registry import loaded
 
 PAIRS_WORTH_EXACT = 32  # of walks an example: what exact values may cost, since errors of single examples fall slowly
 MOST_PLAYERS = 20
@@ -28,36 +29,55 @@ MOST_PLAYERS = 20
 
 def estimator_for(
     v: PredictivePower, method: Any, rules: Sequence[Any], walks: int | None
-) -> tuple[Estimator[Any], list[str]]:
+) -> tuple[Estimator[Any], list[Note]]:
     """An estimator that keeps examples apart, and why, where it was chosen."""
-    sampled = PerExample() if walks is None else PerExample(first_look=walks)
-    if isinstance(method, (PerExample, Exact, ClosedFormValues)):
-        return method, []
-    name = normalised(method) if isinstance(method, str) else None
-    if name not in ("auto", "exact", "paired walks"):
-        raise InputError("method", got=f"{method!r}", wanted="'auto', 'exact' or 'paired walks', which keep examples "
-                         "apart")  # fmt: skip
-    if v.n_players == 1 or name == "exact":
-        return as_estimator("exact", v, rules), []
-    if name == "paired walks":
-        return sampled, []
+    if not is_auto(method):
+        return _named(v, method, rules, walks), []
+    if v.n_players == 1:
+        return as_estimator(method, v, rules), []
+    sampled = _with_passes(PerExample(), walks)
     chosen, why = choose(v, rules)
-    if isinstance(chosen, (Exact, ClosedFormValues)):
+    if ability(chosen, KeepsExamplesApart) is not None:
         return chosen, [why]
     if any(isinstance(rule, Deadline) for rule in rules) or v.n_players > MOST_PLAYERS:
         return sampled, [why]
     rows, most = Exact().rows(v, 2**v.n_players), min((r.rows for r in rules if isinstance(r, Budget)), default=np.inf)
     pair = rows_of_pair(v, all_rows=needs_all_rows(v))
     if rows <= PAIRS_WORTH_EXACT * pair * int((v.weights > 0).sum()) and v.rows_spent + rows <= most:
-        return Exact(), [f"Method 'exact' was chosen: all coalitions take {rows:,} model rows, no more than "
-                         f"{PAIRS_WORTH_EXACT} pairs of walks an example."]  # fmt: skip
+        words = f"all coalitions take {rows:,} model rows, no more than {PAIRS_WORTH_EXACT} pairs of walks an example"
+        return Exact(), [chosen_note("exact", words)]
     return sampled, [why]
+
+
+def _named(v: PredictivePower, method: Any, rules: Sequence[Any], walks: int | None) -> Estimator[Any]:
+    """The estimator that is asked for, or the one by its name that keeps examples apart; an error where none does."""
+    if isinstance(method, str) and method not in METHODS:
+        raise _not_by_example(method)
+    estimator = as_estimator(method, v, rules)
+    if ability(estimator, KeepsExamplesApart) is not None:
+        return estimator
+    row = METHODS[method] if isinstance(method, str) else None
+    if row is None or row.by_example is None:
+        raise _not_by_example(method)
+    return _with_passes(loaded(row.by_example)(), walks)
+
+
+def _with_passes(estimator: Estimator[Any], walks: int | None) -> Estimator[Any]:
+    """An estimator whose rules are first asked after a number of passes, where that is wanted."""
+    in_passes = ability(estimator, InPasses)
+    return estimator if walks is None or in_passes is None else in_passes.looking_after(walks)
+
+
+def _not_by_example(method: Any) -> InputError:
+    names = [row.name for row in METHODS.values() if row.by_example or ability(row(), KeepsExamplesApart) is not None]
+    wanted = f"'auto', {' or '.join(map(repr, names))}, which keep examples apart"
+    return InputError("method", got=f"{method!r}", wanted=wanted)
 
 
 def fewest_rows(v: PredictivePower) -> int:
     """Model rows of a run with the method that is chosen, up to its first look."""
     estimator = estimator_for(v, "auto", [Converged()], None)[0]
-    if isinstance(estimator, PerExample):
+    if estimator.limit(v) is None:
         return SETTLED_PASSES * int((v.weights > 0).sum()) * rows_of_pair(v, all_rows=needs_all_rows(v))
     return 0  # exact values are chosen where they are no dearer, and solved ones ask for none
 
@@ -72,7 +92,7 @@ def examples_of(result: Estimate, weights: np.ndarray) -> LocalValues:
     return found.over_all(there)
 
 
-def about_visits(result: Estimate) -> list[str]:
+def about_visits(result: Estimate) -> list[Note]:
     """What to say of examples that were looked at less often than others."""
     local = None if result.components is None else result.components.local
     visits = None if local is None else local.visits
@@ -80,10 +100,14 @@ def about_visits(result: Estimate) -> list[str]:
         return []
     never, once = int((visits == 0).sum()), int((visits == 1).sum())
     if never or once:
-        return [f"Of {len(visits):,} examples {never:,} were not looked at, and have no values of their own; {once:,} "
-                "were looked at once, and have no errors."]  # fmt: skip
+        text = (
+            f"Of {len(visits):,} examples {never:,} were not looked at, and have no values of their own; {once:,} were "
+            "looked at once, and have no errors."
+        )
+        return [Note(text, topic="visits")]
     fewest, most = int(visits.min()), int(visits.max())
-    return [f"Every example had {fewest if fewest == most else f'{fewest} or {most}'} pairs of walks."]
+    pairs = fewest if fewest == most else f"{fewest} or {most}"
+    return [Note(f"Every example had {pairs} pairs of walks.", topic="visits")]
 
 
 def rules_by_example(run: Run, walks: int | None) -> list[Rule]:

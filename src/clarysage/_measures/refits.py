@@ -19,7 +19,7 @@ from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, ver
 from clarysage._measures.run import as_asked, explained_run, is_auto, observer_of, rules_of
 from clarysage._measures.table import MEASURES
 from clarysage.errors import ClarysageError, InputError, Note, Set, Words
-from clarysage.estimators import Exact, ExhaustedError, PairedWalks, as_estimator, estimate
+from clarysage.estimators import ExhaustedError, PairedWalks, as_estimator, chosen_note, estimate
 from clarysage.estimators.leave_one_out import OneByOne
 from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import entropy_of
@@ -29,7 +29,21 @@ from clarysage.inference.stopping import Budget, Deadline
 from clarysage.losses.choice import is_auto as is_auto_loss
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.learners import refittable
-from clarysage.protocols import Estimator, LossLike, LossList, MethodLike, ModelLike, TableLike, TargetLike
+from clarysage.protocols import (
+    CostLimited,
+    Enumerates,
+    Estimator,
+    Kind,
+    LossLike,
+    LossList,
+    MethodLike,
+    ModelLike,
+    Observer,
+    StoppingRule,
+    TableLike,
+    TargetLike,
+    ability,
+)
 from clarysage.results import Explanation
 from clarysage.tables import as_table, labels_of, read_target, read_weights, select
 
@@ -195,8 +209,8 @@ class RefitProblem:
             observer=observer,
             of=_coalitions(estimator, v),
         )
-        asked = [rule if isinstance(rule, (Budget, Deadline)) else WithRowsLearned(rule, v) for rule in rules]
-        watching: Any = WithRowsLearned(observer, v)
+        asked = [rule if isinstance(rule, (Budget, Deadline)) else RuleOfRefits(rule, v) for rule in rules]
+        watching = ObserverOfRefits(observer, v)
 
         def explain(result: Estimate) -> Explanation | list[Explanation]:
             result = replace(result, model_rows=v.rows_learned)
@@ -216,17 +230,35 @@ class RefitProblem:
 
 
 @dataclass(frozen=True)
-class WithRowsLearned:
-    """A rule or an observer that gets the rows of distinct refits; estimators count repeated subsets, too."""
+class RuleOfRefits:
+    """A rule that gets the rows of distinct refits; estimators count repeated subsets, too."""
 
-    inner: Any
+    inner: StoppingRule
     game: UniversalPower
 
-    def __call__(self, estimate: Estimate, *more: Any) -> Any:
-        return self.inner(replace(estimate, model_rows=self.game.rows_learned), *more)
+    def __call__(self, estimate: Estimate) -> StopReason | None:
+        return self.inner(replace(estimate, model_rows=self.game.rows_learned))
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
+    def __conform__(self, kind: type[Kind]) -> Kind | None:
+        """A rule that decides does so here, too."""
+        return ability(self.inner, kind)
+
+
+@dataclass(frozen=True)
+class ObserverOfRefits:
+    """An observer that gets the rows of distinct refits; estimators count repeated subsets, too."""
+
+    inner: Observer
+    game: UniversalPower
+
+    def __call__(self, estimate: Estimate, elapsed: float) -> None:
+        self.inner(replace(estimate, model_rows=self.game.rows_learned), elapsed)
+
+    def count(self, share: float, elapsed: float) -> None:
+        self.inner.count(share, elapsed)
+
+    def close(self) -> None:
+        self.inner.close()
 
 
 def with_the_rest(found: Explanation | list[Explanation]) -> Explanation | list[Explanation]:
@@ -234,18 +266,20 @@ def with_the_rest(found: Explanation | list[Explanation]) -> Explanation | list[
     return with_constant([found])[0] if isinstance(found, Explanation) else with_constant(found)
 
 
-def _coalitions(estimator: Any, v: UniversalPower) -> int:
+def _coalitions(estimator: Estimator[Any], v: UniversalPower) -> int:
     """Coalitions between the ends that an estimator goes through; 0 where that has no end."""
-    if isinstance(estimator, Exact):
-        return int(2**v.n_players - 2)
-    return v.n_players if isinstance(estimator, OneByOne) and v.n_players > 1 else 0
+    enumerates = ability(estimator, Enumerates)
+    return 0 if enumerates is None else enumerates.coalitions(v)
 
 
-def _notes(v: UniversalPower) -> list[str]:
+def _notes(v: UniversalPower) -> list[Note | str]:
     refits, subsets = v.refits, v.coalitions_learned
-    notes = [
+    learner = (
         f"Learner: {refits.name}, {refits.design.words}; {subsets * v.fits_per_coalition:,} fits for {subsets:,} "
-        f"subset{'s' if subsets > 1 else ''} of the features.",
+        f"subset{'s' if subsets > 1 else ''} of the features."
+    )
+    notes: list[Note | str] = [
+        Note(learner, topic="learner"),
         "Values are about what this learner can make of the data, from below: a better one may find more. It may do "
         "worse with more features, so that values may be negative.",
     ]
@@ -353,26 +387,27 @@ def over_subsets(
         raise _too_small(most, v, min(all_subsets(v.n_players), 1 + first)) from None
 
 
-def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: float) -> tuple[Estimator[Any], list[str]]:
+def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: float) -> tuple[Estimator[Any], list[Note]]:
     """The estimator that was asked for, or that fits the game, and why."""
     fits = all_subsets(v.n_players) * v.fits_per_coalition
     is_open = is_auto(method) and v.n_players > 1
     estimator = as_estimator("exact" if is_open else method, v)
-    if isinstance(estimator, Exact) and isinstance(method, str):
-        estimator = Exact(max_rows=np.inf)  # fits are what counts here, and they are limited by the budget
+    limited = ability(estimator, CostLimited)
+    if limited is not None and isinstance(method, str):
+        estimator = limited.without_limit()  # fits are what counts here, and they are limited by the budget
     if is_open:
         pairs = subsets_of_walks(v.n_players) * v.fits_per_coalition
         would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"
-        chosen = "Method 'paired walks' was chosen: " + would
         if any(isinstance(rule, Deadline) for rule in rules):
-            return PairedWalks(), [f"{chosen}, which cannot be cut short at a deadline."]
+            return PairedWalks(), [chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")]
         if fits > most:
-            return PairedWalks(), [f"{chosen}, more than the budget."]
+            return PairedWalks(), [chosen_note("paired walks", f"{would}, more than the budget")]
         if fits > pairs:
-            return PairedWalks(), [f"{chosen}, walks about {pairs:,} at most."]
-        return estimator, [f"Method 'exact' was chosen: all subsets take {fits:,} fits, no more than walks would."]
-    if isinstance(estimator, Exact) and fits > most:
-        raise _too_small(most, v, all_subsets(v.n_players), Set("method", "paired walks"))
+            return PairedWalks(), [chosen_note("paired walks", f"{would}, walks about {pairs:,} at most")]
+        return estimator, [chosen_note("exact", f"all subsets take {fits:,} fits, no more than walks would")]
+    enumerates = ability(estimator, Enumerates)
+    if enumerates is not None and (1 + enumerates.coalitions(v)) * v.fits_per_coalition > most:
+        raise _too_small(most, v, 1 + enumerates.coalitions(v), Set("method", "paired walks"))
     return estimator, []
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import InputError
+from clarysage.errors import InputError, Note
 from clarysage.execution.seeds import REMOVAL, TRIAL, stream
 from clarysage.players import Players
 from clarysage.protocols import Removal
@@ -31,7 +31,7 @@ class Choice:
     """The removal that was chosen, in words, and the model rows that went into choosing it."""
 
     removal: Removal
-    note: str
+    note: Note
     model_rows: int
 
 
@@ -55,7 +55,7 @@ def choose_removal(
     among = [row.name for row in REMOVALS.values() if row.is_conditional] if among is None else among
     if len(players) < 2:
         note = f"Removal {ANY_COLUMNS!r} was taken: one player alone is known or not, whatever the removal."
-        return Choice(_made(ANY_COLUMNS, background, entropy), note, 0)
+        return Choice(_made(ANY_COLUMNS, background, entropy), Note(note), 0)
     made_of, X = _apart(f, X, background, source, rng)
     trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, shares=SHARES)
     panel = Panel.of(f, X, made_of, trial, players)
@@ -77,7 +77,7 @@ def choose_removal(
     )
     note += f" On so few rows it cannot be told from {', '.join(alike)}; see cs.removal_quality." if alike else ""
     rows = len(trial.rows) + sum(one.model_rows for one in found.values())
-    return Choice(_made(names[best], background, entropy), note, rows)
+    return Choice(_made(names[best], background, entropy), Note(note, topic="removal"), rows)
 
 
 def _made(name: str, background: Any, entropy: int) -> Removal:

@@ -12,7 +12,17 @@ from clarysage._measures.problem import Problem
 from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
 from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
-from clarysage.protocols import GroupsLike, ModelLike, Removal, RemovalLike, Seed, TableLike, WeightsLike
+from clarysage.protocols import (
+    GroupsLike,
+    MadeOfRows,
+    ModelLike,
+    Removal,
+    RemovalLike,
+    Seed,
+    TableLike,
+    WeightsLike,
+    ability,
+)
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
 from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.removal.marginal import bound_to
@@ -194,7 +204,8 @@ def _about_own(asked: dict[str, Any], made_of: Any, f: Any, X: Any, judged: np.n
     """A word on removals that were made of rows they are judged on."""
     notes = []
     for label, removal in asked.items():
-        background = made_of if isinstance(removal, str) else getattr(removal, "background", None)
+        of_rows = ability(removal, MadeOfRows)
+        background = made_of if isinstance(removal, str) else None if of_rows is None else of_rows.background
         if background is None:
             continue
         bound = bound_to(f, X, background, MEMORY)

@@ -11,7 +11,7 @@ from clarysage._measures.checkpoint_identity import CheckpointFile
 from clarysage._measures.options import DataOptions, Rule, Run
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import METHODS
-from clarysage.errors import InputError, RunFailedError
+from clarysage.errors import InputError, Note, RunFailedError
 from clarysage.estimators import as_estimator, choose, estimate, estimate_null_game
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.parallel import as_executor
@@ -107,7 +107,7 @@ def as_asked(explanations: list[Result], loss: object) -> Result | list[Result]:
     return explanations if isinstance(loss, (list, tuple)) else explanations[0]
 
 
-def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Estimator[Any], list[str]]:
+def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Estimator[Any], list[Note]]:
     """The estimator that a method names, or that fits the game; and why, where it was chosen."""
     if not is_auto(method):
         return as_estimator(method, game, rules), []

@@ -138,4 +138,4 @@ def _about_speed(seconds: float, result: Estimate, method: str) -> list[Note | s
     if method == SurrogateWalks().name or seconds < SLOW_RUN or seconds < SLOW_ROW * result.model_rows:
         return []
     text = f"The model took {1e3 * seconds / result.model_rows:.2g} ms a row: "
-    return [Note([text, Set("method", "surrogate walks"), " asks it for fewer rows."])]
+    return [Note([text, Set("method", "surrogate walks"), " asks it for fewer rows."], topic="speed")]

@@ -7,7 +7,7 @@ from typing import Any
 
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, PythonOnly
-from clarysage.estimators.choice import choose
+from clarysage.estimators.choice import choose, chosen_note
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.kernel import Kernel
@@ -19,6 +19,7 @@ from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.permutation_importance import Repeats
 from clarysage.estimators.surrogate_walks import SurrogateWalks
 from clarysage.protocols import ClosedForm, Estimator, Game, ability
+from clarysage.registry import loaded
 
 
 def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator[Any]:
@@ -36,9 +37,8 @@ def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator
         return choose(game, stop)[0]
     if isinstance(method, str):
         row = METHODS.get_row(method)
-        if row.name == "exact" and ability(game, ClosedForm) is not None:
-            return ClosedFormValues()
-        named: Estimator[Any] = row()
+        has_closed_form = row.closed_form is not None and ability(game, ClosedForm) is not None
+        named: Estimator[Any] = loaded(row.closed_form)() if has_closed_form else row()
         return named
     if isinstance(method, type) and METHODS.row_of(method) is not None:
         return as_estimator(method(), game, stop)
@@ -64,6 +64,7 @@ __all__ = [
     "SurrogateWalks",
     "as_estimator",
     "choose",
+    "chosen_note",
     "estimate",
     "estimate_null_game",
 ]

@@ -13,7 +13,7 @@ F. C. Leone, L. S. Nelson, R. B. Nottingham (1961). The folded normal distributi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,17 +21,9 @@ from clarysage.errors import InputError
 from clarysage.inference.degrees_of_freedom import satterthwaite, satterthwaite_term
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.local import LocalValues
-from clarysage.protocols import Estimator, Game, Piloted, ability
+from clarysage.protocols import Estimator, Game, HasStates, KeepsExamplesApart, Piloted, ability
 
 FOR_AN_ERROR = 2  # visits to an example
-
-
-class LocalEstimator(Protocol):
-    """An estimator that keeps the values of single examples apart."""
-
-    def local_values(self, game: Game, state: Any) -> LocalValues:
-        """Values of the examples of positive weight, each in a game of its own."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -119,9 +111,14 @@ class Absolute:
     def name(self) -> str:
         return self.inner.name
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        kept = ability(self.inner, HasStates)
+        return () if kept is None else kept.state_classes
+
     def check(self, game: Game) -> None:
         self.inner.check(game)
-        if ability(self.inner, LocalEstimator) is None:
+        if ability(self.inner, KeepsExamplesApart) is None:
             wanted = "an estimator that keeps the values of examples apart"
             raise InputError("method", got=f"the method {self.name!r}", wanted=wanted)
 
@@ -178,7 +175,7 @@ class Absolute:
         return VarianceComponents(None, sizes.share * sizes.between[None], none, n - 1.0, local=local)
 
     def _local_values(self, game: Game, state: Any) -> LocalValues:
-        local = ability(self.inner, LocalEstimator)
+        local = ability(self.inner, KeepsExamplesApart)
         assert local is not None, "the estimator was checked"
         return local.local_values(game, state)
 

@@ -69,6 +69,10 @@ class Blocks:
     values: np.ndarray
     name: str = "blocks"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Draws,)
+
     def check(self, game: Game) -> None:
         """Any game will do."""
 

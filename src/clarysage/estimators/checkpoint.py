@@ -9,28 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.errors import ClarysageWarning, InputError
-from clarysage.estimators.closed_form import Answers
-from clarysage.estimators.draws import Draws
-from clarysage.estimators.exact import Table
-from clarysage.estimators.leave_one_out import Parts
 from clarysage.estimators.limits import Chunk
 from clarysage.estimators.loop import learned
-from clarysage.estimators.paired_walks import Walked
-from clarysage.estimators.permutation_importance import Repeated
 from clarysage.estimators.progress import InterimSchedule, Progress, Trace
-from clarysage.estimators.surrogate_walks import Staged
 from clarysage.execution.checkpoint_file import Saved, damaged, write_checkpoint
 from clarysage.inference.influence import BackgroundInfluence, InfluenceSums
 from clarysage.inference.moments import Moments
 from clarysage.inference.stratified import StratifiedMoments
-from clarysage.protocols import Adaptive, Estimator, Game, ability
+from clarysage.protocols import Adaptive, Estimator, Game, HasStates, ability
 
 log = logging.getLogger("clarysage")
 
 OF_RUNS = (Progress, Chunk, InterimSchedule, Trace)
-OF_ESTIMATORS = (Answers, Draws, Parts, Repeated, Staged, Table, Walked)
 OF_STATISTICS = (BackgroundInfluence, InfluenceSums, Moments, StratifiedMoments)
-STATES: dict[str, type] = {kind.__name__: kind for kind in (*OF_RUNS, *OF_ESTIMATORS, *OF_STATISTICS)}  # of a file
+
+
+def classes_of(estimator: Estimator[Any]) -> dict[str, type]:
+    """The classes that the file of a run with an estimator may hold, by name."""
+    kept = ability(estimator, HasStates)
+    of_estimator = () if kept is None else kept.state_classes
+    return {kind.__name__: kind for kind in (*OF_RUNS, *OF_STATISTICS, *of_estimator)}
 
 
 class Checkpoint:
@@ -58,7 +56,7 @@ class Checkpoint:
         """The run as it was when the file was written, and its estimator; those given where there is no file."""
         if self.saved is None:
             return fresh, estimator
-        run = self.saved.progress(STATES)
+        run = self.saved.progress(classes_of(estimator))
         self._check(isinstance(run, Progress) and run.state is not None, "it holds no run")
         estimator = _learned_again(run, game, estimator, seed)
         if estimator.limit(game) is None and run.made > 1:
@@ -70,7 +68,7 @@ class Checkpoint:
         log.info("%s: resumed after %d rounds, %d draws", self.file, run.rounds, run.made)
         return run, estimator
 
-    def write(self, run: Progress) -> None:
+    def write(self, run: Progress, estimator: Estimator[Any]) -> None:
         """Keeps the run as it is now, unless it is kept already, or was broken off amid a step.
 
         A disk that is full, say, is no reason to lose the run itself: there is a warning, and the run goes on.
@@ -78,7 +76,7 @@ class Checkpoint:
         if not run.is_whole or not run.number or self._written == (run.number, run.rounds):
             return
         try:
-            write_checkpoint(self.file, self.identity, run, STATES)
+            write_checkpoint(self.file, self.identity, run, classes_of(estimator))
         except TypeError as error:
             raise InputError("checkpoint", got=f"a method whose draws are kept as {error}",
                              wanted="one of clarysage's own methods") from error  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from clarysage.errors import Either, Note
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
@@ -18,8 +19,8 @@ LONG_ENOUGH, SHARE_OF_DEADLINE = 60.0, 0.1  # of a deadline in seconds, since ke
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
 
 
-def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
-    """Exact enumeration where it is no dearer than paired walks are expected to be, else these; and why, in a sentence.
+def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], Note]:
+    """Exact enumeration where it is no dearer than paired walks are expected to be, else these; and a note on why.
 
     Exact values are all or nothing, so they are not chosen where they may not fit a budget or a deadline among the
     rules of ``stop``.
@@ -27,28 +28,37 @@ def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], str]:
     Examples
     --------
     >>> from clarysage.games import TabularGame
-    >>> choose(TabularGame([0, 1, 2, 4]))[1]
-    "Method 'exact' was chosen: all coalitions take 2 model rows, no more than walks would."
+    >>> print(choose(TabularGame([0, 1, 2, 4]))[1])
+    Method 'exact' was chosen: all coalitions take 2 model rows, no more than walks would.
     """
     if game.n_players == 1:
-        return Exact(), "Method 'exact' was chosen: one player is paid everything."
+        return Exact(), chosen_note("exact", "one player is paid everything")
     closed_form = ability(game, ClosedForm)
     if closed_form is not None and _is_worth_it(closed_form, game, stop):
-        return ClosedFormValues(), f"Method 'exact' was chosen: {closed_form.how}."
+        return ClosedFormValues(), chosen_note("exact", closed_form.how)
     if game.n_players > MOST_PLAYERS:
-        return PairedWalks(), f"Method 'paired walks' was chosen: there are 2^{game.n_players} coalitions."
+        return PairedWalks(), chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
     exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
     would = f"all coalitions would take {_short(exact)} model rows"
     if any(isinstance(rule, Deadline) for rule in stop):
-        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, which cannot be cut short at a deadline."
+        return PairedWalks(), chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")
     if any(isinstance(rule, Budget) and game.rows_spent + exact > rule.rows for rule in stop):
-        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, more than the budget."
+        return PairedWalks(), chosen_note("paired walks", f"{would}, more than the budget")
     if exact > walks:
-        return PairedWalks(), f"Method 'paired walks' was chosen: {would}, walks about {_short(walks)}."
-    return (
-        Exact(),
-        f"Method 'exact' was chosen: all coalitions take {_short(exact)} model rows, no more than walks would.",
-    )
+        return PairedWalks(), chosen_note("paired walks", f"{would}, walks about {_short(walks)}")
+    return Exact(), chosen_note("exact", f"all coalitions take {_short(exact)} model rows, no more than walks would")
+
+
+def chosen_note(method: str, why: str) -> Note:
+    """A note on a method that was chosen.
+
+    Examples
+    --------
+    >>> print(chosen_note("exact", "one player is paid everything"))
+    Method 'exact' was chosen: one player is paid everything.
+    """
+    shell = f"--method {method}" if method.isalpha() else f'--method "{method}"'
+    return Note((Either(python=f"Method {method!r}", shell=shell), f" was chosen: {why}."), topic="method")
 
 
 def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Any]) -> bool:

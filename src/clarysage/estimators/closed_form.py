@@ -41,6 +41,10 @@ class ClosedFormValues:
     name: str = "exact"
     with_influence: bool = True  # whether to walk beside them, to tell of other backgrounds
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Answers, Walked)
+
     def check(self, game: Game) -> None:
         if ability(game, ClosedForm) is None:
             hint = Set("method", "exact")
@@ -98,6 +102,10 @@ class ClosedFormValues:
         """Contributions of examples, and the influence of background rows as walks beside the values show it."""
         background = None if state.walked is None else self.walks.components(game, state.walked).background
         return VarianceComponents.exact(state.parts, background)
+
+    def within_background(self) -> ClosedFormValues:
+        """The same without the influence of background rows."""
+        return replace(self, with_influence=False)
 
     def local_values(self, game: Game, state: Answers) -> LocalValues:
         """Values of the examples of positive weight, each in a game of its own."""

@@ -44,6 +44,10 @@ class Exact:
     max_rows: float = 1e9
     name: str = "exact"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Table,)
+
     def check(self, game: Game) -> None:
         rows = self.rows(game, 2**game.n_players)
         if rows > self.max_rows or game.n_players > 24:
@@ -52,6 +56,9 @@ class Exact:
                 wanted=f"at most {self.max_rows:.3g} model rows and 24 players",
                 hint=[Set("method", "paired walks"), ", groups of features, or fewer examples and background rows"],
             )  # fmt: skip
+
+    def without_limit(self) -> Exact:
+        return replace(self, max_rows=float("inf"))
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // (len(game.weights) * game.rows_per_payoff))
@@ -65,6 +72,10 @@ class Exact:
 
     def limit(self, game: Game) -> int | None:
         return int(2**game.n_players)
+
+    def coalitions(self, game: Game) -> int:
+        """All between the ends."""
+        return int(2**game.n_players - 2)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
         return enumerated(game, first, draws, rng, value_shares)

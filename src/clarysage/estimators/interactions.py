@@ -35,6 +35,10 @@ class ExactInteractions:
     exact: Exact = field(default_factory=Exact)
     name: str = "exact"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Table,)
+
     def check(self, game: Game) -> None:
         self.exact.check(game)
         check_pairs(self.pairs, game)
@@ -100,6 +104,10 @@ class Toggles:
     pairs: np.ndarray
     visits: PairedWalks = field(default_factory=PairedWalks)  # who keep the book of visits to examples
     name: str = "toggles"
+
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Walked,)
 
     def check(self, game: Game) -> None:
         check_pairs(self.pairs, game)

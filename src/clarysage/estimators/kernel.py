@@ -31,6 +31,10 @@ class Kernel:
 
     name: str = "kernel"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Draws,)
+
     def check(self, game: Game) -> None:
         if game.n_players < 2:
             hint = Set("method", "exact")

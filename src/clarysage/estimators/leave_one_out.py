@@ -41,6 +41,10 @@ class OneByOne:
     name: str
     is_in: bool
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Parts,)
+
     def check(self, game: Game) -> None:
         """Any game has such coalitions."""
 
@@ -56,6 +60,10 @@ class OneByOne:
 
     def limit(self, game: Game) -> int | None:
         return game.n_players
+
+    def coalitions(self, game: Game) -> int:
+        """One a player; none of a single player, which is an end."""
+        return game.n_players if game.n_players > 1 else 0
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Parts:
         examples = np.flatnonzero(game.weights > 0)

@@ -40,6 +40,7 @@ from clarysage.protocols import (
 if TYPE_CHECKING:
     from clarysage.estimators.checkpoint import Checkpoint
 
+COVERAGE = "coverage"  # the topic of notes on the share of examples that was seen
 ROUNDING = 1e-10  # of the loss without features, that examples may move by where no feature has an effect
 
 
@@ -196,7 +197,7 @@ class Run:
         """Keeps the run in the file of its checkpoint."""
         if self.checkpoint is not None:
             self.progress.seconds = self.elapsed
-            self.checkpoint.write(self.progress)
+            self.checkpoint.write(self.progress, self.estimator)
 
     @property
     def elapsed(self) -> float:
@@ -322,7 +323,9 @@ def _finished(result: Estimate, game: Game) -> Estimate:
         return replace(result, values=zeros, covariance=none, targets={}, tails=None, components=None, trace=None)
     if result.stopped is not None and result.stopped.is_converged and result.coverage.unvisited:
         visited, count = 100 * result.coverage.visited, len(game.weights)
-        note = Note(f"It rests on {visited:.1f} % of the examples: seeing all {count:,} would take too long.")
+        note = Note(
+            f"It rests on {visited:.1f} % of the examples: seeing all {count:,} would take too long.", topic=COVERAGE
+        )
         return replace(result, notes=(*result.notes, note))
     return result
 

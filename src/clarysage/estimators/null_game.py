@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.coalitions import permutations
 from clarysage.errors import Note
 from clarysage.estimators.draws import Draws, collect, is_null
-from clarysage.estimators.loop import estimate
+from clarysage.estimators.loop import COVERAGE, estimate
 from clarysage.estimators.permutation import Permutation
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Deadline
@@ -41,7 +41,9 @@ def estimate_null_game(game: Game, stop: Sequence[Any], **options: Any) -> tuple
     found = replace(found, values=np.zeros_like(found.values), trace=None)
     if found.stopped is StopReason.BUDGET and rows == price:
         visited = 100 * found.coverage.visited
-        note = Note(f"It rests on {visited:.1f} % of the examples: to look at all of them would take too long.")
+        note = Note(
+            f"It rests on {visited:.1f} % of the examples: to look at all of them would take too long.", topic=COVERAGE
+        )
         found = replace(found, stopped=StopReason.NO_EFFECT, notes=(note,))
     return found, 0
 

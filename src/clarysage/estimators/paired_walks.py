@@ -84,6 +84,10 @@ class PairedWalks:
     pilot: Pilot | None = None
     name: str = "paired walks"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Walked,)
+
     def check(self, game: Game) -> None:
         """Any game can be walked."""
 

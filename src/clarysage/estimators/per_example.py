@@ -47,6 +47,10 @@ class PerExample:
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "paired walks"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Walked,)
+
     def check(self, game: Game) -> None:
         """Any game can be walked."""
 
@@ -84,6 +88,13 @@ class PerExample:
     def components(self, game: Game, state: Walked) -> VarianceComponents:
         """The components of paired walks, with the values of each example."""
         return replace(self.walks.components(game, state), local=self.local_values(game, state))
+
+    def looking_after(self, passes: int) -> PerExample:
+        return replace(self, first_look=passes)
+
+    def within_background(self) -> PerExample:
+        """The same without the influence of background rows."""
+        return replace(self, with_influence=False)
 
     def local_values(self, game: Game, state: Walked) -> LocalValues:
         """Values of the examples of positive weight, each in a game of its own."""

@@ -29,6 +29,10 @@ class Permutation:
 
     name: str = "permutation"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Draws,)
+
     def check(self, game: Game) -> None:
         """Any game can be walked."""
 

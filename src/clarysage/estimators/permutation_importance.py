@@ -61,6 +61,10 @@ class Repeats:
     count: int | None = None
     name: str = "repeats"
 
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Repeated,)
+
     def check(self, game: Game) -> None:
         if ability(game, DrawsSingly) is None:
             got = f"{self.name!r} for a game of mean predictions"

@@ -32,7 +32,7 @@ class Stage:
     before: int
     pairs: int
     walks: PairedWalks
-    game: Any
+    game: Game
     surrogate: Estimated | None = None
     components: VarianceComponents | None = None
 
@@ -67,6 +67,10 @@ class SurrogateWalks:
     regressor: Any = None
     stages: tuple[Stage, ...] = ()
     name: str = "surrogate walks"
+
+    @property
+    def state_classes(self) -> tuple[type, ...]:
+        return (Staged, Walked)
 
     def check(self, game: Game) -> None:
         if ability(game, SubsampledWalks) is None or ability(game, Imitable) is None or game.n_players < 2:

@@ -2,7 +2,7 @@
 
 ::
 
-    clarysage checkpoint 1\\n | sha256 of all that follows, 32 bytes | length of the header, 8 bytes | header | arrays
+    clarysage checkpoint 2\\n | sha256 of all that follows, 32 bytes | length of the header, 8 bytes | header | arrays
 
 The header is JSON: trees that stand for values (:mod:`clarysage.execution.coded`). Nothing in the file is code.
 """
@@ -20,7 +20,7 @@ from clarysage.errors import FormatError, InputError
 from clarysage.execution.coded import DamagedError, Decoder, Encoder
 from clarysage.whole_file import check_drafts, file_at, write_bytes_whole
 
-BEGINNING, VERSION = b"clarysage checkpoint ", 1
+BEGINNING, VERSION = b"clarysage checkpoint ", 2
 FIRST_LINE = BEGINNING + b"%d\n" % VERSION
 DIGEST, LENGTH = 32, 8
 ANEW = "another path, or deleting the file to start anew"

@@ -32,7 +32,9 @@ def blaming(name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> 
         cause = error.__cause__
         if not isinstance(cause, InputError) or cause.argument not in OF_ROWS:
             raise
-        raise RunFailedError.after(_blamed(cause, name, side, reference, moved), error.partial) from cause
+        blamed = _blamed(cause, name, side, reference, moved)
+        blamed.__cause__ = cause
+        raise RunFailedError.after(blamed, error.partial) from blamed
 
 
 def _blamed(error: InputError, name: str, side: Side, reference: Any, moved: tuple[Shift, ...]) -> InputError:

@@ -36,7 +36,7 @@ class Chosen:
         Of the labels 1 and 2, a slice with 1 alone would else be taken for the second of 0 and 1.
         """
         f = as_predictor(self.model)
-        if f.classes is not None or first.measure != "sage" or as_loss(loss).task != "classification":
+        if f.classes is not None or first.values_are != "gain" or as_loss(loss).task != "classification":
             return self.model
         y = read_target(reference.y, reference.X, len(reference.X))
         if y.ndim > 1:  # probabilities of classes

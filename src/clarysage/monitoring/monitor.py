@@ -136,7 +136,7 @@ def monitor(
     series = explained_slices(partial(_explained, chosen.as_in(first, before), shared), after, slices, before.X, moved)
     names = ("reference", *(slices.names[k] for k in series.found))
     comparison = compare([first, *series.found.values()], names=names, paired=paired, adjust=adjust, level=level)
-    notes = tuple(map(as_note, (*features_taken(before.X, f), *of_slicing, *slices.notes, *series.notes)))
+    notes = (*map(as_note, (*features_taken(before.X, f), *of_slicing, *slices.notes)), *series.notes)
     return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out, slices.is_in_order)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from clarysage.errors import ClarysageWarning, InputError, RunFailedError
+from clarysage.errors import ClarysageWarning, InputError, Note, RunFailedError, parts_of
 from clarysage.inference.estimate import StopReason
 from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.sides import Side
 from clarysage.monitoring.slices import Slices
 from clarysage.results import Explanation, Shift
 
-INTERRUPTED = "interrupted"
+INTERRUPTED = Note("The run was interrupted before its end.")  # why slices are left out
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class Series:
     """Explanations by the places of their slices, and why other slices have none, by their names."""
 
     found: dict[int, Explanation]
-    left_out: dict[str, str]
+    left_out: dict[str, Note]
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> list[Note]:
         """A remark on each slice that failed, and one on all that an interrupt left out."""
         failed = {name: why for name, why in self.left_out.items() if why != INTERRUPTED}
-        notes = [f"Left out: {name!r}, which cannot be explained. {why}" for name, why in failed.items()]
+        notes = [_beginning(f"Left out: {name!r}, which cannot be explained. ", why) for name, why in failed.items()]
         cut = [name for name in self.left_out if name not in failed]
         if cut:
             more = f" and {len(cut) - 1} more" if len(cut) > 1 else ""
-            notes.append(f"Interrupted: {cut[0]!r}{more} {'are' if more else 'is'} left out.")
+            notes.append(Note(f"Interrupted: {cut[0]!r}{more} {'are' if more else 'is'} left out."))
         return notes
 
 
@@ -59,18 +59,16 @@ def explained_slices(
     if not found:
         raise next(iter(failed.values()))
     done = {slices.names[k] for k in found}
-    left_out = {name: _reason(failed.get(name)) for name in slices.names if name not in done}
+    left_out = {name: failed[name].note if name in failed else INTERRUPTED for name in slices.names if name not in done}
     for name in failed:
-        said = f"The slice {name!r} is left out, since it cannot be explained: {left_out[name]}"
-        warnings.warn(said, ClarysageWarning, stacklevel=3)
+        note = _beginning(f"The slice {name!r} is left out, since it cannot be explained: ", left_out[name])
+        warnings.warn(ClarysageWarning(note), stacklevel=3)
     return Series(found, left_out)
 
 
-def _reason(error: InputError | RunFailedError | None) -> str:
-    """Why a slice has no explanation."""
-    if error is None:
-        return INTERRUPTED
-    return error.text if isinstance(error, RunFailedError) else str(error)
+def _beginning(words: str, note: Note) -> Note:
+    """A note with words before it."""
+    return replace(note, text=(words, *parts_of(note.text)))
 
 
 def _explained(

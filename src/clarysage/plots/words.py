@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from clarysage.results import Explanation
-from clarysage.results.text import loss_words
+from clarysage.results.text import LABELS, loss_words
 
 
 def value_label(explanation: Explanation) -> str:
-    """The name of the value and its unit, the loss.
-
-    Every measure but the two named here goes by its own name.
-    """
+    """The name of the value and its unit, the loss."""
     if explanation.values_are == "variance":
         return "Shapley effect (variance of the output)"
-    if explanation.measure == "sage":
-        return f"SAGE value ({loss_words(explanation.loss)} saved)"
+    if explanation.measure in LABELS:
+        return f"{LABELS[explanation.measure]} ({loss_words(explanation.loss)} saved)"
     name = explanation.measure[:1].upper() + explanation.measure[1:]
     is_loss = explanation.base is not None and explanation.loss
     return f"{name} (in units of {explanation.loss})" if is_loss else name

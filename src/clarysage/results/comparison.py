@@ -46,7 +46,7 @@ from clarysage.results.summary import (
     Table,
     Terms,
 )
-from clarysage.results.text import LONGEST, chance_words, is_gain, loss_words, number_format
+from clarysage.results.text import LONGEST, chance_words, is_gain, loss_words, number_format, values_words
 
 ABOUT = ("rows", "population")
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
@@ -776,9 +776,8 @@ def p_words(comparison: Comparison) -> str:
 def measured(comparison: Comparison) -> str:
     """What values are compared, and their unit."""
     reference = comparison.reference
-    values = "SAGE values" if reference.measure == "sage" else f"values by the measure {reference.measure!r}"
     unit = f", in units of {loss_words(reference.loss)}" if reference.base is not None and reference.loss else ""
-    return f"{values}{unit}"
+    return f"{values_words(reference)}{unit}"
 
 
 def change_words(comparison: Comparison) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.codec import require
-from clarysage.errors import InputError, Note, PythonOnly, as_note, resembling
+from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
 from clarysage.names import shortened, visible
 from clarysage.results._display import Result, plots, text_of
 from clarysage.results.explanation import Explanation
@@ -392,8 +392,12 @@ def _brief_notes(importances: Importances) -> tuple[Note, ...]:
 
 def _left_out(importances: Importances, longest: int | None = LONGEST_REASON) -> list[Note]:
     reasons = names_by_note((name, why) for name, why in importances.left_out.items())
-    texts = [f"Left out: {', '.join(names)}. {why}" for why, names in reasons.items()]
-    return [Note(text if longest is None else shortened(text, longest)) for text in texts]
+    notes = [
+        replace(why, text=(f"Left out: {', '.join(names)}. ", *parts_of(why.text))) for why, names in reasons.items()
+    ]
+    if longest is None:
+        return notes
+    return [note if len(str(note)) <= longest else Note(shortened(str(note), longest)) for note in notes]
 
 
 def by_share(importances: Importances) -> Items:

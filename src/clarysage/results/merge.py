@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -51,7 +50,7 @@ SAME_REMOVAL = Either(
     python="removal= as an object, such as cs.TreeConditional(X_train), which learns the same in every run",
     shell="cs.merge in Python, with removal= as an object, which learns the same in every run",
 )
-NUMBER = re.compile(r"(?<![\w'\".])\d[\d.,]*(?:e[+-]?\d+)?")  # in a note, and no part of a name
+MERGED = "merged"  # the topic of notes on how many runs went into an explanation
 
 
 def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.025) -> Explanation:
@@ -308,23 +307,20 @@ def _as_estimate(runs: Sequence[Explanation], merged: Explanation) -> Estimate:
 
 
 def _notes(runs: Sequence[Explanation], trusted: Sequence[str]) -> tuple[Note, ...]:
-    """Notes of all runs, each once; of those that differ in numbers alone, such as a share of examples, the first."""
+    """Notes of all runs, each once; of those on the same topic, such as the share of examples seen, the first."""
+    of_runs = [note for run in runs for note in run.notes if note.topic != MERGED]
     notes: dict[str, Note] = {}
-    for run in runs:
-        of_earlier_merge = _merged_words([run])
-        for note in run.notes:
-            if str(note) != of_earlier_merge:
-                notes.setdefault(NUMBER.sub("#", str(note)), note)
-    more = map(Note, [*trusted, _merged_words(runs)])
-    return tuple({str(note): note for note in [*notes.values(), *more]}.values())
+    for note in [*of_runs, *map(Note, trusted), _about_merge(runs)]:
+        notes.setdefault(note.topic or str(note), note)
+    return tuple(notes.values())
 
 
-def _merged_words(runs: Sequence[Explanation]) -> str:
+def _about_merge(runs: Sequence[Explanation]) -> Note:
     """How many runs went into these explanations, of which some may have been merged before."""
     draws = _of_runs(runs, "draws")
     few, many = f"{min(draws):,}", f"{max(draws):,}"
     each = f"{few} draws each" if few == many else f"{few} to {many} draws, weighted by them"
-    return f"Merged from {len(draws):,} runs of {each}."
+    return Note(f"Merged from {len(draws):,} runs of {each}.", topic=MERGED)
 
 
 def _provenance(runs: Sequence[Explanation]) -> dict[str, Any]:

@@ -159,11 +159,12 @@ class Monitoring(Result):
     comparison: Comparison
     shifts: tuple[tuple[Shift, ...], ...]
     notes: tuple[Note, ...] = ()
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, Note] = field(default_factory=dict)
     is_in_order: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", tuple(map(as_note, self.notes)))
+        object.__setattr__(self, "left_out", {name: as_note(why) for name, why in self.left_out.items()})
         count = len(self.comparison.differences)
         require(len(self.shifts) == count, "shifts", len(self.shifts), f"{count}, one for each difference")
         wanted = sorted(column for feature in self.feature_names for column in self.columns_of(feature))

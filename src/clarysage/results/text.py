@@ -12,6 +12,8 @@ from clarysage.catalogue import LOSSES
 if TYPE_CHECKING:
     from clarysage.results.explanation import Explanation
 
+# what a value is called that is an amount of loss saved, where not by the name of its measure
+LABELS = {"sage": "SAGE value"}
 LONGEST = 60  # columns of a name in a table; frames and files have it whole
 
 
@@ -24,6 +26,12 @@ def loss_words(loss: str) -> str:
     ('zero-one loss', 'cross entropy')
     """
     return (LOSSES[loss].label or loss) if loss in LOSSES else loss
+
+
+def values_words(explanation: Explanation) -> str:
+    """What the values are called in a sentence."""
+    name = LABELS.get(explanation.measure)
+    return f"values by the measure {explanation.measure!r}" if name is None else f"{name}s"
 
 
 def is_gain(explanation: Explanation) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,11 +20,11 @@ from clarysage.cli.options import (
     ModelOptions,
     ProblemOptions,
     RunOptions,
+    StorageOptions,
     with_groups,
 )
 from clarysage.cli.output import Delivery
 from clarysage.cli.request import Request, loaded
-from clarysage.cli.words import note_in_shell
 
 
 @with_groups
@@ -71,6 +70,7 @@ def measures(
     problem: ProblemOptions,
     of_model: ModelOptions,
     run: RunOptions,
+    storage: StorageOptions,
     written: FileOptions,
     plot: Annotated[
         Path | None,
@@ -108,7 +108,7 @@ def measures(
         if show_list:
             print(listing())
             return
-        settings = {**problem.settings, **run.settings}
+        settings = {**problem.settings, **run.settings, **storage.settings}
         with clean_stdout():
             request = Request(
                 *_given(model, data), problem, of_model, seed=run.seed, settings=settings, target=target,
@@ -157,8 +157,7 @@ def _compared(request: Request, only: list[str] | None, say: Say, *, refits: boo
 
     found = loaded(request, say)
     say_costs(found, only, say, refits=refits)
-    importances = cs.importances(
+    return cs.importances(
         found.f, **found.tables, measures=only, refits=refits, train=found.train, groups=found.groups,
         rng=request.seed, progress=progress, **request.settings,
     )  # fmt: skip
-    return replace(importances, left_out={name: note_in_shell(why) for name, why in importances.left_out.items()})
