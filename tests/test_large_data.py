@@ -331,7 +331,7 @@ def test_too_few_rows_for_the_tolerance_are_said_and_the_number_named_does(path,
 def test_a_background_on_disk_is_drawn_and_columns_that_are_no_features_are_ignored(path, table):
     found = cs.sage(f, table[["a", "b", "c", "y"]][:100], "y", background=path, budget=20_000, rng=0)
     assert found.provenance["background_rows"] == 512
-    assert f"Background: 512 of {N:,} rows, drawn at random." in found.notes
+    assert f"Background: 512 of {N:,} rows, drawn at random." in [str(note) for note in found.notes]
     learned = cs.sage(f, path, "y", background=path, removal="gaussian", max_rows=100, budget=20_000, rng=0)
     assert not any(str(note).startswith("Background") for note in learned.notes)  # all rows, since it learns from 4,096
     mean = cs.sage(f, path, "y", background=path, removal="baseline", max_rows=100, budget=20_000, rng=0)
