@@ -459,7 +459,8 @@ class Game(Protocol):
 
     What a game may offer beside this are abilities, asked for with :func:`ability`: :class:`SubsampledWalks` and
     :class:`SubsampledGame`, :class:`ClosedForm`, :class:`Imitable`, :class:`CoalitionValues`,
-    :class:`LearnsCoalitions`, :class:`DrawsSingly`, :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`.
+    :class:`LearnsCoalitions`, :class:`DrawsSingly`, :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`,
+    :class:`HasLosses`.
     """
 
     @property
@@ -525,6 +526,13 @@ class NamedPlayers(Protocol):
 
     @property
     def players(self) -> Players: ...
+
+
+class HasLosses(Protocol):
+    """A game whose payoffs are losses that have names."""
+
+    @property
+    def losses(self) -> tuple[Loss, ...]: ...
 
 
 class Batched(Protocol):

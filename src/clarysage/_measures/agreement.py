@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,11 @@ from clarysage.protocols import (
     CoalitionValues,
     Executor,
     Game,
+    HasLosses,
     LearnsCoalitions,
     NamedPlayers,
     Observer,
+    Seed,
     ability,
 )
 from clarysage.results.agreement import Agreement, is_in_units, places_of, proxy
@@ -31,7 +32,13 @@ ROUNDING = 1e-12  # share of the loss below which a power is zero up to rounding
 
 
 def agreement(
-    explanation: Explanation, game: Any, n: int = 1000, *, n_jobs: Any = None, progress: Any = None, rng: Any = None
+    explanation: Explanation,
+    game: Game,
+    n: int = 1000,
+    *,
+    n_jobs: object = None,
+    progress: bool | None = None,
+    rng: Seed = None,
 ) -> Agreement:
     """How good a proxy the sum of the values is for v(S); see :meth:`clarysage.Explanation.agreement`."""
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 2:
@@ -63,7 +70,7 @@ def agreement(
     )
 
 
-def _players(game: Any, explanation: Explanation) -> np.ndarray:
+def _players(game: Game, explanation: Explanation) -> np.ndarray:
     """The place in the explanation of each of the game's players."""
     if ability(game, Game) is None:
         raise InputError("game", got=type(game).__name__, wanted="a game", hint=Call("cs.game", "model, X, y"))
@@ -75,11 +82,12 @@ def _players(game: Any, explanation: Explanation) -> np.ndarray:
     return np.arange(game.n_players)
 
 
-def _loss(game: Any, explanation: Explanation) -> tuple[int, str]:
+def _loss(game: Game, explanation: Explanation) -> tuple[int, str]:
     """The number and name of the game's loss that is the explanation's; the first where that is in units of none."""
-    names = [loss.name for loss in getattr(game, "losses", ())]
-    if not names:
+    of_losses = ability(game, HasLosses)
+    if of_losses is None or not of_losses.losses:
         return 0, explanation.loss
+    names = [loss.name for loss in of_losses.losses]
     if explanation.loss in names:
         return names.index(explanation.loss), explanation.loss
     if explanation.base is None:
@@ -152,7 +160,7 @@ def _each(evaluation: Evaluation, places: list[int], executor: Executor) -> Iter
 class Evaluation:
     """The value of a coalition by its place, which has a random stream of its own."""
 
-    game: Any
+    game: Game
     coalitions: np.ndarray
     entropy: int
 
@@ -167,7 +175,7 @@ class Evaluation:
         return CoalitionValue(gained, np.zeros_like(gained), len(examples) * game.rows_per_payoff)
 
 
-def _learned(game: Any) -> tuple[int, int]:
+def _learned(game: Game) -> tuple[int, int]:
     """Fits that a game has made so far, and the rows they saw."""
     learns = ability(game, LearnsCoalitions)
     return (0, 0) if learns is None else (learns.coalitions_learned * learns.fits_per_coalition, learns.rows_learned)

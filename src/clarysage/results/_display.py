@@ -8,13 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clarysage.errors import InputError
 from clarysage.results.summary import Block, Facts, Notes, Page, Paragraph, Section, Summary
 from clarysage.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from clarysage.protocols import Game, Seed
     from clarysage.results.agreement import Agreement
     from clarysage.results.explanation import Explanation
 
@@ -93,11 +94,13 @@ def text_of(summary: Summary) -> str:
     return text(summary)
 
 
-def agreement_with(explanation: Explanation, game: Any, n: int, **options: Any) -> Agreement:
+def agreement_with(
+    explanation: Explanation, game: Game, n: int, *, n_jobs: object, progress: bool | None, rng: Seed
+) -> Agreement:
     """How good a proxy the values are for a game, for the ``agreement`` method of explanations."""
     from clarysage._measures.agreement import agreement
 
-    return agreement(explanation, game, n, **options)
+    return agreement(explanation, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
 
 
 def refuse_about(result: Result, about: str | None) -> None:

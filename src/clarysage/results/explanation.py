@@ -49,6 +49,7 @@ from clarysage.results.summary import (
 from clarysage.results.text import about_words, chance_words, cost_words, number_format, whole_words
 
 if TYPE_CHECKING:
+    from clarysage.protocols import Game, Seed
     from clarysage.results.agreement import Agreement
 
 ValuesAre = Literal["gain", "variance", "heuristic"]
@@ -299,7 +300,7 @@ class Explanation(Result):
         return self.constant + float(self.values[self._places(features)].sum())
 
     def agreement(
-        self, game: Any, n: int = 1000, *, n_jobs: Any = None, progress: bool | None = None, rng: Any = None
+        self, game: Game, n: int = 1000, *, n_jobs: object = None, progress: bool | None = None, rng: Seed = None
     ) -> Agreement:
         """How good a proxy u(S) is for v(S): their correlation and R2 over random subsets (paper, Table 2).
 
