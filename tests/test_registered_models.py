@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -239,7 +240,38 @@ def test_files_of_a_registered_library_are_read_by_the_command_line(
 def test_the_doctor_tells_of_a_registered_library() -> None:
     (part,) = (part for part in installed.optional() if part.module == "dummylib")
     assert (part.purpose, part.install) == ("stumps of dummylib", "pip install dummylib")
-    assert "dummylib" in [one["name"] for one in printed_json("doctor")["optional"]]
+    (told,) = (one for one in printed_json("doctor")["optional"] if one["name"] == "dummylib")
+    assert (told["is_installed"], told["version"]) == (True, None)
+    assert re.search(r"dummylib +installed, version not known, for stumps of dummylib", run("doctor").stdout)
+
+
+def test_the_doctor_finds_the_version_of_a_library_whose_distribution_has_another_name(
+    library: ModelLibrary, tmp_path: Path
+) -> None:
+    folder = tmp_path / "dummy_stumps-1.2.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: dummy-stumps\nVersion: 1.2\n")
+    LIBRARIES.unregister(library.name)
+    LIBRARIES.register(replace(library, distribution="dummy-stumps"))
+    (part,) = (part for part in installed.optional() if part.module == "dummylib")
+    assert (part.library.version, part.install) == ("1.2", "pip install dummy-stumps")
+
+
+@pytest.mark.parametrize("kind", ["a forest of barkwood", "stumps"])
+def test_files_of_a_library_are_named_by_the_library_whatever_is_in_them(kind: str, library: ModelLibrary) -> None:
+    file = ModelFile(kind, (".bark", ".wood"), load_stump)
+    LIBRARIES.unregister(library.name)
+    LIBRARIES.register(replace(library, file=file, label="Barkwood"))
+    assert "Barkwood .bark or .wood" in endings()
+
+
+@pytest.mark.parametrize(
+    ("module", "is_there"), [("dummylib", True), ("dummylib.parts", False), ("no_lib.parts", False)]
+)
+@pytest.mark.usefixtures("library")
+def test_the_doctor_looks_for_modules_in_packages_without_importing_these(module: str, is_there: bool) -> None:
+    assert installed.Part(module, module, "nothing").library.is_installed == is_there
+    assert "dummylib" not in sys.modules
 
 
 # ------------------------------------------------------------------------------------------------------------ a dataset

@@ -117,7 +117,7 @@ class Checkup:
     @property
     def problems(self) -> list[str]:
         """What must be mended before clarysage can be relied on."""
-        missing = [f"{one.name} is not installed" for one in self.libraries if one.version is None]
+        missing = [f"{one.name} is not installed" for one in self.libraries if not one.is_installed]
         old = [
             f"{one.name} {one.version} is older than {one.lowest}, which is needed"
             for one in self.libraries if one.is_old
@@ -175,9 +175,11 @@ class Checkup:
 
 
 def _version(library: Library, part: Part | None = None) -> str:
-    if library.version is None:
+    if not library.is_installed:
         return "MISSING" if part is None else f"not installed; for {part.purpose}: {part.install}"
-    version = f"{library.version}, OLDER than {library.lowest}" if library.is_old else library.version
+    version = library.version or "installed, version not known"
+    if library.is_old:
+        version += f", OLDER than {library.lowest}"
     return version if part is None else f"{version}, for {part.purpose}"
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from itertools import zip_longest
 
@@ -25,13 +26,15 @@ class Library:
     Attributes
     ----------
     name : as its distribution is called
-    version : the one that is installed, None where none is
+    version : the one that is installed, None where none is or that is not known
     lowest : the lowest version that is known to do, None where that is not known
+    is_installed : whether it is there, be its version known or not
     """
 
     name: str
     version: str | None
     lowest: str | None
+    is_installed: bool
 
     @property
     def is_old(self) -> bool:
@@ -41,32 +44,45 @@ class Library:
 
 @dataclass(frozen=True)
 class Part:
-    """What an optional library brings: its module, the extra of clarysage it comes with, and what it is for."""
+    """What an optional library brings.
+
+    Attributes
+    ----------
+    module : what is imported of it
+    extra : of clarysage, with which it comes
+    purpose : what it is for
+    distribution : what it is installed by, where that is not the name of the module
+    """
 
     module: str
     extra: str
     purpose: str
+    distribution: str = ""
 
     @property
     def library(self) -> Library:
-        """The library as it is installed, under the name that clarysage asks for or that of the module."""
-        asked = next((one for one in bounds() if one[1] == self.extra), None)
+        """The library as it is installed, under the name that clarysage asks for, its own or that of the module."""
+        asked = next((key for key in bounds() if key[1] == self.extra), None)
         lowest = None if asked is None else bounds()[asked]
-        names = (self.module,) if asked is None else (asked[0], self.module)
-        version = next((found for found in map(version_of, names) if found is not None), None)
-        return Library(self.module, version if find_spec(self.module) else None, lowest)
+        names = (*([] if asked is None else [asked[0]]), self.distribution, self.module)
+        versions = (version_of(name) for name in names if name)
+        is_installed = is_there(self.module)
+        version = next((version for version in versions if version is not None), None)
+        return Library(self.module, version if is_installed else None, lowest, is_installed)
 
     @property
     def install(self) -> str:
         """How to get it."""
         is_extra = any(extra == self.extra for _, extra in bounds())
-        return f'pip install "clarysage[{self.extra}]"' if is_extra else f"pip install {self.module}"
+        return (
+            f'pip install "clarysage[{self.extra}]"' if is_extra else f"pip install {self.distribution or self.module}"
+        )
 
 
 def optional() -> list[Part]:
     """What optional libraries bring, those of models among them."""
     of_models = [
-        Part(library.name, library.extra or library.name, library.summary)
+        Part(library.name, library.extra or library.name, library.summary, library.distribution)
         for library in LIBRARIES.values()
         if not library.is_needed
     ]
@@ -82,7 +98,31 @@ def optional() -> list[Part]:
 
 def needed() -> list[Library]:
     """The libraries that clarysage cannot do without."""
-    return [Library(name, version_of(name), bounds().get((name, None))) for name in NEEDED]
+    versions = {name: version_of(name) for name in NEEDED}
+    return [
+        Library(name, version, bounds().get((name, None)), is_installed=version is not None)
+        for name, version in versions.items()
+    ]
+
+
+def is_there(module: str) -> bool:
+    """Whether a module can be found. Nothing is imported, not even the packages that it is in.
+
+    Examples
+    --------
+    >>> is_there("xml.dom.minidom"), is_there("xml.nothing"), is_there("nothing.minidom"), is_there("json.tool.main")
+    (True, False, False, False)
+    """
+    package, *parts = module.split(".")
+    try:
+        spec = find_spec(package)
+    except ValueError:  # of a module that is loaded and was made by hand
+        return not parts
+    for part in parts:
+        if spec is None or spec.submodule_search_locations is None:
+            return False
+        spec = PathFinder.find_spec(f"{spec.name}.{part}", spec.submodule_search_locations)
+    return spec is not None
 
 
 def version_of(distribution: str) -> str | None:

@@ -46,6 +46,8 @@ class ModelLibrary:
     summary : what it brings, such as "XGBoost models"
     adapters : by the names of its classes, each of which stands for its subclasses too, what reads a model of that
         class: a :class:`~clarysage.models.adapter.ModelAdapter`, or where it is, as "module:name"
+    label : what sentences call it, where that is not its name
+    distribution : what it is installed by, as pip calls it, where that is not its name
     extra : of clarysage, by which it is installed; None where it has none
     is_needed : whether clarysage cannot do without it
     file : files by which models are handed on, None where there are none
@@ -56,11 +58,18 @@ class ModelLibrary:
     name: str
     summary: str
     adapters: Mapping[str, Callable[[Any], ModelAdapter] | str]
+    label: str = ""
+    distribution: str = ""
     extra: str | None = None
     is_needed: bool = False
     file: ModelFile | None = None
     takes_pandas_alone: bool = False
     aliases: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What sentences call it."""
+        return self.label or self.name
 
 
 LIBRARIES: Registry[ModelLibrary] = Registry(
@@ -73,6 +82,7 @@ LIBRARIES: Registry[ModelLibrary] = Registry(
                 "Booster": "clarysage.models.xgboost:XGBoostBooster",
                 "XGBModel": "clarysage.models.xgboost:XGBoostEstimator",
             },
+            label="XGBoost",
             extra="xgboost",
             file=ModelFile("an XGBoost model", (".json", ".ubj"), "clarysage.models.xgboost:load"),
             takes_pandas_alone=True,
@@ -84,6 +94,7 @@ LIBRARIES: Registry[ModelLibrary] = Registry(
                 "Booster": "clarysage.models.lightgbm:LightGBMBooster",
                 "LGBMModel": "clarysage.models.lightgbm:LightGBMEstimator",
             },
+            label="LightGBM",
             extra="lightgbm",
             file=ModelFile("a LightGBM model", (".txt",), "clarysage.models.lightgbm:load"),
             takes_pandas_alone=True,
@@ -92,6 +103,7 @@ LIBRARIES: Registry[ModelLibrary] = Registry(
             "catboost",
             "CatBoost models",
             {"CatBoost": "clarysage.models.catboost:CatBoostModel"},
+            label="CatBoost",
             extra="catboost",
             file=ModelFile("a CatBoost model", (".cbm",), "clarysage.models.catboost:load"),
             takes_pandas_alone=True,
@@ -100,12 +112,14 @@ LIBRARIES: Registry[ModelLibrary] = Registry(
             "torch",
             "PyTorch modules",
             {"Module": "clarysage.models.torch:TorchModule"},
+            label="PyTorch",
             extra="torch",
         ),
         ModelLibrary(
             "onnxruntime",
             "ONNX models",
             {"InferenceSession": "clarysage.models.onnx:OnnxSession"},
+            label="ONNX",
             extra="onnx",
             file=ModelFile("an ONNX model", (".onnx",), "clarysage.models.onnx:load"),
         ),
@@ -119,6 +133,8 @@ LIBRARIES: Registry[ModelLibrary] = Registry(
             "sklearn",
             "scikit-learn estimators, pipelines and searches",
             {"BaseEstimator": "clarysage.models.scikit_learn:ScikitLearnEstimator"},
+            label="scikit-learn",
+            distribution="scikit-learn",
             is_needed=True,
         ),
     ),
