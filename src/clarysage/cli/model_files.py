@@ -79,7 +79,7 @@ def load_model(source: str, trust: Trust) -> Any:
 def endings() -> str:
     """What names of model files end in, for help, beside the libraries where the ending alone does not tell."""
     of_libraries = [
-        f"{library.file.kind.split()[1]} {' or '.join(library.file.suffixes)}"
+        f"{library.title} {' or '.join(library.file.suffixes)}"
         for library in LIBRARIES.values()
         if library.file is not None
     ]
