@@ -282,8 +282,11 @@ def stretch(model, X, y):
     return model, X, None if y is None else np.resize(y, len(X))
 
 
+NO_PARTS: dict[str, Any] = {"parts": None, "parts_weight": None, "parts_error": None}  # which add up to the values
+
+
 def with_values(change: Callable[[np.ndarray], np.ndarray]) -> cs.Measure:
-    return spoilt(lambda found: replace(found, values=change(found.values)))
+    return spoilt(lambda found: replace(found, values=change(found.values), **NO_PARTS))
 
 
 def first_gets_a_part_of_the_second(values: np.ndarray) -> np.ndarray:
@@ -327,7 +330,7 @@ class Forgetful(cs.Explanation):
     """An explanation that saves others than its values."""
 
     def save(self, path):
-        super(Forgetful, replace(self, values=self.values + 1)).save(path)
+        super(Forgetful, replace(self, values=self.values + 1, **NO_PARTS)).save(path)
 
 
 class Silent(cs.Explanation):
@@ -423,7 +426,7 @@ def test_a_measure_can_be_a_plain_function(seed):
     def spread(model, X, y=None):
         """How much predictions scatter, as everybody's value."""
         found = cs.sage(model, X, y, rng=0)
-        return replace(found, values=np.full(len(found.values), np.std(model.predict(X))), measure="spread")
+        return replace(found, values=np.full(len(found.values), np.std(model.predict(X))), measure="spread", **NO_PARTS)
 
     check_measure(spread, tasks=["regression"], seed=seed)
 

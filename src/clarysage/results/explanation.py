@@ -180,7 +180,7 @@ class Explanation(Result):
         if self.parts is not None:
             scale = 1e-6 * np.abs(self.parts).sum()
             is_sum = bool(np.allclose(self.parts.sum(axis=0), self.values, rtol=1e-6, atol=scale))
-            require(is_sum, "parts", self.parts.sum(axis=0), "parts that add up to the values")
+            require(is_sum, "parts", self.parts.sum(axis=0), "parts that add up to the values, or None")
         if self.parts_weight is not None:
             total = float(self.parts_weight.sum())
             require(abs(total - 1) < 1e-6, "parts_weight", total, "weights that add up to one")

@@ -67,7 +67,7 @@ def file_format(
 
 def as_plain(result: Any, *, rows: bool = False) -> dict[str, Any]:
     """A result as plain objects that JSON can hold; what single rows contribute only where it is asked for."""
-    kind = next(kind for kind in KINDS.values() if kind.result is type(result))
+    kind = next(kind for kind in KINDS.values() if isinstance(result, kind.result))
     return {
         "format": kind.format,
         "version": VERSION,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.table import Measure
+from clarysage.errors import InputError
 from clarysage.results import Explanation
 from clarysage.testing.measure_problems import MeasureProblem
 
@@ -49,8 +50,14 @@ class Trial:
 
     @cached_property
     def found(self) -> Any:
-        """The explanation, which every check of this trial looks at."""
-        return self.run()
+        """The explanation, which every check of this trial looks at; a measure that has none breaks every promise.
+
+        Values that are no numbers, or errors below zero, are refused when an explanation is made of them.
+        """
+        try:
+            return self.run()
+        except InputError as error:
+            raise AssertionError(f"The measure raises an error where it should explain: {error}") from error
 
     @cached_property
     def again(self) -> Again:
