@@ -25,7 +25,7 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor,
                    "memory_limit": check_memory},
     )  # fmt: skip
-    if not has_target and settings["loss"] not in ("auto", "squared error"):
+    if not has_target and not LOSSES.is_special(settings["loss"]) and LOSSES[settings["loss"]]().degree != 2:
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
 
 

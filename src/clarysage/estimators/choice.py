@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clarysage.errors import Either, Note
+from clarysage.errors import Note
 from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
@@ -57,8 +57,7 @@ def chosen_note(method: str, why: str) -> Note:
     >>> print(chosen_note("exact", "one player is paid everything"))
     Method 'exact' was chosen: one player is paid everything.
     """
-    shell = f"--method {method}" if method.isalpha() else f'--method "{method}"'
-    return Note((Either(python=f"Method {method!r}", shell=shell), f" was chosen: {why}."), topic="method")
+    return Note(f"Method {method!r} was chosen: {why}.", topic="method")
 
 
 def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Any]) -> bool:
