@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 
 import clarysage as cs
+from clarysage.catalogue import ABOUT
 from clarysage.cli.data_files import _csv
 from clarysage.execution.seeds import BACKGROUND, stream
-from clarysage.results import ABOUT
 from tests.cli_harness import enter, error_of, printed_json, run, run_process
 
 FEATURES = ["heat", "wind", "hour", "noise"]
@@ -815,20 +815,20 @@ def test_demo_that_cannot_write_is_one_line(folder: Path) -> None:
 def test_the_table_is_about_what_is_asked_for_and_has_tests_on_request(folder: Path, about: str) -> None:
     done = run("explain", "plain:heat", *DATA, "--about", about, "--tests", "--method", "paired walks")
     assert done.exit_code == 0
-    assert f"Intervals are about {ABOUT[about]}" in done.stdout
+    assert f"Intervals are about {ABOUT[about].summary}" in done.stdout
     assert "p helps" in done.stdout
 
 
 def test_the_default_table_is_about_the_population(folder: Path) -> None:
     done = run("explain", "plain:heat", *DATA, "--method", "paired walks")
-    assert f"Intervals are about {ABOUT['population']}" in done.stdout
+    assert f"Intervals are about {ABOUT['population'].summary}" in done.stdout
     assert "p helps" not in done.stdout
 
 
 def test_what_is_not_known_is_said_and_the_rest_is_shown(folder: Path) -> None:
     done = run("explain", "plain:heat", *DATA, "--about", "population", "--removal", "baseline")
     assert "--about population: not known" in done.stderr
-    assert f"Intervals are about {ABOUT['rows']}" in done.stdout
+    assert f"Intervals are about {ABOUT['rows'].summary}" in done.stdout
 
 
 def test_intervals_about_something_else_are_refused_before_the_work(folder: Path) -> None:

@@ -21,10 +21,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import clarysage as cs
+from clarysage.catalogue import ABOUT
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.plots import bars, pixels, signs
 from clarysage.plots.canvas import BLUE, VERMILLION
-from clarysage.results import ABOUT
 
 VALUES = (0.1, -0.6, 0.5, 0.02)
 NAMES = ("a", "b", "c", "d")
@@ -201,9 +201,9 @@ def test_value_label_follows_the_measure(measure: str, values_are: str, loss: st
 @pytest.mark.parametrize("plot", [bars, signs])
 def test_plot_says_what_the_intervals_are_about(plot: Any) -> None:
     ax = plot(explain(), ax=new_axis(), level=0.999, joint=True)
-    assert f"99.9% intervals, all holding at once, about {ABOUT['data']}." in note_of(ax)
+    assert f"99.9% intervals, all holding at once, about {ABOUT['data'].summary}." in note_of(ax)
     ax = plot(explain(), ax=new_axis(), joint=False)
-    assert f"95% intervals, each on its own, about {ABOUT['data']}." in note_of(ax)
+    assert f"95% intervals, each on its own, about {ABOUT['data'].summary}." in note_of(ax)
 
 
 @pytest.mark.parametrize("plot", [bars, signs, lambda e, ax: pixels(e, (2, 2), ax=ax)])

@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression
 
 import clarysage as cs
 from clarysage._measures.problem import Problem
+from clarysage.catalogue import ABOUT
 from clarysage.estimators import Exact, PairedWalks, Permutation, SurrogateWalks, estimate
 from clarysage.games import PredictivePower
 from clarysage.inference import population
@@ -26,7 +27,6 @@ from clarysage.inference.population import Sampled
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.row_identity import match_by_cells
-from clarysage.results import ABOUT
 from clarysage.results.files import from_plain
 from oracle import shapley
 from tests.lab.coverage import binomial_room
@@ -248,7 +248,7 @@ def test_the_default_shown_is_the_widest_that_is_known(data):
     widths = [np.ptp(sampled.interval(about=about), axis=0)[:3] for about in ("data", "rows", "population")]
     assert np.all(widths[0] < widths[1])
     for about in ("data", "rows", "population"):
-        assert f"Intervals are about {ABOUT[about]}" in sampled.table(about=about)
+        assert f"Intervals are about {ABOUT[about].summary}" in sampled.table(about=about)
     assert "the population of rows and of background" in str(sampled)
     assert "population" in sampled._repr_html_()
     assert sampled.to_frame().attrs["about"] == "population"

@@ -16,11 +16,13 @@ import pytest
 import clarysage as cs
 from clarysage import catalogue
 from clarysage.catalogue import (
+    ABOUT,
     ADJUSTMENTS,
     BACKENDS,
     LOSSES,
     METHODS,
     REMOVALS,
+    AboutRow,
     AdjustmentRow,
     BackendRow,
     LossRow,
@@ -315,6 +317,12 @@ def test_removals_can_do_what_their_rows_say(row: RemovalRow) -> None:
 
 
 # registries themselves
+
+
+def test_what_statistics_are_made_for_takes_no_further_rows() -> None:
+    with pytest.raises(InputError, match="about: got a further row, 'future'"):
+        ABOUT.register(AboutRow("future", "next year", "next year", "next year", {}))
+    assert "future" not in ABOUT
 
 
 def test_a_name_cannot_be_taken_twice_in_any_spelling() -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from clarysage.registry import Registry, Special, Word, loaded
+from clarysage.registry import Registry, Special, loaded
 
 ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096  # of a background, where the user does not say how many
 
@@ -293,13 +293,67 @@ BACKENDS: Registry[BackendRow] = Registry(
     ),
 )
 
-ABOUT: Registry[Word] = Registry(
+
+@dataclass(frozen=True)
+class AboutRow:
+    """What intervals can be about, by name.
+
+    Attributes
+    ----------
+    name, aliases : what it is asked for by
+    summary : what it is, with the background held fixed
+    choice : the same on a switch
+    where : the same at the end of a sentence on what is known of features
+    otherwise : what it is where something else than the background is held fixed, by what that is
+    """
+
+    name: str
+    summary: str
+    choice: str
+    where: str
+    otherwise: Mapping[str, str]
+    aliases: tuple[str, ...] = ()
+
+    def meaning(self, held_fixed: str) -> str:
+        """What intervals are about, in words, where this is held fixed."""
+        return self.otherwise.get(held_fixed, self.summary)
+
+
+ABOUT: Registry[AboutRow] = Registry(
     "about",
     (
-        Word("data", "this data and this background (sampling error of the run alone)"),
-        Word("rows", "the population of rows, with the background as chosen"),
-        Word("population", "the population of rows and of background"),
+        AboutRow(
+            "data",
+            "this data and this background (sampling error of the run alone)",
+            choice="this data",
+            where="on this data",
+            otherwise={
+                "removal": "this data and this background, with the removal as fitted (sampling error of the run "
+                "alone)",
+                "learners": "this data, so divided (sampling error of the run alone)",
+                "nothing": "this data",
+            },
+        ),
+        AboutRow(
+            "rows",
+            "the population of rows, with the background as chosen",
+            choice="other rows",
+            where="on other rows of the same population",
+            otherwise={
+                "removal": "the population of rows, with the removal as fitted",
+                "learners": "the population of rows, with learners as they were fitted",
+                "nothing": "the population of rows",
+            },
+        ),
+        AboutRow(
+            "population",
+            "the population of rows and of background",
+            choice="other rows and background",
+            where="on other rows of the same population, with another background",
+            otherwise={"removal": "the population of rows and endless draws, with the removal as fitted"},
+        ),
     ),
+    is_fixed=True,  # since each takes statistics of its own
 )
 
 

@@ -54,6 +54,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     special : a name that is no row, such as "auto", which leaves the choice among the rows to us
     besides : what else the argument can be, for the end of an error's list of names
     entry_points : a group of entry points by which other packages add rows; read on the first look
+    is_fixed : whether no rows can be added to those that come with the package
 
     A row is one line of a table, and all that names it elsewhere (choices of the command line, completion, help,
     tables of the docs, hints of errors) is made from here.
@@ -73,6 +74,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         special: Special | None = None,
         besides: str = "",
         entry_points: str | None = None,
+        is_fixed: bool = False,
     ) -> None:
         self.argument = argument
         self.bundled = rows
@@ -81,8 +83,10 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         self._rows: dict[str, RowType] = {}
         self._spellings: dict[str, str] = {}
         self._group = entry_points
+        self._is_fixed = False
         for row in rows:
             self.register(row)
+        self._is_fixed = is_fixed
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +120,8 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     def register(self, row: RowType) -> RowType:
         """Adds a row; a name that is taken already, even in another spelling, is an error."""
+        if self._is_fixed:
+            raise InputError(self.argument, got=f"a further row, {row.name!r}", wanted="the rows that there are")
         spellings = [*map(normalised, (row.name, *row.aliases))]
         if any(spelling in self._spellings or self.is_special(spelling) for spelling in spellings):
             raise InputError(self.argument, got=f"a second row called {row.name!r}", wanted="names that differ")

@@ -2,7 +2,7 @@
 
 from clarysage.results.agreement import Agreement
 from clarysage.results.comparison import Comparison, compare
-from clarysage.results.explanation import ABOUT, Explanation
+from clarysage.results.explanation import Explanation
 from clarysage.results.files import load
 from clarysage.results.finding import Finding
 from clarysage.results.importances import Importances, Traits
@@ -13,7 +13,6 @@ from clarysage.results.removal_quality import RemovalQuality
 from clarysage.results.shift import Shift
 
 __all__ = [
-    "ABOUT",
     "Agreement",
     "Comparison",
     "Explanation",

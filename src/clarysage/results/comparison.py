@@ -12,7 +12,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
-from clarysage.catalogue import ADJUSTMENTS
+from clarysage.catalogue import ABOUT, ADJUSTMENTS
 from clarysage.codec import require
 from clarysage.errors import Call, InputError, Note, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.differences import heaviest, paired, unpaired
@@ -21,7 +21,7 @@ from clarysage.inference.intervals import interval
 from clarysage.inference.significance import adjusted, adjustment, two_sided
 from clarysage.names import isolated, shortened
 from clarysage.results._display import Result, plots, refuse_about, text_of
-from clarysage.results.explanation import MEANINGS, MOST_DRAWN, Explanation, rounded, setting_words
+from clarysage.results.explanation import MOST_DRAWN, Explanation, rounded, setting_words
 from clarysage.results.files import as_plain, file_format, save
 from clarysage.results.provenance import notes_of_runs, shared_facts, warnings_first
 from clarysage.results.readings import NAMED, filled
@@ -48,7 +48,7 @@ from clarysage.results.summary import (
 )
 from clarysage.results.text import LONGEST, chance_words, is_gain, loss_words, number_format, values_words
 
-ABOUT = ("rows", "population")
+POPULATIONS = ("rows", "population")  # that differences are about
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
 MOST_NAMED = 5  # features in a message
@@ -100,7 +100,7 @@ class Difference:
     about: str
 
     def __post_init__(self) -> None:
-        require(self.about in ABOUT, "about", self.about, " or ".join(map(repr, ABOUT)))
+        require(self.about in POPULATIONS, "about", self.about, " or ".join(map(repr, POPULATIONS)))
 
 
 @file_format(
@@ -796,8 +796,8 @@ def rows_words(comparison: Comparison) -> list[str]:
     names_by_words: dict[str, list[str]] = {}
     for difference, name in zip(comparison.differences, comparison.names[1:], strict=True):
         how = "the same rows, one by one" if difference.is_paired else "rows taken as drawn apart"
-        about = difference.about
-        meaning = comparison.reference.meaning(about) if about == "rows" else MEANINGS["background"][about]
+        about = ABOUT[difference.about]
+        meaning = comparison.reference.meaning(about.name) if about.name == "rows" else about.summary
         words = f"{how}. Intervals, each on its own, are about {meaning}."
         names_by_words.setdefault(words, []).append(_plain(name))
     return [f"{', '.join(names)} and {_plain(comparison.names[0])}: {words}" for words, names in names_by_words.items()]

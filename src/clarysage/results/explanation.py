@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from clarysage import catalogue
+from clarysage.catalogue import ABOUT
 from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
 from clarysage.errors import InputError, Note, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
@@ -23,7 +23,7 @@ from clarysage.names import shortened
 from clarysage.results._display import Result, agreement_with, plots, text_of
 from clarysage.results.files import as_plain, file_format, save
 from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
-from clarysage.results.readings import OPEN, WHERE, Reading, Vocabulary, findings, reading, readings, vocabulary_of
+from clarysage.results.readings import OPEN, Reading, Vocabulary, findings, reading, readings, vocabulary_of
 from clarysage.results.summary import (
     Bars,
     Block,
@@ -55,23 +55,6 @@ if TYPE_CHECKING:
 ValuesAre = Literal["gain", "variance", "heuristic"]
 HeldFixed = Literal["background", "removal", "learners", "nothing"]
 
-ABOUT = {row.name: row.summary for row in catalogue.ABOUT.values()}
-MEANINGS: dict[HeldFixed, dict[str, str]] = {  # of intervals, by what is held fixed
-    "background": ABOUT,
-    "removal": {
-        "data": "this data and this background, with the removal as fitted (sampling error of the run alone)",
-        "rows": "the population of rows, with the removal as fitted",
-        "population": "the population of rows and endless draws, with the removal as fitted",
-    },
-    "learners": {
-        "data": "this data, so divided (sampling error of the run alone)",
-        "rows": "the population of rows, with learners as they were fitted",
-    },
-    "nothing": {
-        "data": "this data",
-        "rows": "the population of rows",
-    },
-}
 Vector = Annotated[np.ndarray, Array("p")]
 BAR = 24  # letters of the longest bar in a text
 FEWEST_PIXELS, FEWEST_POINTS = 64, 3  # features that make an image, and points that make a line
@@ -201,7 +184,7 @@ class Explanation(Result):
 
     def meaning(self, about: str) -> str:
         """What intervals are about, in words."""
-        return MEANINGS[self.held_fixed].get(about, ABOUT[about])
+        return ABOUT[about].meaning(self.held_fixed)
 
     def target(self, about: str | None = None) -> Target:
         """Values, standard errors and degrees of freedom about the data, the rows or the population.
@@ -209,8 +192,8 @@ class Explanation(Result):
         Values and errors that are rounding alone are the zeros they stand for.
         """
         about = self.shown if about is None else about
-        if about not in ABOUT:
-            raise InputError("about", got=f"{about!r}", wanted=f"one of {', '.join(map(repr, ABOUT))}")
+        if about not in (*ABOUT,):
+            raise ABOUT.unknown(about)
         if about not in self._targets:
             known = ", ".join(map(repr, self._targets))
             raise UnavailableError(
@@ -664,7 +647,7 @@ def _notes(explanation: Explanation, shown: Reading) -> tuple[Note, ...]:
     if 2 * count > len(shown.known):
         values = f"{count:,} of {len(shown.known):,} values"
         advice = "A smaller tolerance tells more." if shown.about == "data" else "Explain more rows."
-        text = f"Of {values} it cannot be told whether they are above zero {WHERE[shown.about]}."
+        text = f"Of {values} it cannot be told whether they are above zero {ABOUT[shown.about].where}."
         notes.append(Note(text, advice))
     return warnings_first(notes)
 

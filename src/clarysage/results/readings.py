@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clarysage.catalogue import ABOUT
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.results.summary import Sentence
 from clarysage.results.text import about_words, is_gain, number_format
 
 if TYPE_CHECKING:
     from clarysage.results.explanation import Explanation
-
-CHOICES = {"data": "this data", "rows": "other rows", "population": "other rows and background"}
 
 LIKELY_HELPS, LIKELY_HURTS = "likely helps", "likely hurts"  # by an interval on its own, not by all of them at once
 
@@ -39,11 +38,6 @@ SIGN_WORDS = {
     NO_EFFECT: "zero",
 }
 NAMED = 3  # features that a sentence names
-WHERE = {
-    "data": "on this data",
-    "rows": "on other rows of the same population",
-    "population": "on other rows of the same population, with another background",
-}
 LEADS = {
     HELPS: "{count} of {all} {help} the model {where}. What matters most:",
     LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, judged one by one but not all at once:",
@@ -100,7 +94,7 @@ class Reading:
 
 def readings(explanation: Explanation, level: float) -> list[Reading]:
     """One of each thing that something is known about."""
-    return [reading(explanation, about, level) for about in CHOICES if about == "data" or about in explanation.targets]
+    return [reading(explanation, about, level) for about in ABOUT if about == "data" or about in explanation.targets]
 
 
 def reading(explanation: Explanation, about: str, level: float) -> Reading:
@@ -108,7 +102,7 @@ def reading(explanation: Explanation, about: str, level: float) -> Reading:
     low, high = explanation.interval(level, about=about)
     return Reading(
         about=about,
-        choice=CHOICES[about],
+        choice=ABOUT[about].choice,
         meaning=about_words(explanation, about),
         low=low,
         high=high,
@@ -145,7 +139,7 @@ def findings(explanation: Explanation, reading: Reading, words: Vocabulary) -> l
         if len(places) == 0:
             continue
         first = places[np.argsort(-np.abs(explanation.values[places]), kind="stable")][:NAMED]
-        sentence = filled(lead, len(places), len(known), words.noun, where=WHERE[reading.about])
+        sentence = filled(lead, len(places), len(known), words.noun, where=ABOUT[reading.about].where)
         named = tuple((explanation.feature_names[i], show(explanation.values[i])) for i in first)
         sentences.append(Sentence(sentence, named, len(places) - len(first), tone=verdict))
     if reading.about == "data":
