@@ -259,6 +259,15 @@ def test_losses_say_what_they_judge(row: LossRow) -> None:
     assert loss.name == row.name
 
 
+def test_a_loss_of_degree_two_that_was_added_needs_no_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_rows(monkeypatch, LOSSES, LossRow("squares", "squares by another name", SquaredError), PINBALL)
+    assert cs.sage(linear, X, loss="squares", rng=0).measure == "shapley effects"
+    right, wrong = (run("explain", "m:f", "t.csv", "--loss", loss) for loss in ("squares", "pinball dummy"))
+    assert "--loss" not in right.stderr  # but the file that is not there
+    assert "t.csv" in right.stderr
+    assert "--loss: got 'pinball dummy' without --target" in wrong.stderr
+
+
 def bonferroni(p: np.ndarray) -> np.ndarray:
     return np.minimum(p * len(p), 1.0)
 

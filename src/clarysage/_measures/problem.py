@@ -21,8 +21,7 @@ from clarysage.errors import Call, Either, InputError, Note, Set
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.estimate import Estimate
-from clarysage.losses import as_loss
-from clarysage.losses.choice import is_auto
+from clarysage.losses.choice import is_auto, makes_shapley_effects
 from clarysage.models import Predictor, as_predictor
 from clarysage.players import Players
 from clarysage.protocols import GroupsLike, Removal, RemovalLike, RestrictedModel, TableLike
@@ -161,7 +160,7 @@ class Problem:
                 self.restricted, loss, self.X, self.y, players=players, sample_weight=weight, codes=codes
             )
             notes = about_loss(loss, v)
-        elif is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2):
+        elif makes_shapley_effects(loss):
             v = sensitivity(self.restricted, self.X, players=players, sample_weight=weight, codes=codes)
         else:
             raise InputError(

@@ -17,6 +17,7 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     from clarysage.catalogue import LOSSES, METHODS, REMOVALS
     from clarysage.execution.parallel import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
+    from clarysage.losses.choice import makes_shapley_effects
 
     for registry in (LOSSES, METHODS, REMOVALS):
         if registry.argument in settings:
@@ -25,7 +26,7 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor,
                    "memory_limit": check_memory},
     )  # fmt: skip
-    if not has_target and not LOSSES.is_special(settings["loss"]) and LOSSES[settings["loss"]]().degree != 2:
+    if not has_target and not makes_shapley_effects(settings["loss"]):
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
 
 

@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 from clarysage.catalogue import LOSSES
+from clarysage.losses import as_loss
 from clarysage.losses.classification import SUM_TOLERANCE
 
 
 def is_auto(loss: Any) -> bool:
     """Whether the loss is left to us."""
     return LOSSES.is_special(loss)
+
+
+def makes_shapley_effects(loss: Any) -> bool:
+    """Whether a loss can be taken without y, against the model's own outputs: one of degree 2, or left to us."""
+    return is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2)
 
 
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:
