@@ -204,7 +204,7 @@ class ModelOptions(Group):
 
 
 @dataclass(frozen=True)
-class RunOptions(Group):
+class RunFlags(Group):
     """When a run ends, who computes, and the seed."""
 
     tolerance: Annotated[

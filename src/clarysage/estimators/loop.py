@@ -68,7 +68,9 @@ def estimate(
     """
     estimator.check(game)
     executor = executor or Serial()
-    run = Run(game, estimator, seed, Limits.of(game, estimator, stop), Rules.of(stop), observer or Silent(), checkpoint)
+    run = RunState(
+        game, estimator, seed, Limits.of(game, estimator, stop), Rules.of(stop), observer or Silent(), checkpoint
+    )
     try:
         reason = run.resumed()
         while reason is None and run.prepare_round():
@@ -103,7 +105,7 @@ def estimate(
     return _finished(run.estimate(reason), game)
 
 
-class Run:
+class RunState:
     """A run of an estimator on a game: what was asked for, and its progress.
 
     Attributes

@@ -50,7 +50,7 @@ class SubsampledMeans:
 
 
 @dataclass(frozen=True)
-class BackgroundInfluence:
+class StepInfluence:
     """Influence of the background on the payoffs of a game of examples (N,).
 
     Attributes

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from clarysage.games.control_variates import Control, control_of, entered_along
-from clarysage.games.influence import BackgroundInfluence, SubsampledMeans, is_start
+from clarysage.games.influence import StepInfluence, SubsampledMeans, is_start
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
@@ -318,9 +318,9 @@ class SubsampledPower:
         return control_of(self.restricted, self.players, self.matches, is_square=is_square)
 
     @cached_property
-    def _influence(self) -> BackgroundInfluence:
+    def _influence(self) -> StepInfluence:
         is_condensed = self.whole is not self.restricted
-        return BackgroundInfluence(
+        return StepInfluence(
             self.whole,
             is_condensed,
             self.draws,

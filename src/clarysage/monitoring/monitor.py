@@ -27,7 +27,7 @@ from clarysage.names import shortened
 from clarysage.protocols import GroupsLike, LossLike, MethodLike, ModelLike, RemovalLike, Seed, TableLike
 from clarysage.removal import default_rows
 from clarysage.results import Explanation, Monitoring, Shift, compare
-from clarysage.results.comparison import check_options
+from clarysage.results.comparison import check_comparison_options
 from clarysage.tables import as_table, labels_of, rows_of
 
 
@@ -109,7 +109,7 @@ def monitor(
     >>> found.flagged
     ['b']
     """
-    check_options(paired, adjust, level)
+    check_comparison_options(paired, adjust, level)
     _check_loss(loss)
     _check_background_rows(background_rows, removal)
     f, entropy = as_predictor(model), entropy_of(rng)

@@ -35,7 +35,7 @@ def at_prefixes(
     return np.concatenate(parts).reshape(len(x), len(inner), -1)
 
 
-class Walks(Protocol):
+class HybridWalks(Protocol):
     """Hybrid rows of n walks of examples x (n, d), each with q background rows b (n, q, d), at steps 1 to p."""
 
     @property
@@ -91,7 +91,7 @@ class Itinerary:
 
 
 def evaluate(
-    walks: Walks, alone: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], at_once: int,
+    walks: HybridWalks, alone: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], at_once: int,
     *, skip: bool = True, keep: bool = False,
 ) -> Steps:  # fmt: skip
     """Asks a model for the hybrid rows of walks.

@@ -391,7 +391,7 @@ def compare(
             for pair in _by_loss(list(cast(Sequence[Explanation], a)), list(cast(Sequence[Explanation], b)))
         ]
     explanations, called = _given(a, b, names)
-    check_options(paired, adjust, level)
+    check_comparison_options(paired, adjust, level)
     for other, name in zip(explanations[1:], called[1:], strict=True):
         _check_alike(explanations[0], other, (called[0], name))
     first, *others = (arranged(one, explanations[0].feature_names) for one in explanations)
@@ -445,7 +445,7 @@ def _check_alike(one: Explanation, other: Explanation, names: tuple[str, str]) -
         raise InputError("groups", got=f"other members in {names[0]} than in {names[1]}", wanted="the same groups")
 
 
-def check_options(paired: object, adjust: str | None, level: object) -> None:
+def check_comparison_options(paired: object, adjust: str | None, level: object) -> None:
     """Raise for options that cannot be understood."""
     if paired is not None and not isinstance(paired, (bool, np.bool_)):
         raise InputError("paired", got=f"{paired!r}", wanted="True, False, or None to see by the data")

@@ -22,7 +22,7 @@ from clarysage.cli.options import (
     Method,
     ModelOptions,
     ProblemOptions,
-    RunOptions,
+    RunFlags,
     with_groups,
 )
 from clarysage.cli.output import Delivery, about_known, has_rows
@@ -49,7 +49,7 @@ def explain(
     problem: ProblemOptions,
     method: Method = "auto",
     of_model: ModelOptions,
-    run: RunOptions,
+    run: RunFlags,
     storage: KeptRunOptions,
     written: ExplanationOptions,
     console: ConfiguredOptions,

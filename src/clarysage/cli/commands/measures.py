@@ -19,7 +19,7 @@ from clarysage.cli.options import (
     FileOptions,
     ModelOptions,
     ProblemOptions,
-    RunOptions,
+    RunFlags,
     StorageOptions,
     with_groups,
 )
@@ -69,7 +69,7 @@ def measures(
     background: Background = None,
     problem: ProblemOptions,
     of_model: ModelOptions,
-    run: RunOptions,
+    run: RunFlags,
     storage: StorageOptions,
     written: FileOptions,
     plot: Annotated[

@@ -19,7 +19,7 @@ from clarysage.cli.options import (
     Method,
     ModelOptions,
     ProblemOptions,
-    RunOptions,
+    RunFlags,
     StorageOptions,
     with_groups,
 )
@@ -93,7 +93,7 @@ def monitor(
     method: Method = "auto",
     of_model: ModelOptions,
     differences: DifferenceOptions,
-    run: RunOptions,
+    run: RunFlags,
     storage: StorageOptions,
     written: FileOptions,
     plot: Annotated[
