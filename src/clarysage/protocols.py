@@ -21,6 +21,7 @@ import numpy as np
 
 from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.inference.local import LocalValues
+from clarysage.inference.stopping import Budget, Deadline
 from clarysage.players import Players
 from clarysage.structure.base import Structure
 from clarysage.tables import EncodedTable, Schema
@@ -958,6 +959,9 @@ class StoppingRule(Protocol):
     """Says, of an estimate, why to stop, or None to go on."""
 
     def __call__(self, estimate: Estimate) -> StopReason | None: ...
+
+
+Rule: TypeAlias = StoppingRule | Budget | Deadline
 
 
 class SequentialRule(StoppingRule, Protocol):

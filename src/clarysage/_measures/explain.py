@@ -78,7 +78,7 @@ def explained(
     ]
 
 
-def _parts(v: Any, result: Estimate, place: int, order: list[int]) -> dict[str, Any]:
+def _parts(v: PredictivePower | UniversalPower, result: Estimate, place: int, order: list[int]) -> dict[str, Any]:
     """What examples contribute to the values of one loss, where each was visited and they are not too many."""
     components = result.components
     if components is None or components.contributions is None:

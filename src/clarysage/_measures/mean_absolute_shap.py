@@ -21,7 +21,7 @@ from clarysage.estimators.absolute import Absolute
 from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Deadline
-from clarysage.protocols import Estimator, MethodLike, ModelLike, TableLike, TargetLike, WalksBesides, ability
+from clarysage.protocols import Estimator, MethodLike, ModelLike, Rule, TableLike, TargetLike, WalksBesides, ability
 from clarysage.results import Explanation
 
 BACKENDS = ("auto", "shap", "own")
@@ -101,7 +101,7 @@ def mean_absolute_shap(
 
 
 def _ready(
-    model: Any, v: PredictivePower, rules: Sequence[Any], method: Any, walks: int | None, backend: str
+    model: Any, v: PredictivePower, rules: Sequence[Rule], method: Any, walks: int | None, backend: str
 ) -> tuple[PredictivePower, Estimator[Any], list[Note]]:
     """The game, with shap's values where they are wanted and to be had, an estimator, and what to say of both."""
     is_free = is_auto(method) and not any(isinstance(rule, Deadline) for rule in rules)

@@ -25,11 +25,10 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from clarysage.catalogue import LOSSES, METHODS, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set, resembling
-from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import GroupsLike, RemovalLike, Seed, StoppingRule, TableLike, WeightsLike
+from clarysage.inference.stopping import Converged
+from clarysage.protocols import GroupsLike, RemovalLike, Rule, Seed, TableLike, WeightsLike
 from clarysage.results import Explanation
 
-Rule = StoppingRule | Budget | Deadline
 Measuring = TypeVar("Measuring", bound=Callable[..., Any])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.options import Rule, Run
+from clarysage._measures.options import Run
 from clarysage._measures.run import is_auto, rules_of
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note
@@ -20,7 +20,7 @@ from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.local import LocalValues
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import Estimator, InPasses, KeepsExamplesApart, ability
+from clarysage.protocols import Estimator, InPasses, KeepsExamplesApart, Rule, ability
 from clarysage.registry import loaded
 
 PAIRS_WORTH_EXACT = 32  # of walks an example: what exact values may cost, since errors of single examples fall slowly
@@ -28,7 +28,7 @@ MOST_PLAYERS = 20
 
 
 def estimator_for(
-    v: PredictivePower, method: Any, rules: Sequence[Any], walks: int | None
+    v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | None
 ) -> tuple[Estimator[Any], list[Note]]:
     """An estimator that keeps examples apart, and why, where it was chosen."""
     if not is_auto(method):
@@ -49,7 +49,7 @@ def estimator_for(
     return sampled, [why]
 
 
-def _named(v: PredictivePower, method: Any, rules: Sequence[Any], walks: int | None) -> Estimator[Any]:
+def _named(v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | None) -> Estimator[Any]:
     """The estimator that is asked for, or the one by its name that keeps examples apart; an error where none does."""
     if isinstance(method, str) and method not in METHODS:
         raise _not_by_example(method)
@@ -121,6 +121,6 @@ def rules_by_example(run: Run, walks: int | None) -> list[Rule]:
     return [rule for rule in rules if not isinstance(rule, Converged)]
 
 
-def rules_for(v: PredictivePower, rules: Sequence[Any], walks: int | None) -> list[Any]:
+def rules_for(v: PredictivePower, rules: Sequence[Rule], walks: int | None) -> list[Any]:
     """Rules for a game, with the number of walks that was asked for."""
     return [*rules, *([] if walks is None else [AfterRepeats(walks, int((v.weights > 0).sum()))])]

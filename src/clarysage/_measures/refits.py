@@ -13,7 +13,7 @@ from clarysage._measures.examples import taken_apart
 from clarysage._measures.explain import explained
 from clarysage._measures.fits import all_subsets, subsets_of_walks
 from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.options import DataOptions, Rule, Run, SharedOptions
+from clarysage._measures.options import DataOptions, Run, SharedOptions
 from clarysage._measures.prefetch import Prefetching
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.run import as_asked, explained_run, is_auto, observer_of, rules_of
@@ -39,6 +39,7 @@ from clarysage.protocols import (
     MethodLike,
     ModelLike,
     Observer,
+    Rule,
     StoppingRule,
     TableLike,
     TargetLike,

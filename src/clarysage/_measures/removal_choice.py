@@ -12,6 +12,7 @@ import numpy as np
 from clarysage.catalogue import REMOVALS
 from clarysage.errors import InputError, Note
 from clarysage.execution.seeds import REMOVAL, TRIAL, stream
+from clarysage.models import Predictor
 from clarysage.players import Players
 from clarysage.protocols import Removal
 from clarysage.removal import as_removal
@@ -36,7 +37,7 @@ class Choice:
 
 
 def choose_removal(
-    f: Any,
+    f: Predictor,
     X: Any,
     background: Any,
     players: Players,
@@ -84,7 +85,9 @@ def _made(name: str, background: Any, entropy: int) -> Removal:
     return as_removal(name, background, None, stream(entropy, REMOVAL, 0))  # as by its name, to the last bit
 
 
-def _apart(f: Any, X: Any, background: Any, source: np.ndarray | None, rng: np.random.Generator) -> tuple[Any, Any]:
+def _apart(
+    f: Predictor, X: Any, background: Any, source: np.ndarray | None, rng: np.random.Generator
+) -> tuple[Any, Any]:
     """Rows to make removals of, and others to judge them on."""
     if source is None:
         bound = bound_to(f, X, background, MEMORY)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from clarysage._measures.checkpoint_identity import CheckpointFile
-from clarysage._measures.options import DataOptions, Rule, Run
+from clarysage._measures.options import DataOptions, Run
 from clarysage._measures.problem import Problem
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, RunFailedError
@@ -18,7 +18,7 @@ from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import Estimator, Executor, Game, Observer
+from clarysage.protocols import Estimator, Executor, Game, Observer, Rule
 
 Result = TypeVar("Result")
 LEAST = 0.01  # seconds that a run has at least, whatever its preparations took
@@ -138,7 +138,7 @@ def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[R
     return rules
 
 
-def observer_of(progress: bool | None, rules: Sequence[Any]) -> Observer:
+def observer_of(progress: bool | None, rules: Sequence[Rule]) -> Observer:
     """A bar on stderr where one is wanted."""
     if not progress:
         return Silent()

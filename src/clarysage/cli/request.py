@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clarysage.cli.console import Say
 from clarysage.cli.data_files import Table, check_groups, features, read_groups, read_table, with_categories
@@ -14,6 +14,11 @@ from clarysage.cli.files import check_readable
 from clarysage.cli.model_files import Trust, load_model
 from clarysage.cli.options import ModelOptions, ProblemOptions
 from clarysage.errors import InputError
+
+if TYPE_CHECKING:
+    from clarysage.models import Predictor
+    from clarysage.results import Explanation
+    from clarysage.tables import Stored
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ class Request:
         return {what: path for what, path in files.items() if path is not None}
 
     @property
-    def most(self) -> Callable[[Any], float] | None:
+    def most(self) -> Callable[[Stored], int] | None:
         """How many rows of a table on disk are taken, where the command does not need all of them."""
         if not self.leaves_on_disk:
             return None
@@ -110,23 +115,24 @@ class Loaded:
     current rows, with what goes with them."""
 
     model: Any
-    f: Any
+    f: Predictor
     tables: dict[str, Any]
     groups: dict[str, list[Any]] | None
     train: tuple[Any, ...] | None = None
     current: dict[str, Any] | None = None
 
 
-def explained(request: Request, say: Say, *, progress: bool) -> Any:
+def explained(request: Request, say: Say, *, progress: bool) -> Explanation:
     """The explanation that is asked for."""
     import clarysage as cs
 
     found = loaded(request, say)
     if request.target is None:
         say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
-    return cs.sage(
+    explanation: Explanation = cs.sage(
         found.f, **found.tables, groups=found.groups, rng=request.seed, progress=progress, **request.settings
     )
+    return explanation
 
 
 def loaded(request: Request, say: Say) -> Loaded:

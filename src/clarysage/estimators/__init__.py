@@ -18,11 +18,11 @@ from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.permutation_importance import Repeats
 from clarysage.estimators.surrogate_walks import SurrogateWalks
-from clarysage.protocols import ClosedForm, Estimator, Game, ability
+from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 from clarysage.registry import loaded
 
 
-def as_estimator(method: Any, game: Game, stop: Sequence[Any] = ()) -> Estimator[Any]:
+def as_estimator(method: Any, game: Game, stop: Sequence[Rule] = ()) -> Estimator[Any]:
     """An estimator by name, as an object, or chosen; one player is paid everything, whatever the method.
 
     Examples

@@ -11,7 +11,7 @@ from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks import PairedWalks
 from clarysage.inference.stopping import Budget, Converged, Deadline
-from clarysage.protocols import ClosedForm, Estimator, Game, ability
+from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 
 TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
 MOMENT = 2.0  # seconds that nobody minds
@@ -19,7 +19,7 @@ LONG_ENOUGH, SHARE_OF_DEADLINE = 60.0, 0.1  # of a deadline in seconds, since ke
 MOST_PLAYERS = 20  # of which all coalitions are thought of at all
 
 
-def choose(game: Game, stop: Sequence[Any] = ()) -> tuple[Estimator[Any], Note]:
+def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]:
     """Exact enumeration where it is no dearer than paired walks are expected to be, else these; and a note on why.
 
     Exact values are all or nothing, so they are not chosen where they may not fit a budget or a deadline among the
@@ -60,7 +60,7 @@ def chosen_note(method: str, why: str) -> Note:
     return Note(f"Method {method!r} was chosen: {why}.", topic="method")
 
 
-def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Any]) -> bool:
+def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -> bool:
     """Whether a closed form takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
     examples = int((game.weights > 0).sum())
     rows = game.rows_spent + ClosedFormValues().rows(game, examples)
@@ -72,13 +72,13 @@ def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Any]) -> bo
     return closed_form.seconds <= max(MOMENT, _pairs(game, stop) * closed_form.seconds_of_pair)
 
 
-def _pairs(game: Game, stop: Sequence[Any]) -> float:
+def _pairs(game: Game, stop: Sequence[Rule]) -> float:
     """Pairs of walks that are expected to be needed: so many, or two passes over the examples."""
     tolerance = next((rule.tolerance for rule in stop if isinstance(rule, Converged)), Converged().tolerance)
     return max(TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2, 2 * int((game.weights > 0).sum()))
 
 
-def _expected(game: Game, stop: Sequence[Any]) -> float:
+def _expected(game: Game, stop: Sequence[Rule]) -> float:
     """Model rows that paired walks are expected to take."""
     return _pairs(game, stop) * rows_of_pair(game)
 

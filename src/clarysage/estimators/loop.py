@@ -30,6 +30,7 @@ from clarysage.protocols import (
     LateError,
     Observer,
     Piloted,
+    Rule,
     SelfMatched,
     SequentialRule,
     StoppingRule,
@@ -52,7 +53,7 @@ def estimate(
     game: Game,
     estimator: Estimator[Any],
     *,
-    stop: Sequence[StoppingRule | Budget | Deadline] = (Converged(),),
+    stop: Sequence[Rule] = (Converged(),),
     executor: Executor | None = None,
     seed: int = 0,
     observer: Observer | None = None,
@@ -251,7 +252,7 @@ class Rules:
     confidence: float | None
 
     @classmethod
-    def of(cls, stop: Sequence[StoppingRule | Budget | Deadline]) -> Rules:
+    def of(cls, stop: Sequence[Rule]) -> Rules:
         """The rules among these that are no limits."""
         rules = tuple(rule for rule in stop if not isinstance(rule, (Budget, Deadline)))
         deciding = [decides for rule in rules if (decides := ability(rule, SequentialRule)) is not None]

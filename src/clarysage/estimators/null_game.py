@@ -15,12 +15,12 @@ from clarysage.estimators.loop import COVERAGE, estimate
 from clarysage.estimators.permutation import Permutation
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Deadline
-from clarysage.protocols import Game
+from clarysage.protocols import Game, Rule
 
 AFFORDABLE_ROWS = 4_000_000
 
 
-def estimate_null_game(game: Game, stop: Sequence[Any], **options: Any) -> tuple[Estimate | None, int]:
+def estimate_null_game(game: Game, stop: Sequence[Rule], **options: Any) -> tuple[Estimate | None, int]:
     """The zeros of a game that no player moves, such as that of a constant model; None where one does.
 
     Only a game whose examples all lose the same with all features as with none is looked at. The look ends at the
@@ -34,7 +34,7 @@ def estimate_null_game(game: Game, stop: Sequence[Any], **options: Any) -> tuple
     rows = min(price, (budget - game.rows_spent) // 2)
     if rows < Sweep().rows(game, 2):
         return None, 0
-    limits: list[Any] = [Budget(game.rows_spent + int(rows)), *(rule for rule in stop if isinstance(rule, Deadline))]
+    limits: list[Rule] = [Budget(game.rows_spent + int(rows)), *(rule for rule in stop if isinstance(rule, Deadline))]
     found = estimate(game, Sweep(), stop=[_verdict, *limits], **options)
     if found.stopped is StopReason.RULE:
         return None, found.model_rows - game.rows_spent

@@ -23,6 +23,7 @@ from clarysage.render.chart import bars
 from clarysage.render.figures import curve, pixel_map, squares
 from clarysage.render.lines import lines
 from clarysage.render.listing import listed
+from clarysage.results._display import Result
 from clarysage.results.summary import Bars, Column, Figure, Image, Lines, Page, Squares, Table
 
 LEVEL = 0.95  # of intervals in notebooks
@@ -34,7 +35,7 @@ SHORT = 16  # letters of names that are not broken into lines
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 
 
-def html(result: Any, *, title: str | None = None, about: str | None = None, level: float = 0.95) -> str:
+def html(result: Result, *, title: str | None = None, about: str | None = None, level: float = 0.95) -> str:
     """A whole HTML page, which needs no other file and no network.
 
     It holds aggregates alone: values of features, never of single examples.
@@ -79,7 +80,7 @@ def html(result: Any, *, title: str | None = None, about: str | None = None, lev
     )
 
 
-def notebook(result: Any) -> str:
+def notebook(result: Result) -> str:
     """HTML for the output of a cell: the chart of the page, and the tables that its text has too."""
     summary = result.summary(LEVEL)
     picture: dict[str, Any] = {"drawing": None, "kind": ""}
@@ -223,7 +224,7 @@ def _columns_of_notebooks(table: Table) -> list[Column]:
     return [one for one in table.columns if one.kind != "bar" and (one.heading or any(one.cells))]
 
 
-def _check(result: Any, title: object) -> None:
+def _check(result: Result, title: object) -> None:
     from clarysage.results._display import Result
     from clarysage.results.files import KINDS
 
