@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from itertools import accumulate
 
 # control characters, lone surrogates, and what embeds or overrides the direction of text; marks of direction may stay
 UNSEEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 ELLIPSIS = "…"
+LISTED = 8  # names in a message
 
 
 def visible(name: str) -> str:
@@ -41,6 +43,17 @@ def shortened(name: str, width: int) -> str:
 def columns(text: str) -> int:
     """How many columns a text takes."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in quotes, the first eight of many, for a message.
+
+    Examples
+    --------
+    >>> listed(["age", "sex"]), listed([*"abcdefghijk"])[-19:]
+    ("'age', 'sex'", "'g', 'h' and 3 more")
+    """
+    return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")
 
 
 def isolated(text: str) -> str:

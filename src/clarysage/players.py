@@ -50,6 +50,10 @@ class Players:
         """Which columns a coalition keeps: (n, p) -> (n, d)."""
         return np.asarray(coalitions[:, self.owner])
 
+    def owning(self, columns: np.ndarray) -> np.ndarray:
+        """Players (p,) that own any of some columns, (d,) of truth values."""
+        return np.asarray(np.bincount(self.owner, weights=columns, minlength=len(self)) > 0)
+
     def arrivals(self, orders: np.ndarray) -> np.ndarray:
         """At which step, 1 to p, each column enters when players enter in the given orders: (n, p) -> (n, d)."""
         steps = np.empty_like(orders)

@@ -18,6 +18,7 @@ from typing import Any
 from clarysage.cli.console import Say, reason
 from clarysage.cli.files import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
+from clarysage.names import listed
 
 SEPARATORS = ",;\t"
 MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns the model may know, too
@@ -51,7 +52,7 @@ class Table:
     def check_has(self, column: str, what: str, hint: str = "") -> None:
         """Raise if the table does not have the column; names like it are suggested, where there is no other hint."""
         if column not in self.columns:
-            wanted = "a table that has it" if hint else f"one of {_listed(self.columns)}"
+            wanted = "a table that has it" if hint else f"one of {listed(self.columns)}"
             raise InputError(what, got=f"{column!r}, which is no column of {self.name}", wanted=wanted,
                              hint=hint or resembling(column, self.columns))  # fmt: skip
 
@@ -101,7 +102,7 @@ def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], 
     kept = feature_columns(table.columns, fitted, apart, argument=table.what, table=table.name)
     ignored = [column for column in table.columns if column not in kept and column not in apart]
     if ignored:
-        say(f"columns of {table.name} that the model does not know are ignored: {_listed(ignored)}.")
+        say(f"columns of {table.name} that the model does not know are ignored: {listed(ignored)}.")
     return table.select(kept)
 
 
@@ -159,10 +160,6 @@ def _check_names(names: list[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"the column {repeated[0]!r} comes more than once")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
 
 
 # suffix -> reader, longer suffixes first

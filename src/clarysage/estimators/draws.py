@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.inference.estimate import Coverage, Estimate
 from clarysage.inference.moments import Moments
-from clarysage.inference.stopping import FEWEST_DRAWS
+from clarysage.inference.stopping import FEWEST_DRAWS, ROUNDING
 from clarysage.protocols import Batched, Game, ability
 
 ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048
@@ -88,7 +88,7 @@ def scale(game: Game) -> np.ndarray:
 def is_null(game: Game) -> bool:
     """Whether no example's payoff differs between the ends, beyond rounding."""
     empty, full = game.ends
-    return bool((np.abs(full - empty) <= 1e-13 * scale(game)).all())
+    return bool((np.abs(full - empty) <= ROUNDING * scale(game)).all())
 
 
 def total(game: Game) -> np.ndarray:

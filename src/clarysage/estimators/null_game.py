@@ -14,7 +14,7 @@ from clarysage.estimators.draws import Draws, collect, is_null
 from clarysage.estimators.loop import COVERAGE, estimate
 from clarysage.estimators.permutation import Permutation
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.stopping import Budget, Deadline
+from clarysage.inference.stopping import ROUNDING, Budget, Deadline
 from clarysage.protocols import Game, Rule
 
 AFFORDABLE_ROWS = 4_000_000
@@ -67,6 +67,6 @@ class Sweep(Permutation):
 
 
 def _verdict(estimate: Estimate) -> StopReason | None:
-    if (estimate.values > 1e-13 * estimate.scale[:, None]).any():
+    if (estimate.values > ROUNDING * estimate.scale[:, None]).any():
         return StopReason.RULE
     return StopReason.NO_EFFECT if estimate.coverage.unvisited == 0 else None

@@ -58,6 +58,18 @@ class PredictivePower:
 
     The payoff of a coalition on one example is minus its loss, so gains are differences of payoffs. Several losses are
     evaluated on the same predictions, in one pass.
+
+    Attributes
+    ----------
+    restricted, losses, players : f_S, the losses (L of them), and who plays
+    X, weights : the examples as codes (N, d), and their weights (N,), which add up to one
+    targets : y encoded for each loss
+    outputs : f(x) (N, k)
+    ends : payoffs (N, L) with no and with all features
+    remarks : what users are to know of the game
+    rows_in_vain : model rows that were spent before the game
+    like : payoffs of another game whose background draws are used again, as a surrogate's are
+    given_closed_form : a closed form that is used in place of the one read from the model
     """
 
     restricted: RestrictedModel
@@ -69,9 +81,9 @@ class PredictivePower:
     outputs: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
     remarks: tuple[str, ...] = ()
-    rows_in_vain: int = 0  # model rows of looks at the game beforehand, of which its payoffs know nothing
-    like: SubsampledPower | None = None  # of another game, whose draws of background rows are to be shared
-    given_closed_form: ClosedForm | None = None  # one that was found elsewhere
+    rows_in_vain: int = 0
+    like: SubsampledPower | None = None
+    given_closed_form: ClosedForm | None = None
 
     @classmethod
     def of(
@@ -216,7 +228,7 @@ class PredictivePower:
         hybrid = ability(self.restricted, HybridRows)
         if hybrid is None:
             return np.ones(self.n_players, dtype=bool)
-        return np.bincount(self.players.owner, weights=hybrid.is_used, minlength=self.n_players) > 0
+        return self.players.owning(hybrid.is_used)
 
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         losses = zip(self.losses, self.targets, strict=True)

@@ -335,7 +335,7 @@ class SubsampledPower:
     @cached_property
     def _is_used(self) -> np.ndarray:
         """Players (p,) that are not known to have no effect."""
-        return np.bincount(self.players.owner, weights=self.whole.is_used, minlength=len(self.players)) > 0
+        return self.players.owning(self.whole.is_used)
 
 
 def _summed(payoffs: np.ndarray, weights: np.ndarray, influence: Influence) -> CoalitionInfluence:

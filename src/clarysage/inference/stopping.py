@@ -15,6 +15,7 @@ FEWEST_DRAWS = 64  # before these a standard error is too rough to stop by
 AFFORDABLE_DRAWS = 20_000  # seeing every example is asked for if it takes about so many draws ...
 AFFORDABLE_TIMES = 10  # ... or so many times those already made
 NEGLIGIBLE = 0.04  # values below this share of the loss without features need no finer resolution
+ROUNDING = 1e-13  # share of the loss without features below which a value is nothing but rounding
 EQUAL_WITHIN = 6.0  # values that differ by less than so many standard errors are not told apart
 
 
@@ -50,7 +51,7 @@ class Converged:
         error = estimate.cautious_error.max(axis=1)  # (L,)
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
         size = np.abs(estimate.values).max(axis=1)
-        nothing = bool((np.maximum(error, size) <= 1e-13 * estimate.scale).all())
+        nothing = bool((np.maximum(error, size) <= ROUNDING * estimate.scale).all())
         if must_see_more(estimate):
             return None
         if nothing:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from clarysage.errors import Argument, InputError, PythonOnly, resembling
 from clarysage.models import Predictor
 from clarysage.models.feature_columns import feature_columns
-from clarysage.names import shortened
+from clarysage.names import listed, shortened
 from clarysage.tables import as_table, labels_of, rows_of, select
 from clarysage.tables.cells import backend
 
-SHOWN = 8  # names in a message
 LONGEST = 40  # letters of such a name in a note
 FEWEST = 20  # rows of a side, and of a slice: with fewer, tests neither find much nor keep what they promise
 
@@ -132,7 +130,7 @@ def _column(table: Any, names: dict[str, Any], column: Any, word: str, argument:
         raise InputError(
             word,
             got=[f"{column!r}, which is no column of ", Argument(argument)],
-            wanted=f"one of {_listed(list(names))}",
+            wanted=f"one of {listed(list(names))}",
             hint=resembling(str(column), names),
         )
     return table[names[str(column)]]
@@ -150,7 +148,7 @@ def features_taken(X: Any, f: Predictor) -> list[str]:
     labels = labels_of(X)
     if f.feature_names is not None or labels is None:
         return []
-    which = _listed([shortened(str(label), LONGEST) for label in labels])
+    which = listed([shortened(str(label), LONGEST) for label in labels])
     return [f"{f.name} does not say which columns it was fitted on; taken as features: {which}."]
 
 
@@ -201,12 +199,8 @@ def _arranged(reference: Any, current: Any) -> Any:
         if missing:
             raise InputError(
                 argument,
-                got=[f"no {_listed(missing)}, which ", Argument(other), " has"],
+                got=[f"no {listed(missing)}, which ", Argument(other), " has"],
                 wanted="the same features",
                 hint=resembling(missing[0], others),
             )
     return current if list(before) == list(after) else select(current, [after[name] for name in before])
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:SHOWN])) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")

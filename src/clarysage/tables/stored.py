@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ClarysageWarning, InputError, MissingLibraryError, PythonOnly, Words, resembling
+from clarysage.names import listed
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 WANTED = "a Parquet or Arrow file, a folder of Parquet files, or a table"
@@ -93,7 +94,7 @@ class Stored:
             raise InputError(
                 argument,
                 got=f"{column!r}, which is no column of {self.name}",
-                wanted=f"one of {_listed(known)}",
+                wanted=f"one of {listed(known)}",
                 hint=resembling(column, known),
             )
         return column
@@ -409,10 +410,6 @@ def _names_beside(path: str) -> list[str]:
         return os.listdir(Path(path).parent)
     except OSError:
         return []
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:8])) + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")
 
 
 def _library(name: str) -> Any:
