@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.cli import completion
-from clarysage.cli.commands.refit_costs import say_costs
 from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.option_checks import check_background_rows, check_options, named_measures
 from clarysage.cli.options import (
@@ -24,6 +23,7 @@ from clarysage.cli.options import (
     with_groups,
 )
 from clarysage.cli.output import Delivery
+from clarysage.cli.refit_costs import say_costs
 from clarysage.cli.request import Request, loaded
 
 
