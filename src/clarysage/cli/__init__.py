@@ -1,4 +1,4 @@
-"""The command line: ``clarysage demo``, ``explain``, ``measures``, ``compare``, ``monitor``, ``report``, ``doctor``.
+"""The command ``clarysage``: ``demo, explain, measures, compare, merge, monitor, report, doctor``.
 
 Data goes to stdout; progress, notes and errors go to stderr, one line each. Exit codes: 0 ok, 1 error, 2 usage,
 3 not converged, 4 something flagged; after 3 and 4 the result is printed and written all the same.

@@ -56,7 +56,7 @@ class Limits:
 
     @property
     def rows_to_plan(self) -> float:
-        """Model rows that preparations may reckon with."""
+        """Budget of model rows for pilot runs; at most 2^18 under a deadline, since they do not watch the clock."""
         return min(self.rows, ROWS_BY_THE_CLOCK) if self.seconds < float("inf") else self.rows
 
     def round(self, game: Game, estimator: Estimator[Any], made: int, number: int, spent: int) -> list[Chunk]:

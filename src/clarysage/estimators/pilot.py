@@ -26,7 +26,7 @@ SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
 WALKS = 128  # with one background row, to see which players matter
 PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # to see how far they scatter
 FIRST_CORRECTIONS = 16  # so that there is an error to tell from them
-UNTRIED, FEWEST, MOST = 1 / 8, 1 / 20, 1.0  # model rows of the correction for each row of walks
+DEFAULT_SHARE, MIN_SHARE, MAX_SHARE = 1 / 8, 1 / 20, 1.0  # model rows of the bias correction per model row of walks
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _allocated(game: Game, correction: BiasCorrection, rows: float, rng: np.rand
     """
     c_0, c_1 = rows_of_pair(game), correction.cost(game)
     if 2 * PAIRS_OF_PAIRS * c_0 + CORRECTIONS * c_1 > rows:
-        return UNTRIED, 0
+        return DEFAULT_SHARE, 0
     examples = draw_examples(game, PAIRS_OF_PAIRS, rng)
     orders = permutations(2 * PAIRS_OF_PAIRS, game.n_players, rng)
     pairs = walk_pairs(game, np.repeat(examples, 2), orders, correction.active, rng, skip=correction.skip)
@@ -123,4 +123,4 @@ def _allocated(game: Game, correction: BiasCorrection, rows: float, rng: np.rand
     V_0 = (weight[:, None, None] * within).mean(axis=0).max(axis=1)
     V_1 = (off**2).mean(axis=0).max(axis=1)  # (L,)
     ratio = np.divide(V_1, V_0, out=np.where(V_1 > 0, np.inf, 0.0), where=V_0 > 0).max()
-    return float(np.clip(np.sqrt(ratio * c_1 / c_0), FEWEST, MOST)), pairs.rows + more
+    return float(np.clip(np.sqrt(ratio * c_1 / c_0), MIN_SHARE, MAX_SHARE)), pairs.rows + more

@@ -29,9 +29,9 @@ class HybridModel:
 
     ``source`` (m,) is the example that each background row is, -1 for none, where that is known; ``is_sampled`` says
     whether the rows may be thought of as drawn independently from a population. With a ``filling`` the rows move with
-    what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known. ``drawn`` is the same
-    with all its rows, where their mean alone is here, which will do for mean predictions. ``encoded`` are the examples
-    it was made for, until a game has them.
+    what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known. ``drawn`` is the model
+    with all background rows, where this one has only their mean row (enough for mean predictions, not for single
+    draws). ``encoded`` are the examples it was made for, until a game has them.
     """
 
     predictor: CodePredictor

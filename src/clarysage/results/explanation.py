@@ -94,8 +94,9 @@ class Explanation(Result):
     dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
     targets : what the values say of the population of "rows", and of the "population" of rows and background, each with
         values, std_error, dof and skew (p,); those of the population are freed of the bias of a finite background
-    looks, confidence : how many looks rules that decide have had at the run, over which they share out their level, and
-        the least that one was asked for; of signs, and of which values are the largest
+    looks : interim analyses at which a sequential rule (``SignsKnown``, ``TopKnown``) was asked; ``signs`` and ``top``
+        are corrected for so many
+    confidence : the smallest confidence among such rules, 0.95 without one
     headline : the sentence above the table
     per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means by weight (of mean
         absolute SHAP the means of their sizes), and their standard errors; where the measure has such
