@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from clarysage._measures.options import Run
-from clarysage.cli.options import KeptRunOptions, RunFlags
+from clarysage.cli.options import KeptRunFlags, RunFlags
 from clarysage.cli.words import advice_in_shell, error_in_shell, in_shell, note_in_shell
 from clarysage.errors import Call, Either, InputError, Note, PythonOnly, Set, Words
 
@@ -85,7 +85,7 @@ def test_note_stays_a_warning_with_options_in_its_advice() -> None:
 
 
 def test_run_options_are_those_of_the_library_with_the_same_defaults() -> None:
-    ours = {option.name: option.default for group in (RunFlags, KeptRunOptions) for option in fields(group)}
+    ours = {option.name: option.default for group in (RunFlags, KeptRunFlags) for option in fields(group)}
     library = {option.name: option.default for option in fields(Run)}
     own = {"backend", "address", "seed", "n_jobs"}  # together what n_jobs and rng are in Python
     assert {name: default for name, default in ours.items() if name not in own} == {

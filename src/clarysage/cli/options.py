@@ -295,7 +295,7 @@ class StorageOptions(Group):
 
 
 @dataclass(frozen=True)
-class KeptRunOptions(StorageOptions):
+class KeptRunFlags(StorageOptions):
     """How much of a large table is read, how much memory is taken, and where an unfinished run is kept."""
 
     checkpoint: Annotated[

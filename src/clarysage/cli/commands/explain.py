@@ -18,7 +18,7 @@ from clarysage.cli.options import (
     Background,
     ConfiguredOptions,
     ExplanationOptions,
-    KeptRunOptions,
+    KeptRunFlags,
     Method,
     ModelOptions,
     ProblemOptions,
@@ -50,7 +50,7 @@ def explain(
     method: Method = "auto",
     of_model: ModelOptions,
     run: RunFlags,
-    storage: KeptRunOptions,
+    storage: KeptRunFlags,
     written: ExplanationOptions,
     console: ConfiguredOptions,
 ) -> None:
