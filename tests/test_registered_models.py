@@ -209,6 +209,13 @@ def test_what_is_read_off_a_model_of_a_registered_library_is_what_its_adapter_sa
 
 
 @pytest.mark.usefixtures("library")
+def test_errors_name_a_registered_library_whose_models_have_what_is_wanted() -> None:
+    for measure in (cs.gini_importance, cs.number_of_splits):
+        with pytest.raises(InputError, match="boosted trees of XGBoost, LightGBM, CatBoost, scikit-learn or dummylib"):
+            measure(linear, X)
+
+
+@pytest.mark.usefixtures("library")
 def test_learners_of_a_registered_library_are_copied_as_they_were_fitted() -> None:
     assert takes_pandas_alone(Stump())
     assert refittable(Stump().fit(X, linear(X))).categories == ["c"]

@@ -77,6 +77,19 @@ def ability(thing: object, kind: type[Kind]) -> Kind | None:
     return None if conform is None else cast("Kind | None", conform(thing, kind))
 
 
+def gives_ability(cls: type, kind: type) -> bool:
+    """Whether all things of a class have an ability by their type alone.
+
+    Examples
+    --------
+    >>> class Counts(Protocol):
+    ...     def count(self, value: object) -> int: ...
+    >>> gives_ability(list, Counts), gives_ability(dict, Counts)
+    (True, False)
+    """
+    return _missing_members(cls, kind) == frozenset()
+
+
 @lru_cache(maxsize=4096)
 def _missing_members(cls: type, kind: type) -> frozenset[str] | None:
     """Members of a protocol that a class leaves to its instances; None where it would have to inherit and does not."""

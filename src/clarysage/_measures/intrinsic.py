@@ -21,7 +21,7 @@ from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError, Note, Set, Words
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.moments import FULL_COVARIANCE
-from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor
+from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor, libraries_with
 from clarysage.models.unwrap import Inside, Unwrapped, unwrapped
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike, ability
 from clarysage.results import Explanation
@@ -47,7 +47,6 @@ ABOUT_WEIGHTS = Note(
     f"{OUTSIDE} how large weights on a feature are, not what the feature is worth to predictions. Later layers may "
     "cancel what the first lets in."
 )
-TREES = "trees, a forest or boosted trees of scikit-learn, XGBoost, LightGBM or CatBoost"
 NETWORK = (
     "an MLPClassifier or MLPRegressor of scikit-learn, or a PyTorch module whose rows go into Linear layers as they are"
 )
@@ -143,8 +142,8 @@ def gini_importance(
 
     Parameters
     ----------
-    model : trees, forests or boosted trees of scikit-learn, XGBoost, LightGBM or CatBoost; at the end of a Pipeline if
-        its other steps keep columns apart, and values are added up over what they make of a column
+    model : trees, a forest or boosted trees, such as those of scikit-learn, XGBoost, LightGBM and CatBoost; at the end
+        of a Pipeline if its other steps keep columns apart, and values are added up over what they make of a column
     X : rows, for the names and the order of columns
     y, sample_weight : are not looked at: what the model remembers of its training is all there is
     groups : mapping of names to columns, whose values are added up
@@ -173,7 +172,7 @@ def gini_importance(
     trees = opened.ability(HasGains)
     gains = None if trees is None else trees.gains()
     if gains is None:
-        raise opened.refusal(TREES)
+        raise opened.refusal(_trees_with(HasGains))
     inside = opened.inside
     table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     total = gains.values.sum()
@@ -196,8 +195,8 @@ def number_of_splits(
 
     Parameters
     ----------
-    model : trees, forests or boosted trees of scikit-learn, XGBoost, LightGBM or CatBoost; at the end of a Pipeline if
-        its other steps keep columns apart, and values are added up over what they make of a column
+    model : trees, a forest or boosted trees, such as those of scikit-learn, XGBoost, LightGBM and CatBoost; at the end
+        of a Pipeline if its other steps keep columns apart, and values are added up over what they make of a column
     X : rows, for the names and the order of columns
     y, sample_weight : are not looked at
     groups : mapping of names to columns, whose values are added up
@@ -237,7 +236,14 @@ def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, Inside]:
     counts = None if form is None else form.split_counts()
     if counts is not None:
         return counts, opened.inside_of_form
-    raise opened.refusal(TREES)
+    raise opened.refusal(_trees_with(HasSplitCounts))
+
+
+def _trees_with(kind: type) -> str:
+    """What to give to a measure that reads an ability of trees."""
+    *others, last = libraries_with(kind)
+    libraries = f"{', '.join(others)} or {last}" if others else last
+    return f"trees, a forest or boosted trees of {libraries}"
 
 
 @with_shared_options(otherwise=READ_OFF)

@@ -1,6 +1,7 @@
 from .adapter import ModelAdapter as ModelAdapter
 from .adapter import adapter_of as adapter_of
 from .adapter import as_predictor as as_predictor
+from .adapter import libraries_with as libraries_with
 from .libraries import LIBRARIES as LIBRARIES
 from .libraries import ModelFile as ModelFile
 from .libraries import ModelLibrary as ModelLibrary

@@ -23,6 +23,7 @@ from clarysage.models.function import AnyModel
 from clarysage.models.libraries import LIBRARIES, library_of
 from clarysage.models.outputs import LINKS, linked, unknown_output
 from clarysage.models.predictor import Predictor
+from clarysage.protocols import gives_ability
 from clarysage.registry import loaded
 
 
@@ -80,6 +81,31 @@ def _registered(model: Any, kind: type) -> ModelAdapter | None:
     adapter = loaded(adapter) if isinstance(adapter, str) else adapter
     made: ModelAdapter = adapter(model) if isinstance(adapter, type) else _ByFunction(model, adapter)
     return made
+
+
+def libraries_with(kind: type) -> list[str]:
+    """What the libraries are called that have models with an ability. All adapters are imported, but no library.
+
+    Examples
+    --------
+    >>> from clarysage.structure.abilities import HasGains
+    >>> libraries_with(HasGains)
+    ['XGBoost', 'LightGBM', 'CatBoost', 'scikit-learn']
+    """
+    return [
+        library.title
+        for library in LIBRARIES.values()
+        if any(_gives(adapter, kind) for adapter in library.adapters.values())
+    ]
+
+
+def _gives(adapter: Callable[[Any], ModelAdapter] | str, kind: type) -> bool:
+    """Whether an adapter has an ability, so far as its class says; not where its module cannot be imported."""
+    try:
+        read_by = loaded(adapter)
+    except ImportError:
+        return False
+    return isinstance(read_by, type) and gives_ability(read_by, kind)
 
 
 @cache
