@@ -38,7 +38,8 @@ from clarysage.losses.debiasing import Debiasing, Plain
 from clarysage.losses.regression import SquaredError
 from clarysage.protocols import LossTask
 from clarysage.registry import Registry, Special, Word, normalised
-from clarysage.removal import default_rows, name_of
+from clarysage.removal import Surrogate, default_rows, name_of
+from clarysage.removal.single_imputation import singly
 from tests.cli_harness import run
 from tests.registered import with_rows
 from tests.tables_of_docs import GUIDE, with_tables
@@ -197,6 +198,21 @@ def test_docstrings_name_all_rows() -> None:
     for table in (LOSSES, REMOVALS, METHODS):
         assert all(f'"{name}"' in doc for name in table.names)
     assert "{" not in doc.split("Returns")[0]
+
+
+def test_the_conditional_permutation_test_names_the_removals_that_draw_given_the_others() -> None:
+    doc = (cs.conditional_permutation_test.__doc__ or "").split("removal :")[1].split(" :")[0]
+    for row in REMOVALS.values():
+        assert (f'"{row.name}"' in doc) == (row.is_conditional and row.can_draw), row.name
+
+
+def test_single_draws_of_a_removal_that_only_predicts_are_refused_with_those_that_draw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_rows(monkeypatch, REMOVALS, replace(FAR_ROWS, is_conditional=True))
+    with pytest.raises(InputError) as caught:
+        singly(Surrogate(X, rng=0).restrict(cs.as_predictor(linear), X))
+    assert 'Try removal="copula", "gaussian", "neighbours", "trees" or "far rows"' in str(caught.value)
 
 
 @pytest.mark.usefixtures("dummies")

@@ -210,6 +210,23 @@ def removals_in_words() -> str:
     return f"{plain}; given the kept features {given}{choice}"
 
 
+def removals_that_draw_given_others() -> list[str]:
+    """Names of the removals that draw values for withheld features, given the kept ones.
+
+    Examples
+    --------
+    >>> removals_that_draw_given_others()
+    ['gaussian', 'copula', 'neighbours', 'trees']
+    """
+    return [row.name for row in REMOVALS.values() if row.is_conditional and row.can_draw]
+
+
+def drawing_removals_in_words() -> str:
+    """Names in words of the removals that draw values given the kept features, with the choice among them."""
+    names = ", ".join(f'"{name}"' for name in removals_that_draw_given_others())
+    return names if REMOVALS.special is None else f'{names}, or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
+
+
 METHODS: Registry[MethodRow] = Registry(
     "method",
     (

@@ -6,7 +6,7 @@ from typing import Any, Unpack, overload
 
 from clarysage._measures.options import SharedOptions, apart, with_shared_options
 from clarysage._measures.permutation_test import by_repeats
-from clarysage.catalogue import REMOVALS
+from clarysage.catalogue import REMOVALS, removals_that_draw_given_others
 from clarysage.errors import Call, InputError, PythonOnly, Set, Words
 from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.removal import is_auto_conditional
@@ -57,9 +57,8 @@ def conditional_permutation_test(
 
     Parameters
     ----------
-    removal : how a feature is drawn given the others: "copula", the default since it copes with columns of any kind,
-        "gaussian", "neighbours", "trees", "auto conditional" for the one of these that comes nearest to E[f | x_S] on
-        the data, or an object such as ``Gaussian(X_train)``. A surrogate has no values to draw
+    removal : how a feature is drawn given the others: {drawing}; or an object such as ``Gaussian(X_train)``. The
+        default, "copula", copes with columns of any kind. A surrogate has no values to draw
     background : rows that the removal learns from; default X itself, thinned to 4,096 rows
     model, X, y, loss, repeats : as in :func:`~clarysage.permutation_test`
 
@@ -80,12 +79,9 @@ def conditional_permutation_test(
     data, run = apart(options)
     data.setdefault("removal", "copula")
     _check(data["removal"])
-    return by_repeats("conditional permutation test", model, X, y, data, run, loss, repeats, among=_drawing())
-
-
-def _drawing() -> list[str]:
-    """Names of the removals that draw features given the others."""
-    return [row.name for row in REMOVALS.values() if row.is_conditional and row.can_draw]
+    return by_repeats(
+        "conditional permutation test", model, X, y, data, run, loss, repeats, among=removals_that_draw_given_others()
+    )
 
 
 def _check(removal: Any) -> None:
@@ -93,10 +89,11 @@ def _check(removal: Any) -> None:
     if is_auto_conditional(removal):
         return
     row = REMOVALS.get_row(removal) if isinstance(removal, str) else REMOVALS.row_of(removal)
-    if row is None or row.name in _drawing():
+    drawing = removals_that_draw_given_others()
+    if row is None or row.name in drawing:
         return
     automatic = [] if REMOVALS.special is None else [REMOVALS.special.name]
-    names = ", ".join(map(repr, (*_drawing(), *automatic)))
+    names = ", ".join(map(repr, (*drawing, *automatic)))
     wanted: Words = [f"one of {names}", PythonOnly(", or an object such as Gaussian(X_train)")]
     if row.is_conditional:
         got = f"a {row.name}, which predicts without a feature and has no values to put in"

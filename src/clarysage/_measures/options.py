@@ -23,7 +23,7 @@ from functools import wraps
 from textwrap import fill
 from typing import Any, TypedDict, TypeVar, cast
 
-from clarysage.catalogue import LOSSES, METHODS, removals_in_words
+from clarysage.catalogue import LOSSES, METHODS, drawing_removals_in_words, removals_in_words
 from clarysage.errors import Call, InputError, Note, RunFailedError, Set, resembling
 from clarysage.inference.stopping import Converged
 from clarysage.protocols import GroupsLike, RemovalLike, Rule, Seed, TableLike, WeightsLike
@@ -284,18 +284,27 @@ def _described(doc: str, signature: inspect.Signature) -> str:
     head, mark, rest = doc.partition("    Returns\n    -------\n")
     if not mark or "Parameters\n    -------" not in head:
         return doc
+    choices = {
+        "loss": LOSSES.help(),
+        "method": METHODS.help(),
+        "removal": removals_in_words(),
+        "drawing": drawing_removals_in_words(),
+    }
+    head = PARAMETER.sub(lambda own: _with_choices(own[0], choices), head)
     described = {name for own in PARAMETER.finditer(head) for name in own[1].split(", ")}
-    choices = {"loss": LOSSES.help(), "method": METHODS.help(), "removal": removals_in_words()}
     missing = [
-        _filled(shared[0].format_map(choices)) if shared[1] in choices else shared[0]
+        _with_choices(shared[0], choices)
         for shared in PARAMETER.finditer(SHARED)
         if all(name in signature.parameters and name not in described for name in shared[1].split(", "))
     ]
     return f"{head.rstrip()}\n{''.join(missing)}\n{mark}{rest}"
 
 
-def _filled(parameter: str) -> str:
-    """The description of a parameter in lines of a docstring."""
+def _with_choices(parameter: str, choices: Mapping[str, str]) -> str:
+    """The description of a parameter with names of rows where it has a place for them, in lines of a docstring."""
+    if not any(f"{{{name}}}" in parameter for name in choices):
+        return parameter
+    parameter = parameter.format_map(choices)
     return fill(" ".join(parameter.split()), WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8) + "\n"
 
 

@@ -6,9 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from clarysage.catalogue import removals_that_draw_given_others
 from clarysage.errors import InputError, Set
 from clarysage.protocols import DrawsRows, RestrictedModel, ability
 from clarysage.removal.row_identity import bits
+
+SAFEST = "copula"  # since it copes with columns of any kind
 
 
 def singly(restricted: RestrictedModel) -> DrawsRows:
@@ -16,11 +19,12 @@ def singly(restricted: RestrictedModel) -> DrawsRows:
     drawing = ability(restricted, DrawsRows)
     if drawing is not None:
         return drawing.singly()
+    others = [name for name in removals_that_draw_given_others() if name != SAFEST]
     raise InputError(
         "removal",
         got=f"{type(restricted).__name__}, which has no rows to draw: it predicts without what is withheld",
         wanted="a removal that puts drawn values in its place",
-        hint=[Set("removal", "copula"), ', "neighbours" or "trees"'],
+        hint=[Set("removal", SAFEST), *(f', "{name}"' for name in others[:-1]), f' or "{others[-1]}"'],
     )
 
 

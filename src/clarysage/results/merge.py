@@ -76,10 +76,10 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
     ------
     InputError
         where anything differs that makes another game, and where two runs have the same seed, since the same draws
-        twice are no new information. A ``background`` that is not given is drawn from X with the seed, and so are what
-        the removals "gaussian", "copula", "trees" and "surrogate" draw or learn where they are asked for by name: give
-        the rows, or the removal as an object. So are the rows themselves, by ``max_rows`` and of large tables on disk:
-        draw them once, and give them to every run
+        twice are no new information. A ``background`` that is not given is drawn from X with the seed, and so is what
+        a removal that has an ``rng`` draws or learns where it is asked for by name: give the rows, or the removal as an
+        object. So are the rows themselves, by ``max_rows`` and of large tables on disk: draw them once, and give them
+        to every run
 
     Notes
     -----
