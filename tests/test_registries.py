@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import clarysage as cs
 from clarysage import catalogue
+from clarysage._measures.table import MEASURES, Measure
 from clarysage.catalogue import (
     ABOUT,
     ADJUSTMENTS,
@@ -42,7 +44,7 @@ from clarysage.removal import Surrogate, default_rows, name_of
 from clarysage.removal.single_imputation import singly
 from tests.cli_harness import run
 from tests.registered import with_rows
-from tests.tables_of_docs import GUIDE, with_tables
+from tests.tables_of_docs import GUIDE, MEASURES_PAGE, TABLES, with_tables
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -178,6 +180,7 @@ def test_the_help_of_the_command_line_tells_of_rows_that_were_added() -> None:
     script = """
 import sys
 from clarysage import catalogue
+from clarysage._measures.table import MEASURES, Measure
 catalogue.LOSSES.register(catalogue.LossRow("pinball dummy", "", "nowhere:Loss"))
 catalogue.REMOVALS.register(catalogue.RemovalRow("far rows", "", "nowhere:Removal", is_conditional=True))
 catalogue.METHODS.register(catalogue.MethodRow("many orders", "", "nowhere:Method"))
@@ -217,15 +220,20 @@ def test_single_draws_of_a_removal_that_only_predicts_are_refused_with_those_tha
 
 @pytest.mark.usefixtures("dummies")
 def test_tables_of_the_docs_have_a_line_for_a_dummy() -> None:
-    page = with_tables(GUIDE.read_text())
+    page = with_tables(GUIDE)
     for _, row in DUMMIES.values():
         assert f"| `{row.name}` | {row.summary} |" in page
 
 
-def test_tables_of_the_docs_are_those_of_the_registries() -> None:
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
+def test_tables_of_the_docs_are_those_of_the_registries(path: Path) -> None:
     """Else: ``python -m tests.tables_of_docs``."""
-    page = GUIDE.read_text()
-    assert with_tables(page) == page
+    assert with_tables(path) == path.read_text()
+
+
+def test_the_table_of_measures_has_a_line_for_a_dummy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_rows(monkeypatch, MEASURES, Measure("dummy measure", "Dummy measure", "++--+"))
+    assert "\n| dummy measure* | – | – | – | yes | yes | no | no | yes |\n" in with_tables(MEASURES_PAGE)
 
 
 # what rows say of losses and removals
