@@ -8,9 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clarysage.errors import InputError
+from clarysage.results.files import as_plain, save
 from clarysage.results.summary import Block, Facts, Notes, Page, Paragraph, Section, Summary
 from clarysage.whole_file import write_whole
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Result(ABC):
-    """A result that can be read as text, in a notebook and on a page.
+    """A result that can be read as text, in a notebook and on a page, and kept in a file.
 
     A kind of result says what there is to say in :meth:`summary`; what it says on a page besides is in :meth:`details`.
     """
@@ -66,6 +67,14 @@ class Result(ABC):
             return page
         write_whole(page, path)
         return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain Python objects, as in the JSON file; not what single examples contribute."""
+        return as_plain(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything as JSON, but what single examples contribute; :func:`clarysage.load` reads it back."""
+        save(self, path)
 
     def __str__(self) -> str:
         from clarysage.render import text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from clarysage.execution.seeds import RESAMPLES, stream
 from clarysage.inference.association import Association
 from clarysage.results._display import Result, plots, refuse_about
 from clarysage.results.explanation import Explanation
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format
 from clarysage.results.summary import Column, Summary, Table
 from clarysage.results.text import loss_words
 
@@ -116,14 +115,6 @@ class Agreement(Result):
             "size": self.subsets.sum(axis=1), "members": members, "u": self.u, "v": self.v,
             "std_error": self.std_error, "weight": self.weights,
         })  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file."""
-        return as_plain(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""

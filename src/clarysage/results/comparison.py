@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, cast, overload
 
@@ -22,7 +21,7 @@ from clarysage.inference.significance import adjusted, adjustment, two_sided
 from clarysage.names import isolated, shortened
 from clarysage.results._display import Result, plots, refuse_about, text_of
 from clarysage.results.explanation import MOST_DRAWN, Explanation, rounded, setting_words
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format
 from clarysage.results.provenance import notes_of_runs, shared_facts, warnings_first
 from clarysage.results.readings import NAMED, filled
 from clarysage.results.summary import (
@@ -272,14 +271,6 @@ class Comparison(Result):
         """All there is to say, with a switch between bars of values and of their differences."""
         refuse_about(self, about)
         return _details(self, level)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file; explanations without their parts."""
-        return as_plain(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """Bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""

@@ -21,7 +21,7 @@ from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, sign
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.names import shortened
 from clarysage.results._display import Result, agreement_with, plots, text_of
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format, save
 from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
 from clarysage.results.readings import OPEN, Reading, Vocabulary, findings, reading, readings, vocabulary_of
 from clarysage.results.summary import (
@@ -373,10 +373,6 @@ class Explanation(Result):
         """All there is to say, with a switch between what is known of the data, of rows and of the population."""
         picture = [] if (image := _image(self)) is None else [Section("image", "As an image", (image,))]
         return details_of(self, level, about, vocabulary_of(self), pictures=picture)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the parts as plain Python objects, as in the JSON file."""
-        return as_plain(self)
 
     def save(self, path: str | Path, *, rows: bool = False) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back.

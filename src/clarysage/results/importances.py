@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +14,7 @@ from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, re
 from clarysage.names import shortened, visible
 from clarysage.results._display import Result, plots, text_of
 from clarysage.results.explanation import Explanation
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format
 from clarysage.results.provenance import named, names_by_note, notes_of_runs, shared_facts, warnings_first
 from clarysage.results.summary import (
     Block,
@@ -206,14 +205,6 @@ class Importances(Result, Mapping[str, Explanation]):
             Section("how", "What was computed, and how", shared_facts(self.values(), names)),
         ]
         return Page(_title(self), tuple(sections))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file."""
-        return as_plain(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write all explanations as one JSON file; :func:`clarysage.load` reads it back."""
-        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """Ranked bars, one panel a measure; see :func:`clarysage.plots.side_by_side` for the options."""

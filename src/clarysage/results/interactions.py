@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from clarysage.inference.sequential import UNDECIDED as OPEN
 from clarysage.names import shortened
 from clarysage.results._display import Result, plots
 from clarysage.results.explanation import Explanation, bars, details_of, items
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format
 from clarysage.results.readings import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, reading
 from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
 from clarysage.results.text import about_words, cost_words, number_format
@@ -176,14 +175,6 @@ class Interactions(Result):
     def order(self) -> np.ndarray:
         """Places of the pairs, the strongest first."""
         return np.argsort(-np.abs(self.values), kind="stable")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file."""
-        return as_plain(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """A heat map, or bars for pairs that were chosen; see :func:`clarysage.plots.interactions` for the options."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ from clarysage.results.comparison import (
 )
 from clarysage.results.comparison import FLAGGED as STAR
 from clarysage.results.comparison import called as called_apart
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format
 from clarysage.results.finding import (
     ALONE,
     BOTH,
@@ -311,14 +310,6 @@ class Monitoring(Result):
         """All there is to say: what is flagged, charts, tables of features, slices and inputs, what verdicts mean."""
         refuse_about(self, about)
         return _details(self, level)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file."""
-        return as_plain(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        save(self, path)
 
     def plot(self, **options: Any) -> Any:
         """Losses and contributions, or a series over the slices; see :func:`clarysage.plots.monitoring`."""

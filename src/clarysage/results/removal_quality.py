@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from clarysage.codec import Array, require, settle_arrays
 from clarysage.errors import InputError, Note, as_note
 from clarysage.results._display import Result, plots, refuse_about
-from clarysage.results.files import as_plain, file_format, save
+from clarysage.results.files import file_format
 from clarysage.results.summary import Column, Summary, Table
 
 HEADLINE = "Removals by the mean squared distance of f_S from f: the smaller, the nearer to E[f | x_S]"
@@ -110,14 +109,6 @@ class RemovalQuality(Result):
             notes=_notes(self),
             pictures={"plot": self.plot},
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file."""
-        return as_plain(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write everything as JSON; :func:`clarysage.load` reads it back."""
-        save(self, path)
 
     def _place(self, name: str) -> int:
         if name in self.names:
