@@ -86,6 +86,13 @@ def test_an_unknown_option_is_a_type_error_that_names_the_near_miss(name: str) -
         MEASURES[name].function(f, X, Y, tolerence=0.1)
 
 
+def test_words_of_other_libraries_are_told_by_ours() -> None:
+    with pytest.raises(TypeError, match=r"keyword argument 'random_state'; did you mean rng\?$"):
+        cs.sage(f, X, Y, random_state=0)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match=r"'n_repeats'; did you mean repeats\?$"):
+        cs.permutation_test(f, X, Y, n_repeats=5)  # type: ignore[call-overload]
+
+
 def test_a_run_is_shared_by_calls_and_options_of_a_call_go_before_it() -> None:
     run = cs.Run(tolerance=0.2, n_jobs=1)
     found = cs.sage(f, X, Y, method="permutation", run=run, rng=0)

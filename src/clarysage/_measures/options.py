@@ -124,6 +124,7 @@ OF_RUN = tuple(RunOptions.__annotations__)
 NEEDLESS = "this measure does without"
 SEVERAL_RUNS = "None, since there are several runs, and a file holds one"
 UNSAID = ("check_manifold", "rng", "n_jobs", "progress", "run")  # of which no note says that they were not used
+ELSEWHERE = {"random_state": "rng", "seed": "rng", "scoring": "loss", "n_repeats": "repeats"}  # as others call options
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
 SHARED = """
@@ -250,7 +251,8 @@ def is_default(option: str, value: Any) -> bool:
 
 
 def _unexpected(name: str, option: str, known: Sequence[str]) -> TypeError:
-    close = resembling(option, known).replace("'", "")
+    elsewhere = ELSEWHERE.get(option, "")
+    close = elsewhere if elsewhere in known else resembling(option, known).replace("'", "")
     meant = f"; did you mean {close}?" if close else f"; it takes {', '.join(known)}"
     return TypeError(f"{name}() got an unexpected keyword argument {option!r}{meant}")
 
