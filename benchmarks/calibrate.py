@@ -102,10 +102,13 @@ def judged(cell: tuple[str, str, Any], options: argparse.Namespace, tests: int) 
     stopped = calibrate(method, name, loss, runs=stop_runs, tolerance=tolerance, **shared)
     at_stop = [f"at its own stop: {words}" for words in failures(stopped, bars_for(stop_runs, AT_A_STOP))]
     return {
-        "method": method, "problem": name, "loss": as_loss(loss).name,
-        "fixed work": numbers(fixed), "own stop": {"tolerance": round(tolerance, 4), **numbers(stopped)},
+        "method": method,
+        "problem": name,
+        "loss": as_loss(loss).name,
+        "fixed work": numbers(fixed),
+        "own stop": {"tolerance": round(tolerance, 4), **numbers(stopped)},
         "missed": failures(fixed, bars_for(runs, Bars()), tests=tests) + at_stop,
-    }  # fmt: skip
+    }
 
 
 def bars_for(runs: int, bars: Bars) -> Bars:
@@ -137,13 +140,21 @@ def numbers(found: Calibration) -> dict[str, Any]:
 def row(cell: dict[str, Any]) -> str:
     fixed, stopped = cell["fixed work"], cell["own stop"]
     ratios, bias = fixed["that of features"], np.abs(fixed["bias / range"])
-    return line([
-        cell["method"], cell["problem"], cell["loss"],
-        covered(fixed), f"{fixed['joint coverage']:.1%}",
-        f"{fixed['reported / observed std']:.3f} ({min(ratios):.2f}-{max(ratios):.2f})",
-        f"{100 * bias.max():.2f} ± {100 * fixed['its standard error'][int(bias.argmax())]:.2f}",
-        f"{fixed['largest z']:.1f}", covered(stopped), f"{stopped['claims']} of {stopped['runs']}", stopped["misses"],
-    ]) + "".join(f" **{words}**" for words in cell["missed"])  # fmt: skip
+    return line(
+        [
+            cell["method"],
+            cell["problem"],
+            cell["loss"],
+            covered(fixed),
+            f"{fixed['joint coverage']:.1%}",
+            f"{fixed['reported / observed std']:.3f} ({min(ratios):.2f}-{max(ratios):.2f})",
+            f"{100 * bias.max():.2f} ± {100 * fixed['its standard error'][int(bias.argmax())]:.2f}",
+            f"{fixed['largest z']:.1f}",
+            covered(stopped),
+            f"{stopped['claims']} of {stopped['runs']}",
+            stopped["misses"],
+        ]
+    ) + "".join(f" **{words}**" for words in cell["missed"])
 
 
 def covered(part: dict[str, Any]) -> str:
@@ -157,9 +168,11 @@ def write(found: list[dict[str, Any]], options: argparse.Namespace) -> None:
     by_method = {method: how if method in options.methods else kept["made"].get(method) for method in SAMPLING}
     by_method = {method: said for method, said in by_method.items() if said}
     cells = [
-        cell for method in SAMPLING for cell in (found if method in options.methods else kept["cells"])
+        cell
+        for method in SAMPLING
+        for cell in (found if method in options.methods else kept["cells"])
         if cell["method"] == method
-    ]  # fmt: skip
+    ]
     sha256 = digest(cells)
     numbers = {"made": by_method, "sha256 of cells": sha256, "bars": vars(Bars()), "cells": cells}
     DATA.write_text(json.dumps(numbers, indent=1) + "\n")

@@ -61,8 +61,10 @@ def problems(seed: int) -> list[Problem]:
     y = X @ slopes + X[:, 0] * X[:, 1] + NOISE * rng.normal(size=EXAMPLES)
     learned = HistGradientBoostingRegressor(random_state=0).fit(B, B @ slopes + B[:, 0] * B[:, 1])
     data = (root @ root.T, slopes, X, y, B)
-    return [Problem("linear function", *data, lambda X: X @ slopes),
-            Problem("gradient boosting", *data, lambda X: learned.predict(X))]  # fmt: skip
+    return [
+        Problem("linear function", *data, lambda X: X @ slopes),
+        Problem("gradient boosting", *data, lambda X: learned.predict(X)),
+    ]
 
 
 def main() -> None:
@@ -82,22 +84,28 @@ def per_row(problem: Problem, rounds: int) -> None:
     rng = np.random.default_rng(1)
     orders = rng.permuted(np.tile(np.arange(COLUMNS), (WALKS, 1)), axis=1)
     examples = rng.integers(EXAMPLES, size=WALKS)
-    games = {name: cs.PredictivePower.of(problem.restricted(name), "squared error", problem.X, problem.y)
-             for name in ("marginal", "gaussian", "copula")}  # fmt: skip
+    games = {
+        name: cs.PredictivePower.of(problem.restricted(name), "squared error", problem.X, problem.y)
+        for name in ("marginal", "gaussian", "copula")
+    }
     active, rows = np.ones(COLUMNS, dtype=bool), WALKS * (COLUMNS - 1) * DRAWS
     many = np.tile(examples, 8), np.tile(orders, (8, 1))
     ways = {
         "all draws": (rows, lambda v: v.walk(examples, orders, np.random.default_rng(2))),
-        "short walks": (8 * WALKS * (COLUMNS - 1) * games["marginal"].subsampled.rows,
-                        lambda v: v.subsampled.walk(*many, active, np.random.default_rng(2), skip=True)),
-    }  # fmt: skip
+        "short walks": (
+            8 * WALKS * (COLUMNS - 1) * games["marginal"].subsampled.rows,
+            lambda v: v.subsampled.walk(*many, active, np.random.default_rng(2), skip=True),
+        ),
+    }
     for way, (count, walk) in ways.items():
         seconds = quickest({name: lambda v=v, walk=walk: walk(v) for name, v in games.items()}, rounds)
         for name in ("gaussian", "copula"):
             ratio, most = seconds[name] / seconds["marginal"], DEAREST.get(name)
             bar = "" if most is None else f", at most {most:g}: {'met' if ratio <= most else 'MISSED'}"
-            print(f"{problem.name}, {way}: {name} {1e6 * seconds[name] / count:.2f} us a model row, marginal "
-                  f"{1e6 * seconds['marginal'] / count:.2f}: {ratio:.2f} times{bar}")  # fmt: skip
+            print(
+                f"{problem.name}, {way}: {name} {1e6 * seconds[name] / count:.2f} us a model row, marginal "
+                f"{1e6 * seconds['marginal'] / count:.2f}: {ratio:.2f} times{bar}"
+            )
 
 
 def per_walk(problem: Problem, rounds: int) -> None:
@@ -111,21 +119,27 @@ def per_walk(problem: Problem, rounds: int) -> None:
     models["marginal"] = problem.restricted("marginal")
     seconds = quickest({name: lambda f_S=f_S: f_S.walk(x, arrivals, rng) for name, f_S in models.items()}, rounds)
     ratio = seconds["marginal"] / seconds["surrogate"]
-    print(f"{problem.name}: a walk takes {1e3 * seconds['surrogate'] / WALKS:.2f} ms with a surrogate, "
-          f"{1e3 * seconds['marginal'] / WALKS:.2f} ms by marginal sampling: {ratio:.1f} times faster, wanted more "
-          f"than 1: {'met' if ratio > 1 else 'MISSED'} (its fit took {fitting:.1f} s)")  # fmt: skip
+    print(
+        f"{problem.name}: a walk takes {1e3 * seconds['surrogate'] / WALKS:.2f} ms with a surrogate, "
+        f"{1e3 * seconds['marginal'] / WALKS:.2f} ms by marginal sampling: {ratio:.1f} times faster, wanted more "
+        f"than 1: {'met' if ratio > 1 else 'MISSED'} (its fit took {fitting:.1f} s)"
+    )
     options = {"method": "permutation", "rng": 0}
     whole = quickest(
         {
-            "surrogate": lambda: cs.sage(problem.model, problem.X, problem.y,
-                                         removal=cs.Surrogate(problem.background), **options),
-            "marginal": lambda: cs.sage(problem.model, problem.X, problem.y,
-                                        removal=cs.Marginal(problem.background[:DRAWS]), **options),
+            "surrogate": lambda: cs.sage(
+                problem.model, problem.X, problem.y, removal=cs.Surrogate(problem.background), **options
+            ),
+            "marginal": lambda: cs.sage(
+                problem.model, problem.X, problem.y, removal=cs.Marginal(problem.background[:DRAWS]), **options
+            ),
         },
         1,
-    )  # fmt: skip
-    print(f"{problem.name}: a whole run of Algorithm 1 to the default tolerance, its fit with it: surrogate "
-          f"{whole['surrogate']:.1f} s, marginal {whole['marginal']:.1f} s")  # fmt: skip
+    )
+    print(
+        f"{problem.name}: a whole run of Algorithm 1 to the default tolerance, its fit with it: surrogate "
+        f"{whole['surrogate']:.1f} s, marginal {whole['marginal']:.1f} s"
+    )
 
 
 def beside_shapiq(problem: Problem, rounds: int) -> None:
@@ -159,9 +173,11 @@ def beside_shapiq(problem: Problem, rounds: int) -> None:
         off = [np.sqrt((((one() - known) / spread) ** 2 * DRAWS).mean()) for one in (ours, asked)]
         seconds = quickest({"clarysage": ours, "shapiq": asked}, rounds)
         rows = COMPARED * COMPARED * DRAWS
-        print(f"E[f | x_S], {name}: off by {off[0]:.2f} standard errors (shapiq {off[1]:.2f}), "
-              f"{1e6 * seconds['clarysage'] / rows:.2f} us a model row (shapiq {1e6 * seconds['shapiq'] / rows:.2f}): "
-              f"{seconds['shapiq'] / seconds['clarysage']:.1f} times faster")  # fmt: skip
+        print(
+            f"E[f | x_S], {name}: off by {off[0]:.2f} standard errors (shapiq {off[1]:.2f}), "
+            f"{1e6 * seconds['clarysage'] / rows:.2f} us a model row (shapiq {1e6 * seconds['shapiq'] / rows:.2f}): "
+            f"{seconds['shapiq'] / seconds['clarysage']:.1f} times faster"
+        )
 
 
 def expected(problem: Problem, x: np.ndarray, coalitions: np.ndarray) -> np.ndarray:

@@ -97,8 +97,9 @@ def catboost(table: str, *, random_state: int, **options: Any) -> Case:
     coded = OfCodes.of(frame, paper_tables.categorical(table))
     X_train, y_train, X_val, y_val, X, y = paper_tables.split(coded.encode(frame), y, random_state=random_state)
     model = CatBoostClassifier(**options, random_seed=0, thread_count=1, verbose=False, allow_writing_files=False)
-    model.fit(coded.decode(X_train), y_train, cat_features=list(coded.categories),
-              eval_set=(coded.decode(X_val), y_val))  # fmt: skip
+    model.fit(
+        coded.decode(X_train), y_train, cat_features=list(coded.categories), eval_set=(coded.decode(X_val), y_val)
+    )
     f = coded.of_model(lambda rows: model.predict_proba(rows, thread_count=1))
     return Case(f"{table}, CatBoost", f, "cross entropy", X, y, X_train[:512])
 
@@ -121,14 +122,17 @@ class OfCodes:
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         texts = self.categories
-        codes = [texts[name].get_indexer(frame[name].astype(str)) if name in texts else frame[name]
-                 for name in self.columns]  # fmt: skip
+        codes = [
+            texts[name].get_indexer(frame[name].astype(str)) if name in texts else frame[name] for name in self.columns
+        ]
         return np.column_stack(codes).astype(float)
 
     def decode(self, rows: np.ndarray) -> pd.DataFrame:
         texts = self.categories
-        columns = {name: pd.Categorical.from_codes(rows[:, j].astype(int), texts[name]) if name in texts else rows[:, j]
-                   for j, name in enumerate(self.columns)}  # fmt: skip
+        columns = {
+            name: pd.Categorical.from_codes(rows[:, j].astype(int), texts[name]) if name in texts else rows[:, j]
+            for j, name in enumerate(self.columns)
+        }
         return pd.DataFrame(columns)
 
     def of_model(self, predict: Callable[[pd.DataFrame], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:

@@ -49,8 +49,10 @@ def report(path: Path, options: argparse.Namespace) -> None:
     """Write the table, explain it in processes of their own, print what that took."""
     write(path, options.rows, options.columns, options.group_rows)
     raw = 8 * options.rows * (options.columns + 1)
-    print(f"{options.rows:,} rows x {options.columns} columns and y: {raw / 1e9:.2f} GB, on disk "
-          f"{path.stat().st_size / 1e9:.2f} GB in row groups of {options.group_rows:,}")  # fmt: skip
+    print(
+        f"{options.rows:,} rows x {options.columns} columns and y: {raw / 1e9:.2f} GB, on disk "
+        f"{path.stat().st_size / 1e9:.2f} GB in row groups of {options.group_rows:,}"
+    )
     print(f"{'model':<12}{'rows read':>10}{'reading':>10}{'run':>9}{'peak':>10}{'of table':>10}{'model rows':>13}")
     for model in options.model or MODELS:
         command = [sys.executable, __file__, "--inside", str(path), "--model", model]
@@ -61,8 +63,10 @@ def report(path: Path, options: argparse.Namespace) -> None:
             print(f"{model:<12}  failed: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}")
             continue
         found = json.loads(done.stdout.splitlines()[-1])
-        print(f"{model:<12}{found['rows']:>10,}{found['reading']:>8.1f} s{found['run']:>7.1f} s"
-              f"{found['peak'] / 1e6:>7,.0f} MB{found['peak'] / raw:>10.3f}{found['model_rows']:>13,}")  # fmt: skip
+        print(
+            f"{model:<12}{found['rows']:>10,}{found['reading']:>8.1f} s{found['run']:>7.1f} s"
+            f"{found['peak'] / 1e6:>7,.0f} MB{found['peak'] / raw:>10.3f}{found['model_rows']:>13,}"
+        )
 
 
 def write(path: Path, rows: int, columns: int, group_rows: int) -> None:
@@ -120,9 +124,12 @@ def explained(path: Path, model: str, max_rows: int | None, cap: float | None) -
     print(explanation, file=sys.stderr)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
-        "rows": explanation.provenance["examples"], "reading": reading[0], "run": took, "peak": peak,
+        "rows": explanation.provenance["examples"],
+        "reading": reading[0],
+        "run": took,
+        "peak": peak,
         "model_rows": explanation.model_rows,
-    }  # fmt: skip
+    }
 
 
 def lightgbm(X: np.ndarray, y: np.ndarray) -> Any:

@@ -95,8 +95,10 @@ def permutation(of: Data, rounds: int) -> None:
             noise = np.hypot(error, shuffled.importances_std / np.sqrt(REPEATS))
             apart = np.abs(values - shuffled.importances_mean) / np.maximum(noise, 1e-12)
             ratio = found["scikit-learn"][0] / seconds
-            print(f"  {name:18} {who:24} {rows:9,} rows {seconds:7.2f} s, {ratio:5.1f} times as fast, "
-                  f"at most {apart.max():.1f} errors apart")  # fmt: skip
+            print(
+                f"  {name:18} {who:24} {rows:9,} rows {seconds:7.2f} s, {ratio:5.1f} times as fast, "
+                f"at most {apart.max():.1f} errors apart"
+            )
         print(f"  {name:18} rows that a callable was asked for: {black_box.rows // rounds:,}")
 
 

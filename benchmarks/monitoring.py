@@ -49,9 +49,17 @@ CHEAP: dict[str, Any] = {"background_rows": 24, "tolerance": 0.1, "method": "pai
 REPEATS, BARS, RIVALS = 5, 2.0, 40  # of the usual practice; how many runs it is tried in, where nothing broke
 QUIET = ("table", "rows", "runs", "anything flagged", "any column shifted", "usual practice", "seconds")
 NAMED = (
-    "table", "fault", "rows", "runs", "flagged", "another too", "own rows: flagged", "another too",
-    "usual practice: flagged", "another too",
-)  # fmt: skip
+    "table",
+    "fault",
+    "rows",
+    "runs",
+    "flagged",
+    "another too",
+    "own rows: flagged",
+    "another too",
+    "usual practice: flagged",
+    "another too",
+)
 
 
 @dataclass(frozen=True)
@@ -114,11 +122,15 @@ def usual(source: Source, reference: pd.DataFrame, current: pd.DataFrame, seed: 
     """Features whose bars of permutation importances do not overlap."""
     found = [
         permutation_importance(
-            source.model, side.drop(columns=source.target), side[source.target], scoring="neg_log_loss",
-            n_repeats=REPEATS, random_state=seed,
+            source.model,
+            side.drop(columns=source.target),
+            side[source.target],
+            scoring="neg_log_loss",
+            n_repeats=REPEATS,
+            random_state=seed,
         )
         for side in (reference, current)
-    ]  # fmt: skip
+    ]
     gap = np.abs(found[1].importances_mean - found[0].importances_mean)
     reach = BARS * (found[0].importances_std + found[1].importances_std)
     names = reference.drop(columns=source.target).columns
@@ -249,8 +261,10 @@ def named_row(cell: dict[str, Any]) -> str:
 def write(quiet: list[dict[str, Any]], named: list[dict[str, Any]], how: dict[str, Any]) -> None:
     sha256 = digest([quiet, named])
     DATA.write_text(json.dumps({"made": how, "sha256": sha256, "quiet": quiet, "named": named}, indent=1) + "\n")
-    tables = ["\n".join([line(names), line(["---"] * len(names)), *map(show, found)])
-              for names, show, found in ((QUIET, quiet_row, quiet), (NAMED, named_row, named))]  # fmt: skip
+    tables = [
+        "\n".join([line(names), line(["---"] * len(names)), *map(show, found)])
+        for names, show, found in ((QUIET, quiet_row, quiet), (NAMED, named_row, named))
+    ]
     said = f"Made by `{how['command']}` at commit {how['commit']}; sha256 of the numbers: {sha256[:16]}."
     put(PAGE, "\n\n".join([said, *tables]))
 

@@ -111,8 +111,9 @@ def covered(
     name: str, examples: int, background: int, overlap: bool, options: argparse.Namespace, executor: Any
 ) -> dict[str, Any]:
     """A cell of the first table."""
-    found = population_runs(name, examples, background, runs=options.runs, overlap=overlap, seed=options.seed,
-                            executor=executor)  # fmt: skip
+    found = population_runs(
+        name, examples, background, runs=options.runs, overlap=overlap, seed=options.seed, executor=executor
+    )
     return judged(name, examples, background, overlap, found)
 
 
@@ -120,15 +121,22 @@ def judged(name: str, examples: int, background: int, overlap: bool, found: Any)
     """The numbers of a cell, and the bars that it misses; simulation error counts for tests alone."""
     bias = [100 * side[np.abs(side).argmax()] for side in found.bias]
     cell = {
-        "population": name, "rows": examples, "background": background, "drawn from the rows": overlap,
+        "population": name,
+        "rows": examples,
+        "background": background,
+        "drawn from the rows": overlap,
         "runs": len(found.values),
         "data alone": round(found.covered(found.held_by_data).mean(), 4),
         "rows alone": round(found.covered(found.held_by_rows).mean(), 4),
-        "coverage": round(found.coverage, 4), "coverage of features": found.covered(found.held).round(4).tolist(),
-        "joint coverage": round(float(found.held_together.mean()), 4), "reported / observed std": round(found.ratio, 3),
-        "bias before, %": round(bias[0], 2), "bias after, %": round(bias[1], 2),
-        "false helps": round(found.false_helps, 4), "any by Holm": round(found.any_false_by_holm, 4),
-    }  # fmt: skip
+        "coverage": round(found.coverage, 4),
+        "coverage of features": found.covered(found.held).round(4).tolist(),
+        "joint coverage": round(float(found.held_together.mean()), 4),
+        "reported / observed std": round(found.ratio, 3),
+        "bias before, %": round(bias[0], 2),
+        "bias after, %": round(bias[1], 2),
+        "false helps": round(found.false_helps, 4),
+        "any by Holm": round(found.any_false_by_holm, 4),
+    }
     room = 2 * np.sqrt(0.05 * 0.95 / cell["runs"])
     checks = {
         "coverage": 0.93 <= cell["coverage"] <= 0.975,
@@ -146,29 +154,50 @@ def decided(rule: Any, name: str, loss: str, options: argparse.Namespace, execut
     shared = {"runs": options.runs, "seed": options.seed, "executor": executor}
     found, hasty = (decision_runs(game, truth, one, **shared) for one in (rule, Hasty(rule)))
     cell = {
-        "decision": "signs" if isinstance(rule, cs.SignsKnown) else f"largest {TOP}", "problem": name,
-        "runs": options.runs, "wrong": round(float(found.wrong.mean()), 4),
-        "decided": round(float(found.decided.mean()), 4), "passes": round(float(found.passes.mean()), 2),
-        "wrong in haste": round(float(hasty.wrong.mean()), 4), "passes in haste": round(float(hasty.passes.mean()), 2),
-    }  # fmt: skip
+        "decision": "signs" if isinstance(rule, cs.SignsKnown) else f"largest {TOP}",
+        "problem": name,
+        "runs": options.runs,
+        "wrong": round(float(found.wrong.mean()), 4),
+        "decided": round(float(found.decided.mean()), 4),
+        "passes": round(float(found.passes.mean()), 2),
+        "wrong in haste": round(float(hasty.wrong.mean()), 4),
+        "passes in haste": round(float(hasty.passes.mean()), 2),
+    }
     return {**cell, "missed": ["wrong"] if cell["wrong"] > 0.05 else []}
 
 
 def row(cell: dict[str, Any]) -> str:
-    return line([
-        cell["population"], cell["rows"], cell["background"], "yes" if cell["drawn from the rows"] else "",
-        f"{cell['data alone']:.1%}", f"{cell['rows alone']:.1%}",
-        f"{cell['coverage']:.1%} ({min(cell['coverage of features']):.1%})", f"{cell['joint coverage']:.1%}",
-        f"{cell['reported / observed std']:.2f}", f"{cell['bias before, %']:+.2f}", f"{cell['bias after, %']:+.2f}",
-        f"{cell['false helps']:.1%}", f"{cell['any by Holm']:.1%}",
-    ]) + missing(cell)  # fmt: skip
+    return line(
+        [
+            cell["population"],
+            cell["rows"],
+            cell["background"],
+            "yes" if cell["drawn from the rows"] else "",
+            f"{cell['data alone']:.1%}",
+            f"{cell['rows alone']:.1%}",
+            f"{cell['coverage']:.1%} ({min(cell['coverage of features']):.1%})",
+            f"{cell['joint coverage']:.1%}",
+            f"{cell['reported / observed std']:.2f}",
+            f"{cell['bias before, %']:+.2f}",
+            f"{cell['bias after, %']:+.2f}",
+            f"{cell['false helps']:.1%}",
+            f"{cell['any by Holm']:.1%}",
+        ]
+    ) + missing(cell)
 
 
 def decision_row(cell: dict[str, Any]) -> str:
-    return line([
-        cell["decision"], cell["problem"], f"{cell['wrong']:.1%}", f"{cell['decided']:.1%}", cell["passes"],
-        f"{cell['wrong in haste']:.1%}", cell["passes in haste"],
-    ]) + missing(cell)  # fmt: skip
+    return line(
+        [
+            cell["decision"],
+            cell["problem"],
+            f"{cell['wrong']:.1%}",
+            f"{cell['decided']:.1%}",
+            cell["passes"],
+            f"{cell['wrong in haste']:.1%}",
+            cell["passes in haste"],
+        ]
+    ) + missing(cell)
 
 
 def missing(cell: dict[str, Any]) -> str:
@@ -180,8 +209,10 @@ def write(cells: list[dict[str, Any]], decisions: list[dict[str, Any]], how: dic
     DATA.write_text(
         json.dumps({"made": how, "sha256": sha256, "populations": cells, "decisions": decisions}, indent=1) + "\n"
     )
-    tables = ["\n".join([line(names), line(["---"] * len(names)), *map(show, found)])
-              for names, show, found in ((COVERED, row, cells), (DECISIONS, decision_row, decisions))]  # fmt: skip
+    tables = [
+        "\n".join([line(names), line(["---"] * len(names)), *map(show, found)])
+        for names, show, found in ((COVERED, row, cells), (DECISIONS, decision_row, decisions))
+    ]
     said = f"Made by `{how['command']}` at commit {how['commit']}; sha256 of the numbers: {sha256[:16]}."
     put(PAGE, "\n\n".join([said, *tables]))
 

@@ -77,9 +77,12 @@ def main() -> None:
 def report(law: Law, given: argparse.Namespace) -> str:
     """Prints a table, line by line, and returns it."""
     true = ", ".join(f"{value:.3f}" for value in law.values)
-    lines = [f"{len(law.beta)} columns, true values {true}; the largest error of a value, as a share of their sum:",
-             "", line(["removal", *(f"{size:,} rows" for size in given.sizes), "seconds"]),
-             line(["---"] * (len(given.sizes) + 2))]  # fmt: skip
+    lines = [
+        f"{len(law.beta)} columns, true values {true}; the largest error of a value, as a share of their sum:",
+        "",
+        line(["removal", *(f"{size:,} rows" for size in given.sizes), "seconds"]),
+        line(["---"] * (len(given.sizes) + 2)),
+    ]
     print("\n".join(lines))
     for name in given.removals:
         cells, seconds = [], []

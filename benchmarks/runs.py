@@ -35,9 +35,15 @@ def run(case: Case, method: str, seed: int, model: Any = None, **options: Any) -
     """One whole call, and its processor seconds; the model is a black box, whatever is known of its insides."""
     begun = time.process_time()
     found = cs.sage(
-        model or prediction(case.model), case.X, case.y,
-        background=case.background, loss=case.loss, method=method, rng=seed, **options,
-    )  # fmt: skip
+        model or prediction(case.model),
+        case.X,
+        case.y,
+        background=case.background,
+        loss=case.loss,
+        method=method,
+        rng=seed,
+        **options,
+    )
     return found, time.process_time() - begun
 
 

@@ -48,20 +48,61 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 SHOWN = 3  # fields that a line names
 ABSENT = ("MissingLibraryError", "ModuleNotFoundError", "ImportError")  # errors of a case whose library is not there
 OF_EXPLANATION = (
-    "feature_names", "groups", "values", "std_error", "covariance", "dof", "targets", "per_example",
-    "per_example_error", "parts", "parts_weight", "parts_error", "trace", "constant", "total", "base", "model_rows",
-    "draws", "fits", "looks", "confidence", "converged",
-)  # fmt: skip
+    "feature_names",
+    "groups",
+    "values",
+    "std_error",
+    "covariance",
+    "dof",
+    "targets",
+    "per_example",
+    "per_example_error",
+    "parts",
+    "parts_weight",
+    "parts_error",
+    "trace",
+    "constant",
+    "total",
+    "base",
+    "model_rows",
+    "draws",
+    "fits",
+    "looks",
+    "confidence",
+    "converged",
+)
 OF_OTHERS: dict[type, tuple[str, ...]] = {  # attributes, whatever layout files have
     cs.Comparison: ("explanations", "differences", "level", "changed", "flags", "order", "p_values", "interval"),
-    cs.Monitoring: ("comparison", "shifts", "flagged", "shifted", "losses", "rows", "shift_p_values", "is_in_order",
-                    "to_frame"),
+    cs.Monitoring: (
+        "comparison",
+        "shifts",
+        "flagged",
+        "shifted",
+        "losses",
+        "rows",
+        "shift_p_values",
+        "is_in_order",
+        "to_frame",
+    ),
     cs.Importances: ("explanations", "traits", "order", "shares", "ranks"),
     cs.Interactions: ("pairs", "found", "sage", "unexplained", "unexplained_error", "matrix", "interval"),
-    cs.Agreement: ("subsets", "u", "v", "std_error", "weights", "is_complete", "is_in_units", "correlation", "r2",
-                   "interval", "model_rows", "fits", "seed"),
+    cs.Agreement: (
+        "subsets",
+        "u",
+        "v",
+        "std_error",
+        "weights",
+        "is_complete",
+        "is_in_units",
+        "correlation",
+        "r2",
+        "interval",
+        "model_rows",
+        "fits",
+        "seed",
+    ),
     cs.RemovalQuality: ("names", "scores", "covariance", "variance", "model_rows", "rows", "coalitions"),
-}  # fmt: skip
+}
 NAMES = {"feature_names", "groups", "pairs", "feature", "column", "changed", "flagged", "shifted", "top"}
 LEFT_OUT = {"provenance", "version", "versions", "commit", "seconds", "elapsed"}  # times and versions
 
@@ -195,13 +236,15 @@ def classes() -> Data:
 
 def customers(rows: int, rng: np.random.Generator) -> pd.DataFrame:
     """A mixed table with missing cells, and two responses: a price, and whether a customer stays."""
-    table = pd.DataFrame({
-        "age": rng.normal(40, 9, rows).round(1),
-        "income": rng.gamma(3.0, 1.0, rows),
-        "city": pd.Categorical(rng.choice(["Bern", "Graz", "Lyon"], rows, p=[0.5, 0.3, 0.2])),
-        "plan": rng.choice(["basic", "full"], rows),
-        "member": rng.random(rows) < 0.4,
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(40, 9, rows).round(1),
+            "income": rng.gamma(3.0, 1.0, rows),
+            "city": pd.Categorical(rng.choice(["Bern", "Graz", "Lyon"], rows, p=[0.5, 0.3, 0.2])),
+            "plan": rng.choice(["basic", "full"], rows),
+            "member": rng.random(rows) < 0.4,
+        }
+    )
     effect = table["city"].map({"Bern": 0.0, "Graz": 1.0, "Lyon": -1.5}).astype(float)
     price = 0.1 * table["age"] + table["income"] + effect + 1.5 * (table["plan"] == "full") * table["member"]
     stays = np.where(rng.random(rows) < 1 / (1 + np.exp(6 - price)), "yes", "no")
@@ -299,9 +342,7 @@ def _catboost(kind: str) -> Any:
     import catboost
 
     learner = getattr(catboost, f"CatBoost{kind}")
-    return learner(
-        iterations=10, depth=3, thread_count=1, random_seed=0, verbose=False, allow_writing_files=False
-    )  # fmt: skip
+    return learner(iterations=10, depth=3, thread_count=1, random_seed=0, verbose=False, allow_writing_files=False)
 
 
 def _nearest() -> Any:
@@ -375,15 +416,34 @@ def each(template: str, names: Any) -> Callable[[Callable[[str], Any]], Callable
 
 METHODS = ("auto", "exact", "paired walks", "permutation", "kernel", "surrogate walks")
 REMOVALS = (
-    "marginal", "product of marginals", "baseline", "gaussian", "copula", "neighbours", "trees", "surrogate",
+    "marginal",
+    "product of marginals",
+    "baseline",
+    "gaussian",
+    "copula",
+    "neighbours",
+    "trees",
+    "surrogate",
     "auto conditional",
-)  # fmt: skip
+)
 MEASURES = (
-    "sage", "shapley effects", "mean loss shap", "shapley net effects", "feature ablation", "permutation test",
-    "conditional permutation test", "mean importance", "univariate predictors", "squared correlation",
-    "mean absolute shap", "coefficient size", "gini importance", "number of splits", "network weights",
+    "sage",
+    "shapley effects",
+    "mean loss shap",
+    "shapley net effects",
+    "feature ablation",
+    "permutation test",
+    "conditional permutation test",
+    "mean importance",
+    "univariate predictors",
+    "squared correlation",
+    "mean absolute shap",
+    "coefficient size",
+    "gini importance",
+    "number of splits",
+    "network weights",
     "aggregated saliency",
-)  # fmt: skip
+)
 
 
 def explained(model: Any, data: Data, **options: Any) -> Any:
@@ -403,9 +463,15 @@ def with_tests(explanation: Any) -> dict[str, Any]:
         for adjust in (None, "holm", "benjamini hochberg")
     }
     return {
-        "explanation": explanation, "low": low, "high": high, "joint": joint, "tests": tests,
-        "top": explanation.top(3), "is_certain": explanation.top(3).is_certain, "power": explanation.power([0, 1]),
-    }  # fmt: skip
+        "explanation": explanation,
+        "low": low,
+        "high": high,
+        "joint": joint,
+        "tests": tests,
+        "top": explanation.top(3),
+        "is_certain": explanation.top(3).is_certain,
+        "power": explanation.power([0, 1]),
+    }
 
 
 @each("method: {}, squared error of a function", METHODS)
@@ -604,9 +670,7 @@ def _(method: str) -> Any:
 @case("weights: groups, boosting of classes")
 def _() -> Any:
     data = classes()
-    return explained(
-        fitted("boosting of classes"), data, sample_weight=data.weights, groups={"first": [0, 1, 2]}
-    )  # fmt: skip
+    return explained(fitted("boosting of classes"), data, sample_weight=data.weights, groups={"first": [0, 1, 2]})
 
 
 @case("weights: copula, absolute error")
@@ -642,11 +706,13 @@ def _() -> Any:
 @case("table: pandas, dates and numbers")
 def _() -> Any:
     rng = np.random.default_rng(SEED + 4)
-    table = pd.DataFrame({
-        "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 80), unit="D"),
-        "size": rng.normal(size=80),
-        "kind": rng.choice(["a", "b"], 80),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 80), unit="D"),
+            "size": rng.normal(size=80),
+            "kind": rng.choice(["a", "b"], 80),
+        }
+    )
 
     def model(rows: pd.DataFrame) -> np.ndarray:
         days = rows["day"].dt.dayofyear.to_numpy(dtype=float) / 100
@@ -732,10 +798,15 @@ def _() -> Any:
 @each("measure: {}", MEASURES)
 def _(measure: str) -> Any:
     fitting = {
-        "gini importance": "forest", "number of splits": "boosting", "network weights": "network",
-        "mean absolute shap": "nearest neighbours", "shapley net effects": "linear", "coefficient size": "scaled ridge",
-        "feature ablation": "forest", "univariate predictors": "linear",
-    }  # fmt: skip
+        "gini importance": "forest",
+        "number of splits": "boosting",
+        "network weights": "network",
+        "mean absolute shap": "nearest neighbours",
+        "shapley net effects": "linear",
+        "coefficient size": "scaled ridge",
+        "feature ablation": "forest",
+        "univariate predictors": "linear",
+    }
     if measure == "aggregated saliency":
         return _measured(measure, module(), regression())
     return _measured(measure, fitted(fitting[measure]) if measure in fitting else curve, regression())
@@ -748,8 +819,12 @@ def _measured(measure: str, model: Any, data: Data, **options: Any) -> Any:
     function = getattr(cs, measure.replace(" ", "_"))
     known = inspect.signature(function).parameters
     settings: dict[str, Any] = {
-        "background": data.background, "train": (data.train, data.train_y), "tolerance": 0.1, "rng": 1, **options,
-    }  # fmt: skip
+        "background": data.background,
+        "train": (data.train, data.train_y),
+        "tolerance": 0.1,
+        "rng": 1,
+        **options,
+    }
     if "walks" in known:
         settings["walks"] = 4
     taken = {name: value for name, value in settings.items() if name in known}
@@ -757,9 +832,15 @@ def _measured(measure: str, model: Any, data: Data, **options: Any) -> Any:
 
 
 OF_MIXED = (
-    "shapley effects", "mean loss shap", "permutation test", "conditional permutation test", "mean importance",
-    "squared correlation", "mean absolute shap", "feature ablation",
-)  # fmt: skip
+    "shapley effects",
+    "mean loss shap",
+    "permutation test",
+    "conditional permutation test",
+    "mean importance",
+    "squared correlation",
+    "mean absolute shap",
+    "feature ablation",
+)
 
 
 @each("measure: {}, weights and groups of a mixed table", OF_MIXED)

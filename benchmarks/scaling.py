@@ -93,8 +93,11 @@ def make_cost(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells:
     scaling_cost.REPEATS = options.repeats
     for model in scaling_cost.MODELS:  # kernels are loaded, or compiled, when they are first used
         scaling_cost.cost(model, {"n": 250, "d": 4, "m": 32})
-    return [{"axis": axis, **scaling_cost.cost(model, sizes)}
-            for model in scaling_cost.MODELS for axis, sizes in scaling_cost.points()]  # fmt: skip
+    return [
+        {"axis": axis, **scaling_cost.cost(model, sizes)}
+        for model in scaling_cost.MODELS
+        for axis, sizes in scaling_cost.points()
+    ]
 
 
 def tables_cost(cells: Cells) -> list[str]:
@@ -105,15 +108,43 @@ def tables_cost(cells: Cells) -> list[str]:
         own = [cell for cell in cells if cell["model"] == model]
         price, guessed = fitted(own)
         rows = [
-            [cell["n"], cell["d"], cell["m"], f"{cell['draws']:,}", f"{cell['rows']:,}", f"{cell['seconds']:.2f}",
-             f"{guess:.2f}", f"{cell['ends']:.2f}", cell["default method"], f"{cell['default draws']:,}",
-             f"{cell['default rows']:,}", f"{cell['default seconds']:.2f}"]
+            [
+                cell["n"],
+                cell["d"],
+                cell["m"],
+                f"{cell['draws']:,}",
+                f"{cell['rows']:,}",
+                f"{cell['seconds']:.2f}",
+                f"{guess:.2f}",
+                f"{cell['ends']:.2f}",
+                cell["default method"],
+                f"{cell['default draws']:,}",
+                f"{cell['default rows']:,}",
+                f"{cell['default seconds']:.2f}",
+            ]
             for cell, guess in zip(own, guessed, strict=True)
-        ]  # fmt: skip
+        ]
         prices = "; ".join(f"{_price(price[term])} a {term}" for term in TERMS if price[term] > 0)
-        found += [f"**{model}.** Fitted: {prices}.",
-                  table(["N", "d", "m", "draws", "model rows", "seconds", "fitted", "ends, s", "default method",
-                         "draws", "model rows", "seconds"], rows)]  # fmt: skip
+        found += [
+            f"**{model}.** Fitted: {prices}.",
+            table(
+                [
+                    "N",
+                    "d",
+                    "m",
+                    "draws",
+                    "model rows",
+                    "seconds",
+                    "fitted",
+                    "ends, s",
+                    "default method",
+                    "draws",
+                    "model rows",
+                    "seconds",
+                ],
+                rows,
+            ),
+        ]
     return found
 
 
@@ -144,12 +175,23 @@ def tables_overheads(cells: Cells) -> list[str]:
     engines = [cell for cell in cells if "engine" in cell]
     parents = [cell for cell in cells if "engine" not in cell]
     return [
-        table(["two workers", "a round", "a group", "others"],
-              [[cell["engine"], ms(cell["round"]), ms(cell["group"]), cell["others"]] for cell in engines]),
-        table(["N", "d", "a batch", "merging it", "a look", "a checkpoint", "its size"],
-              [[cell["n"], cell["d"], *[ms(cell[name]) for name in ("batch", "merge", "read", "checkpoint")],
-                f"{cell['checkpoint bytes'] / 1e6:.1f} MB"] for cell in parents]),
-    ]  # fmt: skip
+        table(
+            ["two workers", "a round", "a group", "others"],
+            [[cell["engine"], ms(cell["round"]), ms(cell["group"]), cell["others"]] for cell in engines],
+        ),
+        table(
+            ["N", "d", "a batch", "merging it", "a look", "a checkpoint", "its size"],
+            [
+                [
+                    cell["n"],
+                    cell["d"],
+                    *[ms(cell[name]) for name in ("batch", "merge", "read", "checkpoint")],
+                    f"{cell['checkpoint bytes'] / 1e6:.1f} MB",
+                ]
+                for cell in parents
+            ],
+        ),
+    ]
 
 
 # workers
@@ -166,12 +208,40 @@ def tables_workers(cells: Cells) -> list[str]:
     for cell in cells:
         run = [*beside(cell, "rounds"), *beside(cell, "run")] if "run" in cell else [""] * 4
         core = ["", ""] if cell["engine"] == "threads" else beside(cell, "busiest in round")
-        rows.append([cell["model"], cell["batch_size"] or "default", cell["engine"], cell["workers"], cell["batches"],
-                     *core, *beside(cell, "round"), *run,
-                     " and ".join(str(cell[name]) for name in ("others in round", "others in run") if name in cell),
-                     ])  # fmt: skip
-    return [table(["model", "batch_size", "workers", "number", "batches of the round", "busiest core, s", "ratio",
-                   "round, s", "ratio", "rounds of a run, s", "ratio", "run, s", "ratio", "others"], rows)]  # fmt: skip
+        rows.append(
+            [
+                cell["model"],
+                cell["batch_size"] or "default",
+                cell["engine"],
+                cell["workers"],
+                cell["batches"],
+                *core,
+                *beside(cell, "round"),
+                *run,
+                " and ".join(str(cell[name]) for name in ("others in round", "others in run") if name in cell),
+            ]
+        )
+    return [
+        table(
+            [
+                "model",
+                "batch_size",
+                "workers",
+                "number",
+                "batches of the round",
+                "busiest core, s",
+                "ratio",
+                "round, s",
+                "ratio",
+                "rounds of a run, s",
+                "ratio",
+                "run, s",
+                "ratio",
+                "others",
+            ],
+            rows,
+        )
+    ]
 
 
 def beside(cell: dict[str, Any], what: str) -> list[str]:
@@ -192,8 +262,16 @@ def tables_doubled(cells: Cells) -> list[str]:
     rows = []
     for cell in cells:
         low, middle, high = cell["times sooner"]
-        rows.append([cell["engine"], cell["turns"], f"{cell['one']:.2f} s", f"{cell['two']:.2f} s", f"{middle:.2f}",
-                     f"{low:.2f} to {high:.2f}"])  # fmt: skip
+        rows.append(
+            [
+                cell["engine"],
+                cell["turns"],
+                f"{cell['one']:.2f} s",
+                f"{cell['two']:.2f} s",
+                f"{middle:.2f}",
+                f"{low:.2f} to {high:.2f}",
+            ]
+        )
     return [table(["workers", "turns", "one", "two", "times sooner", "half of the turns"], rows)]
 
 
@@ -204,8 +282,10 @@ def make_start(options: argparse.Namespace, kept: dict[str, Cells]) -> Cells:
     from scaling_workers import PROCESSES, start, start_connected
 
     tried = [[*(start(kind) for kind in PROCESSES), start_connected()] for _ in range(max(2, options.repeats // 2))]
-    return [{**one[0], **{name: min(each[name] for each in one) for name in ("first", "later")}}
-            for one in zip(*tried, strict=True)]  # fmt: skip
+    return [
+        {**one[0], **{name: min(each[name] for each in one) for name in ("first", "later")}}
+        for one in zip(*tried, strict=True)
+    ]
 
 
 def tables_start(cells: Cells) -> list[str]:
@@ -228,8 +308,16 @@ def tables_memory(cells: Cells) -> list[str]:
         idle = next(one for one in cells if one["engine"] == cell["engine"] and one["megabytes"] == 0)
         more = (cell["peak"] - idle["peak"]) / 1e6
         beside = f"{more / cell['megabytes']:.1f}" if cell["megabytes"] else ""
-        rows.append([cell["engine"], f"{cell['megabytes']} MB", f"{cell['examples']:,}",
-                     f"{cell['peak'] / 1e6:,.0f} MB", f"{more:,.0f} MB", beside])  # fmt: skip
+        rows.append(
+            [
+                cell["engine"],
+                f"{cell['megabytes']} MB",
+                f"{cell['examples']:,}",
+                f"{cell['peak'] / 1e6:,.0f} MB",
+                f"{more:,.0f} MB",
+                beside,
+            ]
+        )
     return [table(["workers", "data", "examples", "peak", "beyond next to no data", "times the data"], rows)]
 
 
@@ -248,8 +336,9 @@ def tables_bits(cells: Cells) -> list[str]:
     return [
         f"{sum(kinds.values())} of {total} runs have the bits of one process ({cell['seeds']} seeds, of which "
         f"{cell['stopped by the rule']} runs were ended by the rule): "
-        + ", ".join(f"{kind} {count}" for kind, count in kinds.items()) + "."
-    ]  # fmt: skip
+        + ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+        + "."
+    ]
 
 
 # simulate
@@ -269,14 +358,32 @@ def tables_simulated(cells: Cells) -> list[str]:
     for key in dict.fromkeys((cell["seconds a row"], cell["batch_size"]) for cell in curves):
         own = [cell for cell in curves if (cell["seconds a row"], cell["batch_size"]) == key]
         at = {cell["workers"]: cell for cell in own}
-        lines.append([ms(key[0]), key[1] or "default", own[0]["batches"], ms(own[0]["serial"]),
-                      *[f"{at[n]['seconds']:,.0f} s ({at[n]['speed-up']:.0f} x)" for n in shown]])  # fmt: skip
+        lines.append(
+            [
+                ms(key[0]),
+                key[1] or "default",
+                own[0]["batches"],
+                ms(own[0]["serial"]),
+                *[f"{at[n]['seconds']:,.0f} s ({at[n]['speed-up']:.0f} x)" for n in shown],
+            ]
+        )
     return [
-        table(["workers", "number", "batch_size", "rounds of a run, measured", "predicted", "ratio"],
-              [[cell["engine"], cell["workers"], cell["batch_size"] or "default", f"{cell['measured']:.2f} s",
-                f"{cell['predicted']:.2f} s", f"{cell['predicted'] / cell['measured']:.2f}"] for cell in checks]),
+        table(
+            ["workers", "number", "batch_size", "rounds of a run, measured", "predicted", "ratio"],
+            [
+                [
+                    cell["engine"],
+                    cell["workers"],
+                    cell["batch_size"] or "default",
+                    f"{cell['measured']:.2f} s",
+                    f"{cell['predicted']:.2f} s",
+                    f"{cell['predicted'] / cell['measured']:.2f}",
+                ]
+                for cell in checks
+            ],
+        ),
         table(["a row", "batch_size", "batches", "ends and plan", *[f"{n:,} workers" for n in shown]], lines),
-    ]  # fmt: skip
+    ]
 
 
 Part = tuple[Callable[[argparse.Namespace, dict[str, Cells]], Cells], Callable[[Cells], list[str]]]

@@ -77,11 +77,20 @@ def cost(model: str, sizes: dict[str, int]) -> dict[str, Any]:
     usual = cs.sage(problem.model, X, y, background=background, loss="squared error", rng=0)
     default = time.process_time() - begun
     return {
-        "model": model, **sizes, "draws": found.draws, "rows": found.model_rows, "ends rows": game.rows_spent,
-        "batches": len(counted.found), "rounds": len(counted.rounds), "ends": min(ends), "seconds": min(fixed),
-        "default seconds": default, "default rows": usual.model_rows, "default draws": usual.draws,
+        "model": model,
+        **sizes,
+        "draws": found.draws,
+        "rows": found.model_rows,
+        "ends rows": game.rows_spent,
+        "batches": len(counted.found),
+        "rounds": len(counted.rounds),
+        "ends": min(ends),
+        "seconds": min(fixed),
+        "default seconds": default,
+        "default rows": usual.model_rows,
+        "default draws": usual.draws,
         "default method": usual.method,
-    }  # fmt: skip
+    }
 
 
 def terms(cell: dict[str, Any]) -> list[float]:
@@ -137,10 +146,14 @@ def of_parent(n: int, d: int) -> dict[str, Any]:
         estimate(game, PairedWalks(), stop=[at(2000)], checkpoint=kept)
         size = kept.file.stat().st_size
     return {
-        "n": n, "d": d, "batch": max(0.0, call - (calls - call) / 16), "merge": float(np.median(merging)),
-        "read": _least(lambda: estimator.read(game, state), 10), "checkpoint": float(np.median(kept.seconds)),
+        "n": n,
+        "d": d,
+        "batch": max(0.0, call - (calls - call) / 16),
+        "merge": float(np.median(merging)),
+        "read": _least(lambda: estimator.read(game, state), 10),
+        "checkpoint": float(np.median(kept.seconds)),
         "checkpoint bytes": size,
-    }  # fmt: skip
+    }
 
 
 class TimedCheckpoint(Checkpoint):

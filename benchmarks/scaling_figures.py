@@ -15,8 +15,15 @@ def draw(kept: dict[str, Cells], folder: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    matplotlib.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False,
-                                "savefig.dpi": 130, "savefig.bbox": "tight"})  # fmt: skip
+    matplotlib.rcParams.update(
+        {
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "savefig.dpi": 130,
+            "savefig.bbox": "tight",
+        }
+    )
     if "cost" in kept:
         cost(kept["cost"], folder / "scaling_cost.png")
     if "workers" in kept and "doubled" in kept:
@@ -39,8 +46,14 @@ def cost(cells: Cells, path: Path) -> None:
             sizes = [cell[axis] for cell, _ in there]
             ax.plot(sizes, [cell["seconds"] for cell, _ in there], "o", color=colour, label=f"{model}, 2,000 draws")
             ax.plot(sizes, [guess for _, guess in there], "-", color=colour, lw=1, alpha=0.7, label="  as fitted")
-            ax.plot(sizes, [cell["default seconds"] for cell, _ in there], "x:", color=colour, lw=0.8,
-                    label=f"{model}, default call")  # fmt: skip
+            ax.plot(
+                sizes,
+                [cell["default seconds"] for cell, _ in there],
+                "x:",
+                color=colour,
+                lw=0.8,
+                label=f"{model}, default call",
+            )
             ax.set(xscale="log", yscale="log", xlabel=SAID[axis])
             ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
             ax.minorticks_off()
@@ -92,8 +105,14 @@ def simulated(cells: Cells, path: Path) -> None:
         own = [cell for cell in curves if cell["seconds a row"] == row]
         for batch_size, colour in zip(dict.fromkeys(cell["batch_size"] for cell in own), COLOURS, strict=False):
             there = [cell for cell in own if cell["batch_size"] == batch_size]
-            ax.plot([cell["workers"] for cell in there], [cell["speed-up"] for cell in there], "o-", ms=3, color=colour,
-                    label=f"batch_size={batch_size or 'default'}")  # fmt: skip
+            ax.plot(
+                [cell["workers"] for cell in there],
+                [cell["speed-up"] for cell in there],
+                "o-",
+                ms=3,
+                color=colour,
+                label=f"batch_size={batch_size or 'default'}",
+            )
         most = there[0]["seconds"] * there[0]["speed-up"] / there[0]["serial"]
         ax.plot([1, 1000], [1, 1000], color="grey", lw=0.8, ls=":", label="as many times as workers")
         ax.axhline(most, color="black", lw=0.8, ls="--", label="ends and plan alone")

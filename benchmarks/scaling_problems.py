@@ -131,8 +131,13 @@ def dask_cluster(workers: int, *, is_calm: bool = False) -> Iterator[Any]:
     """By its client. Workers know nothing of this process: those that it starts itself would import what it has."""
     from distributed import Client
 
-    started = subprocess.Popen([sys.executable, "-c", CLUSTER, str(workers)], stdin=subprocess.PIPE, text=True,
-                               stdout=subprocess.PIPE, env=os.environ | (CALM if is_calm else {}))  # fmt: skip
+    started = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER, str(workers)],
+        stdin=subprocess.PIPE,
+        text=True,
+        stdout=subprocess.PIPE,
+        env=os.environ | (CALM if is_calm else {}),
+    )
     try:
         with Client(started.stdout.readline().strip()) as client:
             client.wait_for_workers(workers)
@@ -162,8 +167,13 @@ def ray_cluster(workers: int) -> Iterator[Any]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
-    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
-             object_store_memory=1_500_000_000)  # fmt: skip
+    ray.init(
+        num_cpus=workers,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        object_store_memory=1_500_000_000,
+    )
     try:
         yield ray
     finally:
@@ -273,8 +283,9 @@ def bare_processes(count: int, rows_each: int) -> float:
         "f = Holding(); f(Z[:500]); begun = time.perf_counter(); f(Z); print(time.perf_counter() - begun)"
     )
     started = [
-        subprocess.Popen([sys.executable, "-c", code, str(rows_each)], cwd=Path(__file__).parent,
-                         stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(rows_each)], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(count)
-    ]  # fmt: skip
+    ]
     return max(float(one.communicate()[0]) for one in started)

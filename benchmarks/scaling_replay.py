@@ -28,8 +28,15 @@ def replayed(workers: Cells, overheads: Cells) -> Cells:
         batches = [[taken.pop(0) for _ in tasks] for tasks in rounds]
         cost = spent(cell["engine"], overheads, pace=pace(cell["engine"], workers))
         said = simulate(batches, lambda seconds: seconds, cell["workers"], cost)
-        found.append({"engine": cell["engine"], "workers": cell["workers"], "batch_size": cell["batch_size"],
-                      "measured": cell["rounds"], "predicted": said.seconds})  # fmt: skip
+        found.append(
+            {
+                "engine": cell["engine"],
+                "workers": cell["workers"],
+                "batch_size": cell["batch_size"],
+                "measured": cell["rounds"],
+                "predicted": said.seconds,
+            }
+        )
     return found
 
 
@@ -44,18 +51,35 @@ def simulated(workers: Cells, overheads: Cells) -> Cells:
             game = Problem(plain, **SIZES, batch_size=batch_size).game()
             estimator, rounds = rounds_of(game, DRAWS)
             serial = row * (game.rows_spent + estimator.known().rows)
-            cost = spent(OF_A_CLUSTER, overheads, start=serial, round=parent["read"] + parent["checkpoint"],
-                         merge=parent["merge"], pace=pace(OF_A_CLUSTER, workers))  # fmt: skip
+            cost = spent(
+                OF_A_CLUSTER,
+                overheads,
+                start=serial,
+                round=parent["read"] + parent["checkpoint"],
+                merge=parent["merge"],
+                pace=pace(OF_A_CLUSTER, workers),
+            )
             like = resampled(per_draw, np.random.default_rng(0))
-            times = {chunk: like(row * estimator.rows(game, chunk.draws, chunk.first or 1))
-                     for tasks in rounds for chunk in tasks}  # fmt: skip
+            times = {
+                chunk: like(row * estimator.rows(game, chunk.draws, chunk.first or 1))
+                for tasks in rounds
+                for chunk in tasks
+            }
             base = simulate(rounds, times.__getitem__, 1, Overheads(start=serial)).seconds
             for number in WORKERS:
                 said = simulate(rounds, times.__getitem__, number, cost)
-                found.append({
-                    "seconds a row": row, "batch_size": batch_size, "batches": len(times), "serial": serial,
-                    "workers": number, "seconds": said.seconds, "speed-up": base / said.seconds, "busy": said.busy,
-                })  # fmt: skip
+                found.append(
+                    {
+                        "seconds a row": row,
+                        "batch_size": batch_size,
+                        "batches": len(times),
+                        "serial": serial,
+                        "workers": number,
+                        "seconds": said.seconds,
+                        "speed-up": base / said.seconds,
+                        "busy": said.busy,
+                    }
+                )
     return found
 
 

@@ -73,18 +73,28 @@ def speeds(repeats: int) -> list[dict[str, Any]]:
     for kind, workers, cases in BLOCKS:
         with engine_of(kind, workers) as engine:
             pairs = [
-                tuple(speed(*case, *crew, with_run=turn % TURNS_PER_RUN == 0)
-                      for crew in (("serial", 1, 1), (kind, workers, engine)))
+                tuple(
+                    speed(*case, *crew, with_run=turn % TURNS_PER_RUN == 0)
+                    for crew in (("serial", 1, 1), (kind, workers, engine))
+                )
                 for turn in range(TURNS_PER_RUN * repeats)
                 for case in cases
-            ]  # fmt: skip
+            ]
         for place, case in enumerate(cases):
             by_turns = pairs[place :: len(cases)]
             twin = quietest([one for one, _ in by_turns])
-            ratios = {name: float(np.median([one[name] / other[name] for one, other in by_turns if name in one]))
-                      for name in (*SECONDS, "busiest in round") if name in twin}  # fmt: skip
-            found.append({**quietest([other for _, other in by_turns]), "times sooner": ratios,
-                          "batches alone": twin.get("of batches")})  # fmt: skip
+            ratios = {
+                name: float(np.median([one[name] / other[name] for one, other in by_turns if name in one]))
+                for name in (*SECONDS, "busiest in round")
+                if name in twin
+            }
+            found.append(
+                {
+                    **quietest([other for _, other in by_turns]),
+                    "times sooner": ratios,
+                    "batches alone": twin.get("of batches"),
+                }
+            )
             alone.setdefault(case, []).append(twin)
     return [*map(quietest, alone.values()), *found]
 
@@ -129,8 +139,13 @@ def doubled(kind: str, turns: int) -> dict[str, Any]:
         for workers in (1, 2) if turn % 2 == 0 else (2, 1):
             taken[workers].append(apart(workers) if kind == APART else long_round(kind, workers))
     ratios = np.array(taken[1]) / np.array(taken[2])
-    return {"engine": kind, "turns": turns, "one": float(np.median(taken[1])), "two": float(np.median(taken[2])),
-            "times sooner": [float(one) for one in np.quantile(ratios, [0.25, 0.5, 0.75])]}  # fmt: skip
+    return {
+        "engine": kind,
+        "turns": turns,
+        "one": float(np.median(taken[1])),
+        "two": float(np.median(taken[2])),
+        "times sooner": [float(one) for one in np.quantile(ratios, [0.25, 0.5, 0.75])],
+    }
 
 
 def long_round(kind: str, workers: int) -> float:
@@ -153,8 +168,16 @@ def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
     found = estimate(game, PairedWalks(), stop=[at(RUN)], executor=timed)
     seconds = time.perf_counter() - begun
     batches = [(chunk.draws, taken) for chunk, taken in timed.found]
-    return {"run": seconds, "rounds": sum(timed.rounds), "ends": ends, "between": seconds - ends - sum(timed.rounds),
-            "each": timed.rounds, "draws": found.draws, "rows": found.model_rows, "of batches": batches}  # fmt: skip
+    return {
+        "run": seconds,
+        "rounds": sum(timed.rounds),
+        "ends": ends,
+        "between": seconds - ends - sum(timed.rounds),
+        "each": timed.rounds,
+        "draws": found.draws,
+        "rows": found.model_rows,
+        "of batches": batches,
+    }
 
 
 # start
@@ -164,8 +187,17 @@ def quick(n_jobs: Any) -> float:
     """Seconds of a run that is over in a moment."""
     X, y = rows(200, 8)
     begun = time.perf_counter()
-    cs.sage(plain, X, y, background=X[:64], loss="squared error", method="paired walks", tolerance=0.05,
-            rng=0, n_jobs=n_jobs)  # fmt: skip
+    cs.sage(
+        plain,
+        X,
+        y,
+        background=X[:64],
+        loss="squared error",
+        method="paired walks",
+        tolerance=0.05,
+        rng=0,
+        n_jobs=n_jobs,
+    )
     return time.perf_counter() - begun
 
 
@@ -212,8 +244,17 @@ def memory(kind: str, megabytes: int) -> dict[str, Any]:
     X, y, background = problem.data
     with engine_of(kind, 2) as engine:
         budget = n + len(background) + 1_000_000
-        cs.sage(plain, X, y, background=background, loss="squared error", method="paired walks", budget=budget,
-                rng=0, n_jobs=engine)  # fmt: skip
+        cs.sage(
+            plain,
+            X,
+            y,
+            background=background,
+            loss="squared error",
+            method="paired walks",
+            budget=budget,
+            rng=0,
+            n_jobs=engine,
+        )
         told = dict(Crew(engine, group=1).map(status, range(8)))
     most = max(told.values(), key=lambda one: one["peak"])
     return {"engine": kind, "megabytes": megabytes, "examples": n, "workers seen": len(told), **most}
@@ -245,5 +286,9 @@ def _bytes(found: Any) -> list[Any]:
     targets = [getattr(one, name) for one in found.targets.values() for name in ("values", "std_error", "dof")]
     arrays = [found.values, found.covariance, found.dof, found.components.contributions, found.trace, *targets]
     return [None if one is None else np.asarray(one).tobytes() for one in arrays] + [
-        found.draws, found.model_rows, found.stopped, found.visited, found.clipped,
-    ]  # fmt: skip
+        found.draws,
+        found.model_rows,
+        found.stopped,
+        found.visited,
+        found.clipped,
+    ]

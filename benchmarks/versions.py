@@ -222,9 +222,16 @@ def run(command: Sequence[str | Path], *, cwd: Path | None = None, env: Mapping[
     """Run a command and show what it prints as it comes; what it printed, or CheckError with its last line."""
     lines: list[str] = []
     with subprocess.Popen(
-        [str(word) for word in command], cwd=cwd, env=env, text=True, encoding="utf-8", errors="replace",
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as process:  # fmt: skip
+        [str(word) for word in command],
+        cwd=cwd,
+        env=env,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
         assert process.stdout is not None
         for text in process.stdout:
             print(text, end="", flush=True)
@@ -255,8 +262,14 @@ def check_versions(table: Table, interpreters: Mapping[str, str], folder: Path, 
             table.run(f"{least}, {OLDEST} libraries" if name == OLDEST else f"{name}, newest libraries", work)
 
 
-def run_suite(folder: Path, interpreter: str, extras: Sequence[str], requirements: Sequence[str], pins: Sequence[str],
-              options: argparse.Namespace) -> str:  # fmt: skip
+def run_suite(
+    folder: Path,
+    interpreter: str,
+    extras: Sequence[str],
+    requirements: Sequence[str],
+    pins: Sequence[str],
+    options: argparse.Namespace,
+) -> str:
     """Install the sources with their extras and run pytest; the last line of what it prints."""
     environment = Environment.make(folder, interpreter)
     environment.install(f".[{','.join(extras)}]" if extras else ".", *pins, editable=True)

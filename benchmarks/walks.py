@@ -84,8 +84,9 @@ def report(bar: Bar) -> None:
     d, m = case.X.shape[1], len(case.background)
     print(
         f"{case.name:<44}{d:>4}{m:>5}{slow:>10.3f} ms{fast:>10.4f} ms{ratio:>7.1f}x{wanted:>8}"
-        f"{apart:>10.1e}{setup:>7.2f} s{'' if ratio >= bar.least else '  below the bar'}", flush=True,
-    )  # fmt: skip
+        f"{apart:>10.1e}{setup:>7.2f} s{'' if ratio >= bar.least else '  below the bar'}",
+        flush=True,
+    )
 
 
 def whole_run() -> None:

@@ -34,9 +34,15 @@ def run(item: str, scale: Scale) -> Outcome:
     found, figures = outcome(scale)
     folder = scale.folder(item)
     found = replace(
-        found, item=item, title=ITEMS[item], scale=scale.name, settings=_settings(item, scale),
-        figures=drawn(figures, folder), seconds=round(time.monotonic() - begun, 1), versions=versions(),
-    )  # fmt: skip
+        found,
+        item=item,
+        title=ITEMS[item],
+        scale=scale.name,
+        settings=_settings(item, scale),
+        figures=drawn(figures, folder),
+        seconds=round(time.monotonic() - begun, 1),
+        versions=versions(),
+    )
     found.write(folder)
     return found
 

@@ -30,10 +30,15 @@ class CatBoost:
         from catboost import CatBoostClassifier
 
         model = CatBoostClassifier(
-            iterations=self.iterations, depth=self.depth, learning_rate=self.learning_rate, random_seed=0,
-            thread_count=1, verbose=False, allow_writing_files=False,
+            iterations=self.iterations,
+            depth=self.depth,
+            learning_rate=self.learning_rate,
+            random_seed=0,
+            thread_count=1,
+            verbose=False,
+            allow_writing_files=False,
             cat_features=list(parts.train.X.select_dtypes("category")),
-        )  # fmt: skip
+        )
         validation = (parts.validation.X, parts.validation.y)
         return model.fit(parts.train.X, parts.train.y, eval_set=validation)
 

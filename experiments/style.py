@@ -30,9 +30,14 @@ TITLES = {
 def styled() -> Iterator[None]:
     """Figures that are made within have the look of the others."""
     look = {
-        "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False, "axes.spines.right": False,
-        "axes.grid": False, "legend.frameon": False, "figure.constrained_layout.use": True,
-    }  # fmt: skip
+        "font.size": 9,
+        "axes.titlesize": 10,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": False,
+        "legend.frameon": False,
+        "figure.constrained_layout.use": True,
+    }
     with mpl.rc_context(look):
         yield
 

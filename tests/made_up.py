@@ -37,17 +37,36 @@ def made_up(names: Any, seed: int = 0, **told: Any) -> cs.Explanation:
     }
     return cs.Explanation(
         **{
-            "values": values, "std_error": errors["data"], "covariance": None, "feature_names": names,
-            "total": float(values.sum()), "base": 12.5, "model_rows": 4321, "draws": 120,
-            "stopped": cs.StopReason.CONVERGED, "measure": "sage", "loss": "squared error", "removal": "marginal",
-            "method": "paired walks", "targets": targets,
+            "values": values,
+            "std_error": errors["data"],
+            "covariance": None,
+            "feature_names": names,
+            "total": float(values.sum()),
+            "base": 12.5,
+            "model_rows": 4321,
+            "draws": 120,
+            "stopped": cs.StopReason.CONVERGED,
+            "measure": "sage",
+            "loss": "squared error",
+            "removal": "marginal",
+            "method": "paired walks",
+            "targets": targets,
             "headline": "SAGE values: the squared error that each feature saves the model",
             "notes": ("Loss 'squared error' was chosen.",),
-            "provenance": {"clarysage": "0.1.0", "numpy": "2.0", "python": "3.11", "seed": 7, "model": "Forest",
-                           "examples": 99, "columns": p, "background_rows": 64, "fingerprints": {"X": "abc"}},
+            "provenance": {
+                "clarysage": "0.1.0",
+                "numpy": "2.0",
+                "python": "3.11",
+                "seed": 7,
+                "model": "Forest",
+                "examples": 99,
+                "columns": p,
+                "background_rows": 64,
+                "fingerprints": {"X": "abc"},
+            },
             **told,
         }
-    )  # fmt: skip
+    )
 
 
 def compared(

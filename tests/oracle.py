@@ -27,9 +27,16 @@ def shapley(v: dict[frozenset[int], Any], p: int) -> np.ndarray:
 
 
 def predictive_power(
-    f: Any, loss: Any, X: np.ndarray, y: np.ndarray, background: np.ndarray, *, weights: Any = None,
-    mass: Any = None, groups: list[list[int]] | None = None,
-) -> dict[frozenset[int], float]:  # fmt: skip
+    f: Any,
+    loss: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    background: np.ndarray,
+    *,
+    weights: Any = None,
+    mass: Any = None,
+    groups: list[list[int]] | None = None,
+) -> dict[frozenset[int], float]:
     """Eq. 2 with Eq. 1 by the sample: v(S) for every subset S of players; ``loss(y, prediction)`` of one example."""
     groups = groups or [[j] for j in range(X.shape[1])]
     weights = np.full(len(X), 1 / len(X)) if weights is None else np.asarray(weights) / np.sum(weights)

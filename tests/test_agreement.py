@@ -35,11 +35,20 @@ def explain(values: Any, **changes: Any) -> cs.Explanation:
     values = np.array(values, dtype=float)
     p = len(values)
     fields: dict[str, Any] = {
-        "values": values, "std_error": np.zeros(p), "covariance": np.zeros((p, p)),
-        "feature_names": tuple(f"x{i}" for i in range(p)), "total": values.sum(), "base": 1.0, "model_rows": 10,
-        "draws": 0, "stopped": cs.StopReason.EXACT, "measure": "sage", "loss": "squared error", "removal": "marginal",
+        "values": values,
+        "std_error": np.zeros(p),
+        "covariance": np.zeros((p, p)),
+        "feature_names": tuple(f"x{i}" for i in range(p)),
+        "total": values.sum(),
+        "base": 1.0,
+        "model_rows": 10,
+        "draws": 0,
+        "stopped": cs.StopReason.EXACT,
+        "measure": "sage",
+        "loss": "squared error",
+        "removal": "marginal",
         "method": "exact",
-    }  # fmt: skip
+    }
     return cs.Explanation(**{**fields, **changes})
 
 
@@ -91,10 +100,12 @@ def game_of(f: Any, loss: Any, X: np.ndarray, y: np.ndarray, background: np.ndar
 def powers(game: Any, subsets: np.ndarray, loss: int = 0) -> np.ndarray:
     """v(S) with all examples and all background rows."""
     everyone, rng = np.arange(len(game.weights)), np.random.default_rng(0)
-    return np.array([
-        game.weights @ (game.payoff(everyone, np.tile(S, (len(everyone), 1)), rng) - game.ends[0])[:, loss]
-        for S in subsets
-    ])  # fmt: skip
+    return np.array(
+        [
+            game.weights @ (game.payoff(everyone, np.tile(S, (len(everyone), 1)), rng) - game.ends[0])[:, loss]
+            for S in subsets
+        ]
+    )
 
 
 # the numbers
@@ -279,9 +290,14 @@ def test_gains_that_follow_known_ones_are_known_for_all_examples(seed: int) -> N
 
 @pytest.mark.parametrize(
     ("f", "loss"),
-    [(black_box, "squared error"), (black_box, "absolute error"), (probability, "cross entropy"),
-     (probability, "zero one"), (probability, "brier")],
-)  # fmt: skip
+    [
+        (black_box, "squared error"),
+        (black_box, "absolute error"),
+        (probability, "cross entropy"),
+        (probability, "zero one"),
+        (probability, "brier"),
+    ],
+)
 @pytest.mark.parametrize("few_examples", [False, True])
 def test_powers_by_few_rows_are_right_within_their_errors(
     f: Any, loss: str, few_examples: bool, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -293,8 +309,10 @@ def test_powers_by_few_rows_are_right_within_their_errors(
     subsets = draw_evenly(200, 5, np.random.default_rng(seed))
     subsets = subsets[subsets.any(axis=1) & ~subsets.all(axis=1)][:60]
     shown = [game.value(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
-    value, error = (np.array([one[0] for one in ones]) for ones in (
-        [one.value for one in shown], [np.sqrt(one.variance) for one in shown]))  # fmt: skip
+    value, error = (
+        np.array([one[0] for one in ones])
+        for ones in ([one.value for one in shown], [np.sqrt(one.variance) for one in shown])
+    )
     off = value - powers(game, subsets)
     assert np.median(error) > 0
     assert abs(off.sum()) < 5 * np.sqrt((error**2).sum())
@@ -371,8 +389,9 @@ def test_weights_of_examples_count(seed: int) -> None:
     game = game_of(black_box, "squared error", X, y, background, sample_weight=weights)
     found = explain(np.ones(5)).agreement(game)
     kept = np.flatnonzero(weights)
-    wanted = powers(game_of(black_box, "squared error", X[kept], y[kept], background, sample_weight=weights[kept]),
-                    found.subsets)  # fmt: skip
+    wanted = powers(
+        game_of(black_box, "squared error", X[kept], y[kept], background, sample_weight=weights[kept]), found.subsets
+    )
     np.testing.assert_allclose(found.v, wanted, atol=1e-12)
 
 
@@ -390,8 +409,9 @@ def test_groups_are_players(seed: int) -> None:
     X, y, background = regression(seed)
     groups = {"pair": ["x0", "x1"]}
     explanation = cs.sage(black_box, X, y, background=background, groups=groups, method="exact", loss="squared error")
-    game = game_of(black_box, "squared error", X, y, background, players=cs.Players.of([f"x{i}" for i in range(5)],
-                   groups))  # fmt: skip
+    game = game_of(
+        black_box, "squared error", X, y, background, players=cs.Players.of([f"x{i}" for i in range(5)], groups)
+    )
     found = explanation.agreement(game)
     assert found.subsets.shape == (16, 4)
     at = [found.names.index("pair")]

@@ -360,9 +360,15 @@ def test_without_a_seed_that_of_the_file_is_taken_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "measure",
-    [cs.shapley_effects, cs.mean_loss_shap, cs.mean_absolute_shap, cs.permutation_test, cs.mean_importance,
-     cs.conditional_permutation_test],
-)  # fmt: skip
+    [
+        cs.shapley_effects,
+        cs.mean_loss_shap,
+        cs.mean_absolute_shap,
+        cs.permutation_test,
+        cs.mean_importance,
+        cs.conditional_permutation_test,
+    ],
+)
 def test_other_measures_go_on_with_the_same_bits(measure: Any, tmp_path: Path) -> None:
     options: dict[str, Any] = {"rng": 4}
     if measure in (cs.mean_loss_shap, cs.mean_absolute_shap, cs.shapley_effects):
@@ -643,12 +649,35 @@ LARGE = np.zeros((3000, 7))
 LARGE[17:40, 3] = -0.0
 LARGE[90, 2] = np.nan
 VALUES = [
-    None, True, 3, -(2**70), "ä\n", 0.1, -0.0, float("nan"), float("-inf"), (1, (2.5,)), [1, None], {1: "a", "b": (2,)},
-    np.float64(0.5), np.int64(-3), np.bool_(True), np.arange(6).reshape(2, 3), np.arange(24.0).reshape(2, 3, 4).T,
-    np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.empty((0, 3)), np.array(2.5), np.array([True, False]),
-    np.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0), np.arange(10.0)[::-2], np.arange(5, dtype=np.uint8),
-    LARGE, LARGE.T, LARGE.astype(np.float32), LARGE == 0,
-]  # fmt: skip
+    None,
+    True,
+    3,
+    -(2**70),
+    "ä\n",
+    0.1,
+    -0.0,
+    float("nan"),
+    float("-inf"),
+    (1, (2.5,)),
+    [1, None],
+    {1: "a", "b": (2,)},
+    np.float64(0.5),
+    np.int64(-3),
+    np.bool_(True),
+    np.arange(6).reshape(2, 3),
+    np.arange(24.0).reshape(2, 3, 4).T,
+    np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    np.empty((0, 3)),
+    np.array(2.5),
+    np.array([True, False]),
+    np.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0),
+    np.arange(10.0)[::-2],
+    np.arange(5, dtype=np.uint8),
+    LARGE,
+    LARGE.T,
+    LARGE.astype(np.float32),
+    LARGE == 0,
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))

@@ -420,9 +420,18 @@ def test_run_that_does_not_converge_prints_writes_and_exits_with_3(folder: Path)
 
 def test_interrupt_gives_the_estimate_so_far_and_exit_code_3(folder: Path) -> None:
     result = run(
-        "explain", "plain:interrupted", "test.csv", "--target", "load", "--drop", "label", "--tolerance", "0.0001",
-        "--method", "permutation",
-    )  # fmt: skip
+        "explain",
+        "plain:interrupted",
+        "test.csv",
+        "--target",
+        "load",
+        "--drop",
+        "label",
+        "--tolerance",
+        "0.0001",
+        "--method",
+        "permutation",
+    )
     assert result.exit_code == 3
     assert "Interrupted; this is the estimate so far." in result.stdout
 
@@ -430,9 +439,18 @@ def test_interrupt_gives_the_estimate_so_far_and_exit_code_3(folder: Path) -> No
 def test_interrupted_run_goes_on_from_its_checkpoint_to_the_same_json(folder: Path) -> None:
     (folder / "plain.py").write_text(MODULE + "\ncalls.clear()\ninterrupted.after = 30\n")
     options = [
-        "explain", "plain:interrupted", "test.csv", "--target", "load", "--drop", "label", "--tolerance", "0.007",
-        "--method", "permutation",
-    ]  # fmt: skip
+        "explain",
+        "plain:interrupted",
+        "test.csv",
+        "--target",
+        "load",
+        "--drop",
+        "label",
+        "--tolerance",
+        "0.007",
+        "--method",
+        "permutation",
+    ]
     assert run(*options, "--checkpoint", "run.checkpoint", "-q").exit_code == 3
     sys.modules["plain"].interrupted.after = 10**9
     result = run(*options, "--checkpoint", "run.checkpoint", "--json", "resumed.json")
@@ -853,9 +871,15 @@ def test_a_large_parquet_table_is_sampled_as_the_library_does(folder: Path, name
     found = explain("plain:heat", name, *columns, *options, "--batch-size", "64", "--memory-limit", "1e8", *QUICK)
     chosen = np.sort(stream(0, BACKGROUND, 0).choice(120, 40, replace=False))
     expected = cs.sage(
-        lambda rows: 2 * rows["heat"], whole[[*FEATURES, "load", "weight"]], "load", sample_weight="weight",
-        background=TRAIN[FEATURES].iloc[chosen], max_rows=70, batch_size=64, **SETTINGS,
-    )  # fmt: skip
+        lambda rows: 2 * rows["heat"],
+        whole[[*FEATURES, "load", "weight"]],
+        "load",
+        sample_weight="weight",
+        background=TRAIN[FEATURES].iloc[chosen],
+        max_rows=70,
+        batch_size=64,
+        **SETTINGS,
+    )
     assert found["feature_names"] == FEATURES
     np.testing.assert_array_equal(found["values"], expected.values)
     assert found["provenance"]["rows_of_source"] == 400

@@ -23,9 +23,14 @@ def explained(weights: list[float], *, loss: str = "squared error", **changes: A
     X = pd.DataFrame(rng.normal(size=(60, 3)), columns=FEATURES)
     y = X @ np.array([2.0, 1.0, 0.0]) + rng.normal(size=60) / 4
     found = cs.sage(
-        lambda rows: np.asarray(rows) @ np.array(weights), X, y, background=X[:16], loss=loss, method="paired walks",
+        lambda rows: np.asarray(rows) @ np.array(weights),
+        X,
+        y,
+        background=X[:16],
+        loss=loss,
+        method="paired walks",
         rng=0,
-    )  # fmt: skip
+    )
     return replace(found, **changes)
 
 

@@ -69,9 +69,25 @@ quiet = true
 
 def test_file_counts_as_if_it_were_typed(folder: Path) -> None:
     typed = [
-        "plain:heat", "../runs/test.csv", "--target", "load", "--drop", "id", "--background", "../runs/train.csv",
-        "--background-rows", "8", "--method", "permutation", "--tolerance", "0.2", "--budget", "1e5", "--seed", "3",
-    ]  # fmt: skip
+        "plain:heat",
+        "../runs/test.csv",
+        "--target",
+        "load",
+        "--drop",
+        "id",
+        "--background",
+        "../runs/train.csv",
+        "--background-rows",
+        "8",
+        "--method",
+        "permutation",
+        "--tolerance",
+        "0.2",
+        "--budget",
+        "1e5",
+        "--seed",
+        "3",
+    ]
     found = explained(folder, WHOLE)
     assert found == explained(folder, "", *typed)
     assert found["provenance"]["background_rows"] == 8

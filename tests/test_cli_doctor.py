@@ -63,8 +63,10 @@ def test_versions_are_those_of_the_libraries(asked: Any) -> None:
     found = doctor()
     versions = {one["name"]: one["version"] for one in found["needed"]}
     assert (found["clarysage"], versions["numpy"], versions["scipy"]) == (
-        cs.__version__, numpy.__version__, scipy.__version__,
-    )  # fmt: skip
+        cs.__version__,
+        numpy.__version__,
+        scipy.__version__,
+    )
     assert found["python"] == sys.version.split()[0]
     assert (found["problems"], found["self_check"]["is_right"]) == ([], True)
     assert found["self_check"]["seconds"] > 0

@@ -73,9 +73,14 @@ def few(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 def test_values_are_those_of_python(folder: Path) -> None:
     found = measures("plain:heat", "test.csv", *QUICK, "--background", "train.csv", "--seed", "4")
     expected = cs.importances(
-        lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], measures=["sage", "shapley effects"],
-        background=TRAIN[FEATURES], tolerance=0.2, rng=4,
-    )  # fmt: skip
+        lambda rows: 2 * rows["heat"],
+        TEST[FEATURES],
+        TEST["load"],
+        measures=["sage", "shapley effects"],
+        background=TRAIN[FEATURES],
+        tolerance=0.2,
+        rng=4,
+    )
     assert list(found) == list(expected) == ["sage", "shapley effects"]
     for name, explanation in expected.items():
         np.testing.assert_array_equal(found[name]["values"], explanation.values)
@@ -85,9 +90,16 @@ def test_rows_and_batches_are_limited_as_in_python(folder: Path) -> None:
     limits = ["--max-rows", "20", "--batch-size", "64", "--memory-limit", "1e8"]
     found = measures("plain:heat", "test.csv", *QUICK, *limits)
     expected = cs.importances(
-        lambda rows: 2 * rows["heat"], TEST[FEATURES], TEST["load"], measures=["sage", "shapley effects"],
-        tolerance=0.2, rng=0, max_rows=20, batch_size=64, memory_limit=1e8,
-    )  # fmt: skip
+        lambda rows: 2 * rows["heat"],
+        TEST[FEATURES],
+        TEST["load"],
+        measures=["sage", "shapley effects"],
+        tolerance=0.2,
+        rng=0,
+        max_rows=20,
+        batch_size=64,
+        memory_limit=1e8,
+    )
     for name, explanation in expected.items():
         np.testing.assert_array_equal(found[name]["values"], explanation.values)
         assert found[name]["provenance"]["examples"] == 20

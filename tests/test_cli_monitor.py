@@ -205,7 +205,7 @@ def test_configuration_is_read(folder: Path) -> None:
         (["plain:load", "then.csv", "now.csv", *QUICK, "--json", "now.csv"], "--json: got now.csv, which is an input"),
         (["plain:load", "then.csv", "now.csv", *QUICK, "--every", "5"], "--every: got 5 rows; wanted 20 rows or more"),
     ],
-)  # fmt: skip
+)
 def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> None:
     NOW.drop(columns="heat").to_csv("lacking.csv", index=False)
     NOW.drop(columns="load").to_csv("unlabelled.csv", index=False)

@@ -47,12 +47,14 @@ def test_advice_becomes_the_options_that_do_the_same(words: Words, expected: str
     [
         (["a name", PythonOnly(", or an object such as Kernel()")], "a name"),
         ([Set("steps", 64), ", or ", Set("removal", "copula")], "--removal copula"),
-        ([Set("removal", "copula"), " or ", Set("steps", 64), " for more; or fewer rows"],
-         "--removal copula; or fewer rows"),
+        (
+            [Set("removal", "copula"), " or ", Set("steps", 64), " for more; or fewer rows"],
+            "--removal copula; or fewer rows",
+        ),
         (Call("learner.fit", "X, y"), ""),
         ([PythonOnly("Kernel(), or "), Set("method", "exact")], "--method exact"),
     ],
-)  # fmt: skip
+)
 def test_advice_that_only_python_has_is_left_out(words: Words, expected: str) -> None:
     assert advice_in_shell(words) == expected
 

@@ -124,8 +124,14 @@ def test_threads_of_a_worker_wait_for_a_group_and_no_longer(crews):
 
 
 @pytest.mark.needs("distributed")
-@pytest.mark.parametrize("shape", [{"threads_per_worker": 2}, {"threads_per_worker": 1, "processes": False},
-                                   {"threads_per_worker": 1, "processes": False, "protocol": "tcp"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"threads_per_worker": 2},
+        {"threads_per_worker": 1, "processes": False},
+        {"threads_per_worker": 1, "processes": False, "protocol": "tcp"},
+    ],
+)
 def test_threads_of_others_do_not_wait_longer(shape):
     from distributed import Client, LocalCluster
 

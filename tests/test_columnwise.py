@@ -442,9 +442,10 @@ def test_wrong_owners_of_columns_are_found_out(wrong, monkeypatch):
 
 def test_column_in_two_transformers_is_one_player():
     columns = _columns(
-        (preprocessing.StandardScaler(), ["a", "b"]), (preprocessing.KBinsDiscretizer(3), ["b"]),
+        (preprocessing.StandardScaler(), ["a", "b"]),
+        (preprocessing.KBinsDiscretizer(3), ["b"]),
         (preprocessing.OneHotEncoder(), ["c"]),
-    )  # fmt: skip
+    )
     table = FRAME.assign(a=FRAME["a"].fillna(0))
     model = pipeline.make_pipeline(columns, linear_model.Ridge()).fit(table[:FITTED], SCORE[:FITTED])
     f_S = cs.Marginal(table[:12]).restrict(as_predictor(model), table[FITTED:])

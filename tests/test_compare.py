@@ -51,13 +51,25 @@ def explained(parts, *, X="rows", names=None, weights=None, **told):
     rows = targets(Estimated(parts.sum(axis=0)[None], nothing, nothing + 1), components, sampled)["rows"]
     about = Target(rows.values[0], rows.std_error[0], rows.dof[0], rows.skew[0])
     values = {
-        "values": parts.sum(axis=0), "std_error": np.zeros(parts.shape[1]), "covariance": None, "model_rows": 0,
-        "feature_names": tuple(names or (f"x{i}" for i in range(parts.shape[1]))), "total": 1.0, "base": 2.0,
-        "draws": 0, "stopped": StopReason.EXACT, "measure": "sage", "loss": "squared error", "removal": "marginal",
-        "method": "exact", "targets": {"rows": about}, "parts": parts, "parts_weight": weights,
+        "values": parts.sum(axis=0),
+        "std_error": np.zeros(parts.shape[1]),
+        "covariance": None,
+        "model_rows": 0,
+        "feature_names": tuple(names or (f"x{i}" for i in range(parts.shape[1]))),
+        "total": 1.0,
+        "base": 2.0,
+        "draws": 0,
+        "stopped": StopReason.EXACT,
+        "measure": "sage",
+        "loss": "squared error",
+        "removal": "marginal",
+        "method": "exact",
+        "targets": {"rows": about},
+        "parts": parts,
+        "parts_weight": weights,
         "parts_error": np.zeros(parts.shape[1]),
         "provenance": {"fingerprints": {"X": X, "y": X, "weights": "w", "background": "b"}},
-    }  # fmt: skip
+    }
     return cs.Explanation(**{**values, **told})
 
 
@@ -230,8 +242,10 @@ def test_weights_of_rows_count_in_paired_differences(seed):
     np.testing.assert_allclose(found.values, mean)
     oracle = np.sqrt(30 / 29 * ((weights[:, None] * (q - mean)) ** 2).sum(axis=0))
     np.testing.assert_allclose(found.std_error, oracle)
-    np.testing.assert_allclose(paired(q, weights, np.array([0.0, 9.0])).std_error[1] ** 2,
-                               paired(q, weights, np.zeros(2)).std_error[1] ** 2 + 9)  # fmt: skip
+    np.testing.assert_allclose(
+        paired(q, weights, np.array([0.0, 9.0])).std_error[1] ** 2,
+        paired(q, weights, np.zeros(2)).std_error[1] ** 2 + 9,
+    )
 
 
 def test_skewness_of_a_difference_is_that_of_sums_of_independent_errors():
@@ -777,9 +791,11 @@ def test_backgrounds_are_the_same_whatever_codes_their_categories_got(seed):
     one, other = (cs.sage(lambda X: X["a"] + (X["b"] == "u"), way, way["a"], **options) for way in ways)
     assert cs.compare(one, other).differences[0].about == "rows"
     changed = cs.sage(
-        lambda X: X["a"] + (X["b"] == "u"), ways[0], ways[0]["a"],
+        lambda X: X["a"] + (X["b"] == "u"),
+        ways[0],
+        ways[0]["a"],
         **{**options, "background": X.iloc[:20].assign(b=X["b"].map({"u": "v", "v": "u", "w": "w"}))},
-    )  # fmt: skip
+    )
     assert cs.compare(one, changed).differences[0].about == "population"
 
 

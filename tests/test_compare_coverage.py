@@ -83,9 +83,9 @@ def explained(model, rows, background, **options):
 def test_intervals_of_differences_hold_for_rows_drawn_from_a_bank(seed, is_paired, runs):
     model, rows, background = banked(seed)
     fault = CORRUPTIONS["month, the next"]
-    truth = np.subtract(*(
-        explained(model, table, background, method="exact", rng=0).values for table in (fault(rows), rows)
-    ))  # fmt: skip
+    truth = np.subtract(
+        *(explained(model, table, background, method="exact", rng=0).values for table in (fault(rows), rows))
+    )
     rng, comparisons = np.random.default_rng([seed, 3]), []
     for i in range(runs):
         drawn = rng.integers(POOL, size=400)

@@ -221,12 +221,14 @@ def test_finite_draws_are_corrected_for(seed):
     X = rng.normal(size=(200, d)) @ root.T
     model = LinearRegression().fit(B, B @ w)
     exact = cs.sage(model, X, X @ w, removal=cs.Gaussian(B), method="exact").values
-    off = np.array([
-        (lambda one: [one.values - exact, one.targets["population"].values - exact])(
-            cs.sage(Slopes(w), X, X @ w, removal=cs.Gaussian(B, draws=8, rng=rng), method="exact")
-        )
-        for _ in range(runs)
-    ])  # fmt: skip
+    off = np.array(
+        [
+            (lambda one: [one.values - exact, one.targets["population"].values - exact])(
+                cs.sage(Slopes(w), X, X @ w, removal=cs.Gaussian(B, draws=8, rng=rng), method="exact")
+            )
+            for _ in range(runs)
+        ]
+    )
     error = off.std(axis=0, ddof=1) / np.sqrt(runs)
     assert (np.abs(off.mean(axis=0)[1]) < FAR * error[1]).all()
 
@@ -512,13 +514,15 @@ def test_ranks_of_margins_are_those_of_cells_missing_ones_first():
 
 def mixed(rng: np.random.Generator, n: int = 260) -> tuple[pd.DataFrame, np.ndarray]:
     z = rng.normal(size=(n, 2))
-    frame = pd.DataFrame({
-        "age": np.round(40 + 10 * z[:, 0]),
-        "job": pd.Categorical.from_codes(np.digitize(z[:, 0] + 0.5 * rng.normal(size=n), [-0.7, 0.7]), list("cab")),
-        "town": np.where(z[:, 1] > 0, "north", "south"),
-        "income": np.where(rng.random(n) < 0.1, np.nan, np.exp(z[:, 1])),
-        "member": z[:, 0] + z[:, 1] > 0,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": np.round(40 + 10 * z[:, 0]),
+            "job": pd.Categorical.from_codes(np.digitize(z[:, 0] + 0.5 * rng.normal(size=n), [-0.7, 0.7]), list("cab")),
+            "town": np.where(z[:, 1] > 0, "north", "south"),
+            "income": np.where(rng.random(n) < 0.1, np.nan, np.exp(z[:, 1])),
+            "member": z[:, 0] + z[:, 1] > 0,
+        }
+    )
     return frame, (z[:, 0] + z[:, 1] + rng.normal(size=n) > 0).astype(int)
 
 
@@ -538,10 +542,27 @@ class Club:
 def test_copula_takes_categories_strings_booleans_and_missing_cells(seed):
     rng = np.random.default_rng(seed)
     frame, y = mixed(rng)
-    found = cs.sage(Club().predict_proba, frame[:100], y[:100], background=frame[100:], removal="copula", rng=seed,
-                    loss="cross entropy", method="paired walks", budget=200_000)  # fmt: skip
-    exact = cs.sage(Club().predict_proba, frame[:100], y[:100], background=frame[100:], removal="copula", rng=seed,
-                    loss="cross entropy", method="exact")  # fmt: skip
+    found = cs.sage(
+        Club().predict_proba,
+        frame[:100],
+        y[:100],
+        background=frame[100:],
+        removal="copula",
+        rng=seed,
+        loss="cross entropy",
+        method="paired walks",
+        budget=200_000,
+    )
+    exact = cs.sage(
+        Club().predict_proba,
+        frame[:100],
+        y[:100],
+        background=frame[100:],
+        removal="copula",
+        rng=seed,
+        loss="cross entropy",
+        method="exact",
+    )
     assert found.removal == "copula"
     assert (np.abs(found.values - exact.values) < FAR * np.sqrt(found.std_error**2 + 1e-20)).all()
     f_S = cs.Copula(frame[100:]).restrict(Club().predict_proba, frame[:100])
@@ -582,8 +603,9 @@ def test_constant_columns_fewer_rows_than_columns_and_weights_are_taken(seed, re
     X = rng.normal(size=(12, 15))
     X[:, 3] = 7.0
     weights = rng.random(12)
-    found = cs.sage(Slopes(rng.normal(size=15)), X, X[:, 0], removal=removal(X, weights=weights, rng=seed),
-                    budget=20_000, rng=seed)  # fmt: skip
+    found = cs.sage(
+        Slopes(rng.normal(size=15)), X, X[:, 0], removal=removal(X, weights=weights, rng=seed), budget=20_000, rng=seed
+    )
     assert np.isfinite(found.values).all()
 
 

@@ -68,35 +68,91 @@ CONTENTS = {
 }
 # the same tables, as they would be written to NAME.parquet
 TIDY = {
-    "bank": pd.DataFrame({
-        "age": [58, 33], "job": ["management", "admin."], "marital": ["married", "single"],
-        "education": ["tertiary", "unknown"], "default": ["no", "no"], "balance": [2143, -2], "housing": ["yes", "yes"],
-        "loan": ["no", "yes"], "contact": ["unknown", "cellular"], "day": [5, 28], "month": ["may", "jan"],
-        "duration": [261, 76], "campaign": [1, 3], "pdays": [-1, 92], "previous": [0, 4],
-        "poutcome": ["unknown", "success"], "y": ["no", "yes"],
-    }),
-    "bike": pd.DataFrame({
-        "Year": np.array([2011, 2012], "int32"), "Month": np.array([1, 12], "int32"), "Day": np.array([1, 19], "int32"),
-        "Hour": np.array([0, 23], "int32"), "Season": [1, 4], "Holiday": [0, 0], "Workingday": [0, 1],
-        "Weather": [1, 1], "Temp": [9.84, 13.12], "Atemp": [14.395, 16.665], "Humidity": [81, 66],
-        "Windspeed": [0.0, 8.9981], "Casual": [3, 4], "Registered": [13, 84], "Count": [16, 88],
-    }),
+    "bank": pd.DataFrame(
+        {
+            "age": [58, 33],
+            "job": ["management", "admin."],
+            "marital": ["married", "single"],
+            "education": ["tertiary", "unknown"],
+            "default": ["no", "no"],
+            "balance": [2143, -2],
+            "housing": ["yes", "yes"],
+            "loan": ["no", "yes"],
+            "contact": ["unknown", "cellular"],
+            "day": [5, 28],
+            "month": ["may", "jan"],
+            "duration": [261, 76],
+            "campaign": [1, 3],
+            "pdays": [-1, 92],
+            "previous": [0, 4],
+            "poutcome": ["unknown", "success"],
+            "y": ["no", "yes"],
+        }
+    ),
+    "bike": pd.DataFrame(
+        {
+            "Year": np.array([2011, 2012], "int32"),
+            "Month": np.array([1, 12], "int32"),
+            "Day": np.array([1, 19], "int32"),
+            "Hour": np.array([0, 23], "int32"),
+            "Season": [1, 4],
+            "Holiday": [0, 0],
+            "Workingday": [0, 1],
+            "Weather": [1, 1],
+            "Temp": [9.84, 13.12],
+            "Atemp": [14.395, 16.665],
+            "Humidity": [81, 66],
+            "Windspeed": [0.0, 8.9981],
+            "Casual": [3, 4],
+            "Registered": [13, 84],
+            "Count": [16, 88],
+        }
+    ),
     "credit": pd.DataFrame(
-        [[1, 18, 4, 2, 1049, 1, 2, 4, 2, 1, 4, 2, 21, 3, 1, 1, 3, 2, 1, 2, 1],
-         [4, 36, 0, 10, 2299, 5, 5, 4, 3, 3, 4, 3, 39, 1, 2, 1, 3, 2, 1, 1, 0]],
-        columns=["Checking Status", "Duration", "Credit History", "Purpose", "Credit Amount", "Savings Account/Bonds",
-                 "Employment Since", "Installment Rate", "Personal Status", "Debtors/Guarantors", "Residence Duration",
-                 "Property Type", "Age", "Other Installment Plans", "Housing Ownership", "Number Existing Credits",
-                 "Job", "Number Liable", "Telephone", "Foreign Worker", "Good Customer"]),
-    "brca": pd.DataFrame({
-        "patient": ["TCGA-00-0001", "TCGA-00-0001"], "OSTbeta": [-3.53275, -0.3971666666666671],
-        "STATH": [0.11599999999999999, 1.5], "subtype": ["LumA", "Basal"],
-    }),
-    "mnist": pd.DataFrame({
-        "split": ["train"] * 3 + ["test"] * 2, "label": np.array([5, 0, 9, 7, 2], "uint8"),
-        **{f"p{place}": np.array([*TRAIN[place::784], *TEST[place::784]], "uint8") for place in range(784)},
-    }),
-}  # fmt: skip
+        [
+            [1, 18, 4, 2, 1049, 1, 2, 4, 2, 1, 4, 2, 21, 3, 1, 1, 3, 2, 1, 2, 1],
+            [4, 36, 0, 10, 2299, 5, 5, 4, 3, 3, 4, 3, 39, 1, 2, 1, 3, 2, 1, 1, 0],
+        ],
+        columns=[
+            "Checking Status",
+            "Duration",
+            "Credit History",
+            "Purpose",
+            "Credit Amount",
+            "Savings Account/Bonds",
+            "Employment Since",
+            "Installment Rate",
+            "Personal Status",
+            "Debtors/Guarantors",
+            "Residence Duration",
+            "Property Type",
+            "Age",
+            "Other Installment Plans",
+            "Housing Ownership",
+            "Number Existing Credits",
+            "Job",
+            "Number Liable",
+            "Telephone",
+            "Foreign Worker",
+            "Good Customer",
+        ],
+    ),
+    "brca": pd.DataFrame(
+        {
+            "patient": ["TCGA-00-0001", "TCGA-00-0001"],
+            "OSTbeta": [-3.53275, -0.3971666666666671],
+            "STATH": [0.11599999999999999, 1.5],
+            "subtype": ["LumA", "Basal"],
+        }
+    ),
+    "mnist": pd.DataFrame(
+        {
+            "split": ["train"] * 3 + ["test"] * 2,
+            "label": np.array([5, 0, 9, 7, 2], "uint8"),
+            **{f"p{place}": np.array([*TRAIN[place::784], *TEST[place::784]], "uint8") for place in range(784)},
+        }
+    ),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -132,8 +188,17 @@ class TestColumns:
     def test_bank_has_the_paper_s_names_and_months_in_calendar_order(self, tmp_path):
         X, y = made_up("bank", tmp_path)
         assert list(X)[-3:] == ["Prev Days", "Prev Contacts", "Prev Outcome"]
-        assert list(X.select_dtypes("category")) == ["Job", "Marital", "Education", "Default", "Housing", "Loan",
-                                                     "Contact", "Month", "Prev Outcome"]  # fmt: skip
+        assert list(X.select_dtypes("category")) == [
+            "Job",
+            "Marital",
+            "Education",
+            "Default",
+            "Housing",
+            "Loan",
+            "Contact",
+            "Month",
+            "Prev Outcome",
+        ]
         assert X["Month"].cat.codes.tolist() == [4, 0]
         assert X["Balance"].tolist() == [2143, -2]
         assert (X.select_dtypes("number").dtypes == "int64").all()
@@ -144,8 +209,20 @@ class TestColumns:
     def test_bike_takes_time_apart_and_parts_of_its_target_are_no_features(self, tmp_path):
         dataset = made_up("bike", tmp_path)
         assert dataset.X.iloc[1].tolist() == [2012, 12, 19, 23, 4, 0, 1, 1, 13.12, 16.665, 66, 8.9981]
-        assert list(dataset.X) == ["Year", "Month", "Day", "Hour", "Season", "Holiday", "Workingday", "Weather", "Temp",
-                                   "Atemp", "Humidity", "Windspeed"]  # fmt: skip
+        assert list(dataset.X) == [
+            "Year",
+            "Month",
+            "Day",
+            "Hour",
+            "Season",
+            "Holiday",
+            "Workingday",
+            "Weather",
+            "Temp",
+            "Atemp",
+            "Humidity",
+            "Windspeed",
+        ]
         assert (dataset.beside["Casual"] + dataset.beside["Registered"]).tolist() == dataset.y.tolist() == [16, 88]
 
     def test_credit_has_codes_for_categories_and_a_number_for_the_amount(self, tmp_path):
@@ -239,10 +316,17 @@ class TestTable:
         kept.mkdir(parents=True)
         (kept / "brca_small.csv").write_bytes(b"")
         assert cs.datasets.listed(directory=tmp_path)["from"].to_dict() == {
-            "bank": "download", "bike": "data directory", "credit": "data directory", "brca": "cache",
-            "brca50": "a data directory alone", "mnist": "download", "diabetes": "scikit-learn",
-            "breast_cancer": "scikit-learn", "wine": "scikit-learn", "digits": "scikit-learn",
-        }  # fmt: skip
+            "bank": "download",
+            "bike": "data directory",
+            "credit": "data directory",
+            "brca": "cache",
+            "brca50": "a data directory alone",
+            "mnist": "download",
+            "diabetes": "scikit-learn",
+            "breast_cancer": "scikit-learn",
+            "wine": "scikit-learn",
+            "digits": "scikit-learn",
+        }
 
     def test_a_name_may_be_spelled_with_blanks(self):
         assert cs.datasets.load("Breast cancer").name == "breast_cancer"
@@ -474,7 +558,7 @@ class TestDownload:
             (lambda request: request.wfile.write(b"what?\r\n\r\n"), r"127.0.0.1: .+"),
             (lambda request: request.connection.close(), r"127.0.0.1: .+"),
         ],
-    )  # fmt: skip
+    )
     def test_a_broken_answer_is_told_and_leaves_nothing_behind(self, site, page, told):
         with pytest.raises(MissingDataError, match=rf"bank-full.csv is not on this machine and .*{told}"):
             cs.datasets.load(site.row(page))

@@ -135,9 +135,16 @@ def test_decisions_work_with_every_method_that_samples(rule, method, seed):
     X = rng.normal(size=(40, 3))
     y = X @ [2.0, 1.0, -0.4]
     found = cs.sage(
-        lambda Z: Z @ [2.0, 1.0, 0.4], X, y, background=X[:12], stop=rule, method=method, tolerance=None, budget=2e6,
+        lambda Z: Z @ [2.0, 1.0, 0.4],
+        X,
+        y,
+        background=X[:12],
+        stop=rule,
+        method=method,
+        tolerance=None,
+        budget=2e6,
         rng=seed,
-    )  # fmt: skip
+    )
     assert found.stopped in (StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN)
     assert found.top(1) == ["x0"]
 

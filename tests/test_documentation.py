@@ -170,9 +170,13 @@ def test_the_page_of_integrations_can_be_tried_in_a_folder(tmp_path):
     lines = [line[4:] for line in "".join(blocks).splitlines() if line.startswith((">>> ", "... "))]
     unset = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
     done = subprocess.run(
-        [sys.executable, "-c", setting + "\n".join(lines).replace("\nclient", "\n\nclient")], cwd=tmp_path,
-        env={**unset, "MLFLOW_DISABLE_TELEMETRY": "true"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", setting + "\n".join(lines).replace("\nclient", "\n\nclient")],
+        cwd=tmp_path,
+        env={**unset, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert list((tmp_path / "runs").rglob("explanation.json"))
 
@@ -193,8 +197,11 @@ def test_every_make_target_that_is_named_exists():
 
 
 def test_the_page_of_measures_has_the_table_of_measures():
-    rows = [[cell.strip(" `*") for cell in line.split("|")[1:-1]] for line in
-            (ROOT / "docs" / "measures.md").read_text().splitlines() if line.startswith("| ")][1:]  # fmt: skip
+    rows = [
+        [cell.strip(" `*") for cell in line.split("|")[1:-1]]
+        for line in (ROOT / "docs" / "measures.md").read_text().splitlines()
+        if line.startswith("| ")
+    ][1:]
     columns = ["approximates", "subdomain", "constant", *PROPERTIES]
     told = {name: [*cells] for name, *cells in measures()[columns].reset_index().itertuples(index=False)}
     assert {name: ["-" if cell == "–" else cell for cell in cells] for name, *cells in rows} == told

@@ -87,22 +87,42 @@ CASES: dict[str, tuple[str, Callable[[], Any], Any, Any, Any, str]] = {
     "line": ("sklearn", lambda: linear_model.Lasso(0.01), NUMBERS, SCORE, "squared error", CLOSED),
     "two lines": ("sklearn", linear_model.LinearRegression, NUMBERS[:, :4], BOTH, "squared error", CLOSED),
     "line, absolute": (
-        "sklearn", lambda: linear_model.Lasso(0.01), NUMBERS, SCORE, ["absolute error", "squared error"], FROM_SUMS
+        "sklearn",
+        lambda: linear_model.Lasso(0.01),
+        NUMBERS,
+        SCORE,
+        ["absolute error", "squared error"],
+        FROM_SUMS,
     ),
     "stumps, boosting": (
-        "sklearn", lambda: ensemble.GradientBoostingRegressor(max_depth=1), NUMBERS, SCORE, "squared error", MULTIPLIED
+        "sklearn",
+        lambda: ensemble.GradientBoostingRegressor(max_depth=1),
+        NUMBERS,
+        SCORE,
+        "squared error",
+        MULTIPLIED,
     ),
     "stumps, histograms": ("sklearn", lambda: _histograms(max_depth=1), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "stumps, xgboost": ("xgboost", lambda: _xgboost(max_depth=1), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "stumps, lightgbm": ("lightgbm", lambda: _lightgbm(num_leaves=2), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "stumps, catboost": ("catboost", lambda: _catboost(depth=1), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "depth 2": (
-        "sklearn", lambda: ensemble.ExtraTreesRegressor(5, max_depth=2), NUMBERS, SCORE, "squared error", MULTIPLIED
+        "sklearn",
+        lambda: ensemble.ExtraTreesRegressor(5, max_depth=2),
+        NUMBERS,
+        SCORE,
+        "squared error",
+        MULTIPLIED,
     ),
     "depth 3": ("lightgbm", lambda: _lightgbm(max_depth=3), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "depth 3, xgboost": ("xgboost", lambda: _xgboost(max_depth=3), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "depth 3, two responses": (
-        "sklearn", lambda: tree.DecisionTreeRegressor(max_depth=3), NUMBERS, BOTH, "squared error", MULTIPLIED
+        "sklearn",
+        lambda: tree.DecisionTreeRegressor(max_depth=3),
+        NUMBERS,
+        BOTH,
+        "squared error",
+        MULTIPLIED,
     ),
     "depth 4": ("catboost", lambda: _catboost(depth=4), WITH_GAPS, SCORE, "squared error", MULTIPLIED),
     "depth 4, categories": ("lightgbm", lambda: _lightgbm(max_depth=4), MIXED, BY_WORD, "squared error", MULTIPLIED),
@@ -114,50 +134,113 @@ CASES: dict[str, tuple[str, Callable[[], Any], Any, Any, Any, str]] = {
     "forest": ("sklearn", _forest, WITH_GAPS, THREE, ["cross entropy", "brier", "zero one"], TABLES),
     "forest of two classes": ("sklearn", _forest, NUMBERS, TWO, ["brier", "cross entropy"], TABLES),
     "categories": (
-        "catboost", lambda: _catboost(cat_features=["words"], one_hot_max_size=9), TEXT, BY_WORD, "squared error",
+        "catboost",
+        lambda: _catboost(cat_features=["words"], one_hot_max_size=9),
+        TEXT,
+        BY_WORD,
+        "squared error",
         TABLES,
     ),
     "two classes, xgboost": ("xgboost", lambda: _xgboost("XGBClassifier"), WITH_GAPS, TWO, "cross entropy", PAIRS),
     "two classes, lightgbm": (
-        "lightgbm", lambda: _lightgbm("LGBMClassifier"), WITH_GAPS, TWO, ["cross entropy", "zero one"], PAIRS
+        "lightgbm",
+        lambda: _lightgbm("LGBMClassifier"),
+        WITH_GAPS,
+        TWO,
+        ["cross entropy", "zero one"],
+        PAIRS,
     ),
     "two classes, catboost": (
-        "catboost", lambda: _catboost("CatBoostClassifier"), WITH_GAPS, TWO, ["brier", "cross entropy"], PAIRS
+        "catboost",
+        lambda: _catboost("CatBoostClassifier"),
+        WITH_GAPS,
+        TWO,
+        ["brier", "cross entropy"],
+        PAIRS,
     ),
     "two classes, boosting": (
-        "sklearn", lambda: ensemble.GradientBoostingClassifier(n_estimators=12), NUMBERS, TWO, "cross entropy", PAIRS
+        "sklearn",
+        lambda: ensemble.GradientBoostingClassifier(n_estimators=12),
+        NUMBERS,
+        TWO,
+        "cross entropy",
+        PAIRS,
     ),
     "three classes, xgboost": ("xgboost", lambda: _xgboost("XGBClassifier"), WITH_GAPS, THREE, "cross entropy", PAIRS),
     "three classes, lightgbm": (
-        "lightgbm", lambda: _lightgbm("LGBMClassifier"), WITH_GAPS, THREE, ["cross entropy", "brier"], PAIRS
+        "lightgbm",
+        lambda: _lightgbm("LGBMClassifier"),
+        WITH_GAPS,
+        THREE,
+        ["cross entropy", "brier"],
+        PAIRS,
     ),
     "three classes, catboost": (
-        "catboost", lambda: _catboost("CatBoostClassifier"), WITH_GAPS, THREE, "cross entropy", PAIRS
+        "catboost",
+        lambda: _catboost("CatBoostClassifier"),
+        WITH_GAPS,
+        THREE,
+        "cross entropy",
+        PAIRS,
     ),
     "three classes, histograms": ("sklearn", lambda: _histograms("Classifier"), WITH_GAPS, THREE, "brier", PAIRS),
     "counts, xgboost": (
-        "xgboost", lambda: _xgboost(objective="count:poisson"), NUMBERS, COUNTS, "squared error", PAIRS
+        "xgboost",
+        lambda: _xgboost(objective="count:poisson"),
+        NUMBERS,
+        COUNTS,
+        "squared error",
+        PAIRS,
     ),
     "counts, lightgbm": (
-        "lightgbm", lambda: _lightgbm(objective="poisson"), WITH_GAPS, COUNTS, ["absolute error", "squared error"],
+        "lightgbm",
+        lambda: _lightgbm(objective="poisson"),
+        WITH_GAPS,
+        COUNTS,
+        ["absolute error", "squared error"],
         PAIRS,
     ),
     "counts, catboost": (
-        "catboost", lambda: _catboost(loss_function="Poisson"), NUMBERS, COUNTS, "squared error", PAIRS
+        "catboost",
+        lambda: _catboost(loss_function="Poisson"),
+        NUMBERS,
+        COUNTS,
+        "squared error",
+        PAIRS,
     ),
     "one-hot columns before a line": (
-        "sklearn", lambda: _one_hot(linear_model.Ridge()), TEXT, BY_WORD, "squared error", CLOSED
+        "sklearn",
+        lambda: _one_hot(linear_model.Ridge()),
+        TEXT,
+        BY_WORD,
+        "squared error",
+        CLOSED,
     ),
     "one-hot columns before shallow trees": (
-        "lightgbm", lambda: _one_hot(_lightgbm(max_depth=3)), TEXT, BY_WORD, "squared error", MULTIPLIED
+        "lightgbm",
+        lambda: _one_hot(_lightgbm(max_depth=3)),
+        TEXT,
+        BY_WORD,
+        "squared error",
+        MULTIPLIED,
     ),
     "one-hot columns before deep trees": (
-        "sklearn", lambda: _one_hot(_forest()), TEXT, THREE, ["cross entropy", "zero one"], TABLES
+        "sklearn",
+        lambda: _one_hot(_forest()),
+        TEXT,
+        THREE,
+        ["cross entropy", "zero one"],
+        TABLES,
     ),
     "one-hot columns before boosted trees": (
-        "sklearn", lambda: _one_hot(ensemble.GradientBoostingClassifier(n_estimators=9)), TEXT, TWO, "brier", PAIRS
+        "sklearn",
+        lambda: _one_hot(ensemble.GradientBoostingClassifier(n_estimators=9)),
+        TEXT,
+        TWO,
+        "brier",
+        PAIRS,
     ),
-}  # fmt: skip
+}
 SOME = ("line", "two lines", "depth 3", "depth 4", "deep", "forest", "two classes, boosting", "counts, lightgbm")
 FEW = ("line", "depth 3", "deep, lightgbm", "two classes, boosting")
 
@@ -203,9 +286,16 @@ class Twins:
 
 
 def twins(
-    name: str, rng: np.random.Generator, *, rows: int = 24, background: int = 14, removal: Any = None,
-    loss: Any = None, groups: Any = None, sample_weight: Any = None,
-) -> Twins:  # fmt: skip
+    name: str,
+    rng: np.random.Generator,
+    *,
+    rows: int = 24,
+    background: int = 14,
+    removal: Any = None,
+    loss: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+) -> Twins:
     library, _, table, y, usual, _ = CASES[name]
     places = rng.permutation(np.arange(FITTED, N))[:rows]
     X, b = taken(table, places), taken(table, rng.integers(N, size=background))
@@ -262,10 +352,13 @@ def test_weighted_values_are_those_of_enumeration(name, seed):
     both.assert_alike()
     there = np.flatnonzero(weights > 0)
     without = replace(
-        both.known, X=both.known.X[there], targets=tuple(one[there] for one in both.known.targets),
-        weights=both.known.weights[there], outputs=both.known.outputs[there],
+        both.known,
+        X=both.known.X[there],
+        targets=tuple(one[there] for one in both.known.targets),
+        weights=both.known.weights[there],
+        outputs=both.known.outputs[there],
         ends=(both.known.ends[0][there], both.known.ends[1][there]),
-    )  # fmt: skip
+    )
     assert_close(
         estimate(without, ClosedFormValues()).values, estimate(both.known, ClosedFormValues()).values, both.allowed
     )
@@ -305,9 +398,15 @@ def test_shapley_effects_from_structure_are_those_of_enumeration(name, seed):
     Twins(known, box, DOUBLE).assert_alike()
 
 
-@pytest.mark.parametrize(("name", "loss"), [("line", oracle.squared_error), ("depth 2", oracle.squared_error),
-                                            ("forest", oracle.cross_entropy),
-                                            ("two classes, boosting", oracle.cross_entropy)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        ("line", oracle.squared_error),
+        ("depth 2", oracle.squared_error),
+        ("forest", oracle.cross_entropy),
+        ("two classes, boosting", oracle.cross_entropy),
+    ],
+)
 def test_values_from_structure_are_those_of_the_slow_twin(name, loss, seed):
     rng, (_, _, table, y, _, _) = np.random.default_rng(seed), CASES[name]
     model, places = fitted(name), rng.permutation(np.arange(FITTED, N))[:5]
@@ -343,8 +442,10 @@ def test_walks_agree_with_exact_values_within_their_errors(name, seed):
 @pytest.mark.parametrize("name", marked(FEW))
 def test_what_is_said_of_other_rows_is_what_enumeration_says(name, seed):
     both = twins(name, np.random.default_rng(seed), rows=60, background=20)
-    told, asked = (estimate(v, way, seed=seed).targets["rows"]
-                   for v, way in ((both.known, ClosedFormValues()), (both.box, Exact())))  # fmt: skip
+    told, asked = (
+        estimate(v, way, seed=seed).targets["rows"]
+        for v, way in ((both.known, ClosedFormValues()), (both.box, Exact()))
+    )
     assert_close(told.values, asked.values, 1e-9)
     assert_close(told.std_error, asked.std_error, 1e-9)
     varies = told.std_error > 0  # the rest is noise in the last bits of enumeration
@@ -460,9 +561,11 @@ def test_budget_or_deadline_that_exact_values_may_not_fit_leads_to_walks(is_deep
     assert v.closed_form is not None
     rows = v.rows_spent + ClosedFormValues().rows(v, 300)
     for rule, kind in (
-        (Budget(rows), ClosedFormValues), (Budget(rows - 1), PairedWalks), (Deadline(1e4), ClosedFormValues),
+        (Budget(rows), ClosedFormValues),
+        (Budget(rows - 1), PairedWalks),
+        (Deadline(1e4), ClosedFormValues),
         (Deadline(9 * v.closed_form.seconds), PairedWalks),
-    ):  # fmt: skip
+    ):
         assert isinstance(choose(v, [rule])[0], kind), rule
 
 
@@ -546,9 +649,18 @@ def test_lattice_holds_the_margins_of_all_coalitions(name, player, seed):
     margins = np.empty((2**parts.players, trees.margins, len(b)))
     for x in trees.seen(z):
         lattice(
-            x, b, trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values, trees.base,
-            trees.depth, margins,
-        )  # fmt: skip
+            x,
+            b,
+            trees.feature,
+            trees.left,
+            trees.right,
+            trees.roots,
+            trees.output,
+            trees.values,
+            trees.base,
+            trees.depth,
+            margins,
+        )
         for number, found in enumerate(margins):
             kept = np.array([[number >> player & 1 > 0 for player in range(parts.players)]])
             wanted = trees.hybrid(x[None], b, kept)[0].T
@@ -567,8 +679,9 @@ def test_oblivious_trees_are_the_same_with_decisions_at_every_node(seed):
 
     own = in_levels(
         [ObliviousTree(tuple(level() for _ in range(depth)), rng.normal(size=(2**depth, 2))) for depth in (0, 1, 4, 6)],
-        np.array([0.5, -1.0]), D,
-    )  # fmt: skip
+        np.array([0.5, -1.0]),
+        D,
+    )
     z = np.where(rng.random((200, D)) < 0.15, np.nan, rng.integers(-2, 75, size=(200, D)).astype(float))
     general = own.general()
     assert isinstance(general, Trees)

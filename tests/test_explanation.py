@@ -118,9 +118,22 @@ def test_saving_and_loading_gives_every_field_back(explanation, tmp_path):
     for name in ("values", "std_error", "covariance"):
         assert np.array_equal(getattr(again, name), getattr(explanation, name))
     for name in (
-        "feature_names", "total", "base", "model_rows", "draws", "stopped", "converged", "measure", "loss", "removal",
-        "method", "constant", "groups", "notes", "provenance",
-    ):  # fmt: skip
+        "feature_names",
+        "total",
+        "base",
+        "model_rows",
+        "draws",
+        "stopped",
+        "converged",
+        "measure",
+        "loss",
+        "removal",
+        "method",
+        "constant",
+        "groups",
+        "notes",
+        "provenance",
+    ):
         assert getattr(again, name) == getattr(explanation, name)
     assert json.loads(path.read_text())["version"] == 2
     assert os.listdir(tmp_path) == ["sage.json"]
@@ -151,11 +164,26 @@ def test_groups_and_odd_names_survive_the_file(tmp_path):
 
 
 BROKEN = {
-    "format": "something else", "version": 3, "values": [1.0, 2.0, 3.0], "std_error": [0.1, 0.1, 0.1, -0.1],
-    "covariance": [[1.0], [1.0, 2.0]], "feature_names": ["a", "a", "c", "d"], "total": "0.3", "base": None,
-    "model_rows": -1, "draws": 1.5, "stopped": "BORED", "converged": False, "groups": {"a": "b"}, "notes": "none",
-    "provenance": [], "measure": 3, "loss": None, "removal": ["x"], "method": {},
-}  # fmt: skip
+    "format": "something else",
+    "version": 3,
+    "values": [1.0, 2.0, 3.0],
+    "std_error": [0.1, 0.1, 0.1, -0.1],
+    "covariance": [[1.0], [1.0, 2.0]],
+    "feature_names": ["a", "a", "c", "d"],
+    "total": "0.3",
+    "base": None,
+    "model_rows": -1,
+    "draws": 1.5,
+    "stopped": "BORED",
+    "converged": False,
+    "groups": {"a": "b"},
+    "notes": "none",
+    "provenance": [],
+    "measure": 3,
+    "loss": None,
+    "removal": ["x"],
+    "method": {},
+}
 
 
 @pytest.mark.parametrize("field", sorted(BROKEN))

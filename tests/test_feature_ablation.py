@@ -266,9 +266,13 @@ def test_an_explanation_can_be_saved_and_printed(data, tmp_path):
 
 @pytest.mark.parametrize(
     ("task", "last", "loss"),
-    [("numbers", Ridge(), "squared error"), ("two", LogisticRegression(), "cross entropy"),
-     ("three", LogisticRegression(), "cross entropy"), ("three", LogisticRegression(), "zero one")],
-)  # fmt: skip
+    [
+        ("numbers", Ridge(), "squared error"),
+        ("two", LogisticRegression(), "cross entropy"),
+        ("three", LogisticRegression(), "cross entropy"),
+        ("three", LogisticRegression(), "zero one"),
+    ],
+)
 def test_a_pipeline_of_categories_for_every_task(mixed, task, last, loss):
     X, y, level = mixed
     target = {"numbers": y, "two": np.where(level > 0, "high", "low"), "three": level}[task]

@@ -40,20 +40,39 @@ def results() -> dict[str, Any]:
     X = rng.normal(size=(60, 3))
     one, other = explained(), explained(scale=0.5)
     table = {name: X[:, k] for k, name in enumerate(NAMES)}
-    sides = [{**{name: values[part] for name, values in table.items()}, "y": model(X[part])}
-             for part in (slice(None, 30), slice(30, None))]  # fmt: skip
+    sides = [
+        {**{name: values[part] for name, values in table.items()}, "y": model(X[part])}
+        for part in (slice(None, 30), slice(30, None))
+    ]
     pd = pytest.importorskip("pandas")
     return {
         "explanation": one,
         "comparison": cs.compare(one, other),
         "importances": cs.importances(model, X, model(X), measures=["sage", "shapley effects"], rng=0),
         "interactions": cs.interactions(model, X, model(X), rng=0, feature_names=NAMES),
-        "monitoring": cs.monitor(model, *map(pd.DataFrame, sides), target="y", loss="squared error",
-                                 background=pd.DataFrame(table)[:20], method="exact", rng=0),
+        "monitoring": cs.monitor(
+            model,
+            *map(pd.DataFrame, sides),
+            target="y",
+            loss="squared error",
+            background=pd.DataFrame(table)[:20],
+            method="exact",
+            rng=0,
+        ),
         "agreement": one.agreement(cs.TabularGame(rng.normal(size=8)), 8),
-        "removal quality": RemovalQuality(("mean", "trees"), np.array([1.0, 2.0]), np.eye(2), 3.0, np.array([0.1, 0.2]),
-                                          np.array([10.0, 20.0]), 5, 2, {"copula": "Too few rows."}, (Note("Few."),)),
-    }  # fmt: skip
+        "removal quality": RemovalQuality(
+            ("mean", "trees"),
+            np.array([1.0, 2.0]),
+            np.eye(2),
+            3.0,
+            np.array([0.1, 0.2]),
+            np.array([10.0, 20.0]),
+            5,
+            2,
+            {"copula": "Too few rows."},
+            (Note("Few."),),
+        ),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +195,13 @@ def test_a_kind_that_is_registered_at_run_time_has_files(tmp_path: Path) -> None
 def test_what_has_to_hold_in_files_has_to_hold_in_python_too() -> None:
     found = explained()
     for changes in (
-        {"std_error": np.array([0.1, -0.1, 0.1])}, {"values": np.zeros(2)}, {"feature_names": ("a", "a", "b")},
-        {"total": None}, {"draws": -1}, {"confidence": 1.0}, {"parts_weight": np.ones(40)},
-    ):  # fmt: skip
+        {"std_error": np.array([0.1, -0.1, 0.1])},
+        {"values": np.zeros(2)},
+        {"feature_names": ("a", "a", "b")},
+        {"total": None},
+        {"draws": -1},
+        {"confidence": 1.0},
+        {"parts_weight": np.ones(40)},
+    ):
         with pytest.raises(InputError, match=next(iter(changes)) if "total" not in changes else "base"):
             replace(found, **changes)

@@ -180,9 +180,9 @@ def test_a_bag_has_the_mean_of_its_members_in_their_own_columns():
 
 def test_trees_of_histograms_with_categories_that_they_put_first():
     X = FRAME.assign(d=FRAME["d"].astype("category"))
-    model = ensemble.HistGradientBoostingRegressor(
-        max_iter=5, categorical_features="from_dtype", random_state=0
-    ).fit(X, WITH_CATEGORY)  # fmt: skip
+    model = ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype", random_state=0).fit(
+        X, WITH_CATEGORY
+    )
     gains, counts = np.zeros(4), np.zeros(4)
     for (one,) in model._predictors:
         for node in one.nodes:
@@ -239,10 +239,13 @@ def test_trees_of_lightgbm_up_to_the_best_iteration():
     model = lightgbm.LGBMRegressor(n_estimators=8, verbose=-1, n_jobs=1).fit(X, WITH_CATEGORY)
     learn = lightgbm.Dataset(X[:200], WITH_CATEGORY[:200])
     stopped = lightgbm.train(
-        {"learning_rate": 0.6, "verbose": -1, "num_threads": 1}, learn, 80, keep_training_booster=True,
+        {"learning_rate": 0.6, "verbose": -1, "num_threads": 1},
+        learn,
+        80,
+        keep_training_booster=True,
         valid_sets=[lightgbm.Dataset(X[200:], WITH_CATEGORY[200:], reference=learn)],
         callbacks=[lightgbm.early_stopping(3, verbose=False)],
-    )  # fmt: skip
+    )
     assert 0 < stopped.best_iteration < stopped.num_trees()
     for one, booster in ((model, model.booster_), (model.booster_, model.booster_), (stopped, stopped)):
         table = booster.trees_to_dataframe()
@@ -268,9 +271,15 @@ def test_trees_of_catboost(name):
     X = FRAME.assign(e=np.tile(list("uvwq"), N // 4))
     y = WITH_CATEGORY + 4 * (X["d"] == "x") * (X["e"] == "u")
     model = catboost.CatBoostRegressor(
-        iterations=20, depth=4, verbose=0, cat_features=["d", "e"], thread_count=1, allow_writing_files=False,
-        random_seed=0, **CATBOOST[name],
-    ).fit(X, y)  # fmt: skip
+        iterations=20,
+        depth=4,
+        verbose=0,
+        cat_features=["d", "e"],
+        thread_count=1,
+        allow_writing_files=False,
+        random_seed=0,
+        **CATBOOST[name],
+    ).fit(X, y)
     pool, counts = catboost.Pool(X, y, cat_features=["d", "e"]), dict.fromkeys(X.columns, 0)
     for number in range(model.tree_count_):
         shown = model._get_tree_splits(number, pool)  # CatBoost's words for the splits of a tree

@@ -25,10 +25,20 @@ NAMES = ("a", "b", "c")
 def explain(values: Any, measure: str = "made up", names: Any = NAMES, **changes: Any) -> Explanation:
     values = np.array(values, dtype=float)
     fields: dict[str, Any] = {
-        "values": values, "std_error": np.zeros(len(values)), "covariance": None, "feature_names": tuple(names),
-        "total": float(values.sum()), "base": 10.0, "model_rows": 1234, "draws": 0, "stopped": cs.StopReason.EXACT,
-        "measure": measure, "loss": "squared error", "removal": "marginal", "method": "exact",
-    }  # fmt: skip
+        "values": values,
+        "std_error": np.zeros(len(values)),
+        "covariance": None,
+        "feature_names": tuple(names),
+        "total": float(values.sum()),
+        "base": 10.0,
+        "model_rows": 1234,
+        "draws": 0,
+        "stopped": cs.StopReason.EXACT,
+        "measure": measure,
+        "loss": "squared error",
+        "removal": "marginal",
+        "method": "exact",
+    }
     return Explanation(**{**fields, **changes})
 
 
@@ -39,8 +49,15 @@ def made_up(name: str, values: Any, *, heuristic: bool = False, marks: str = "++
         own = {"constant": None, "total": None, "base": None, "loss": "", "model_rows": 0} if heuristic else {}
         return explain(values, name, **{**own, **changes})
 
-    return Measure(name, name, marks, None if heuristic else "v_f", None if heuristic else "all subsets",
-                   None if heuristic else "0", call=call)  # fmt: skip
+    return Measure(
+        name,
+        name,
+        marks,
+        None if heuristic else "v_f",
+        None if heuristic else "all subsets",
+        None if heuristic else "0",
+        call=call,
+    )
 
 
 def refusing(name: str, error: Exception, **fields: Any) -> Measure:
@@ -79,8 +96,9 @@ def only(monkeypatch: pytest.MonkeyPatch, *rows: Measure) -> None:
 def test_each_measure_is_what_its_function_gives_by_itself(tables: Any) -> None:
     f, X, y = tables
     options = {"background": X[:20], "groups": {"both": [0, 1]}, "tolerance": 0.1, "rng": 3}
-    found = cs.importances(f, X, y, measures=["shapley effects", "sage", "squared correlation"], loss="absolute error",
-                           **options)  # fmt: skip
+    found = cs.importances(
+        f, X, y, measures=["shapley effects", "sage", "squared correlation"], loss="absolute error", **options
+    )
     assert list(found) == ["sage", "shapley effects", "squared correlation"]
     alone = cs.sage(f, X, y, loss="absolute error", **options)
     np.testing.assert_array_equal(found["sage"].values, alone.values)
@@ -92,8 +110,9 @@ def test_each_measure_is_what_its_function_gives_by_itself(tables: Any) -> None:
 
 def test_all_measures_have_the_seed_of_one_generator(tables: Any) -> None:
     f, X, y = tables
-    one, other = (cs.importances(f, X, y, measures=["sage", "shapley effects"], rng=np.random.default_rng(5))
-                  for _ in range(2))  # fmt: skip
+    one, other = (
+        cs.importances(f, X, y, measures=["sage", "shapley effects"], rng=np.random.default_rng(5)) for _ in range(2)
+    )
     assert one["sage"].provenance["seed"] == one["shapley effects"].provenance["seed"]
     for name in one:
         np.testing.assert_array_equal(one[name].values, other[name].values)
@@ -166,10 +185,13 @@ def test_explanations_are_matched_by_name_whatever_their_order() -> None:
 
 def test_everything_that_applies_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     only(
-        monkeypatch, ROWS[0], refusing("weights", InputError("model", got="a forest", wanted="a network")),
+        monkeypatch,
+        ROWS[0],
+        refusing("weights", InputError("model", got="a forest", wanted="a network")),
         refusing("gradients", MissingLibraryError("torch", "torch", "Aggregated saliency")),
-        replace(made_up("ablation", [1, 2, 3]), refits=True), ROWS[2],
-    )  # fmt: skip
+        replace(made_up("ablation", [1, 2, 3]), refits=True),
+        ROWS[2],
+    )
     found = cs.importances(None, None, [0])
     assert list(found) == ["sage", "splits"]
     assert list(found.left_out) == ["weights", "gradients", "ablation"]
@@ -313,11 +335,32 @@ def test_table_has_values_shares_ranks_constants_and_costs() -> None:
     row = next(line for line in lines if line.startswith("  b "))
     assert row.split() == ["b", "3.000", "67%", "(1)", "0.500", "10%", "(2)", "2", "22%", "(2)"]
     assert next(line for line in lines if line.startswith("  other  ")).split() == [
-        "other", "v_f", "all", "subsets", "-2.500", "+", "+", "+", "+", "~", "1,234", "model", "rows",
-    ]  # fmt: skip
+        "other",
+        "v_f",
+        "all",
+        "subsets",
+        "-2.500",
+        "+",
+        "+",
+        "+",
+        "+",
+        "~",
+        "1,234",
+        "model",
+        "rows",
+    ]
     assert next(line for line in lines if line.startswith("  splits*")).split() == [
-        "splits*", "-", "-", "-", "-", "-", "-", "-", "+", "-",
-    ]  # fmt: skip
+        "splits*",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-",
+        "+",
+        "-",
+    ]
     assert any("*: a heuristic" in line for line in lines)
     assert [line.split()[0] for line in lines if line.startswith(("  a ", "  b ", "  c "))] == ["b", "a", "c"]
 

@@ -257,9 +257,17 @@ def test_exclusive_or_of_classes_is_worth_the_entropy_it_saves(method, seed):
         return np.column_stack([1 - chance, chance])
 
     found = cs.interactions(
-        model, X, y, background=SIGNS, loss="cross entropy", sample_weight=np.where(y == 1, p, 1 - p), method=method,
-        pairs=[("x0", "x1")], tolerance=0.005, rng=seed,
-    )  # fmt: skip
+        model,
+        X,
+        y,
+        background=SIGNS,
+        loss="cross entropy",
+        sample_weight=np.where(y == 1, p, 1 - p),
+        method=method,
+        pairs=[("x0", "x1")],
+        tolerance=0.005,
+        rng=seed,
+    )
     truth = np.log(2) + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
     assert abs(found.values[0] - truth) <= 5 * found.std_error[0] + 1e-10
 
@@ -555,10 +563,15 @@ def test_result_reads_back_from_its_file(result, tmp_path):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("pairs", [["age", "age"]]), ("pairs", [[["age"], "x y"]] * 6), ("pairs", [["age", "x y"]] * 6),
-        ("version", 1), ("version", 3), ("sage", None), ("unexplained", "much"),
+        ("pairs", [["age", "age"]]),
+        ("pairs", [[["age"], "x y"]] * 6),
+        ("pairs", [["age", "x y"]] * 6),
+        ("version", 1),
+        ("version", 3),
+        ("sage", None),
+        ("unexplained", "much"),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_file_is_refused(result, tmp_path, field, value):
     path = tmp_path / "found.json"
     path.write_text(json.dumps({**result.to_dict(), field: value}))

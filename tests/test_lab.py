@@ -86,8 +86,12 @@ def test_a_fault_that_does_not_fit_is_named() -> None:
 
 def made_repository(folder: Path) -> Path:
     """A repository of one module, two tests of the fast lane and a statistical one."""
-    files = {"pyproject.toml": SETTINGS, "src/clarysage/__init__.py": "", "src/clarysage/sums.py": SOURCE,
-             "tests/test_sums.py": TESTS}  # fmt: skip
+    files = {
+        "pyproject.toml": SETTINGS,
+        "src/clarysage/__init__.py": "",
+        "src/clarysage/sums.py": SOURCE,
+        "tests/test_sums.py": TESTS,
+    }
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

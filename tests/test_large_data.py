@@ -335,8 +335,9 @@ def test_a_background_on_disk_is_drawn_and_columns_that_are_no_features_are_igno
     learned = cs.sage(f, path, "y", background=path, removal="gaussian", max_rows=100, budget=20_000, rng=0)
     assert not any(str(note).startswith("Background") for note in learned.notes)  # all rows, since it learns from 4,096
     mean = cs.sage(f, path, "y", background=path, removal="baseline", max_rows=100, budget=20_000, rng=0)
-    known = cs.sage(f, path, "y", background=table.drop(columns="y"), removal="baseline", max_rows=100,
-                    budget=20_000, rng=0)  # fmt: skip
+    known = cs.sage(
+        f, path, "y", background=table.drop(columns="y"), removal="baseline", max_rows=100, budget=20_000, rng=0
+    )
     np.testing.assert_array_equal(mean.values, known.values)
 
 
@@ -398,8 +399,9 @@ def test_every_measure_of_a_setting_takes_a_path(path, table):
 def test_responses_that_are_not_in_the_table_are_taken_along(path, table):
     by_name = cs.sage(f, path, "y", max_rows=80, budget=20_000, rng=0, sample_weight="w")
     model = cs.as_predictor(f, feature_names=["a", "b", "c", "id"])
-    by_array = cs.sage(model, path, table["y"].to_numpy(), max_rows=80, budget=20_000, rng=0,
-                       sample_weight=table["w"].to_numpy())  # fmt: skip
+    by_array = cs.sage(
+        model, path, table["y"].to_numpy(), max_rows=80, budget=20_000, rng=0, sample_weight=table["w"].to_numpy()
+    )
     np.testing.assert_allclose(by_array.values, by_name.values, rtol=1e-9, atol=1e-12)
 
 
@@ -477,38 +479,55 @@ WRONG: dict[str, tuple[Callable[[Path, pd.DataFrame], Any], str]] = {
     "a text file": (lambda p, t: cs.sage(f, Path(__file__), "y"), "X: .*files end in .parquet"),
     "a name beside an array": (lambda p, t: cs.sage(f, t.to_numpy(), "y"), "y: .*array without names"),
     "a weight beside an array": (
-        lambda p, t: cs.sage(f, t.to_numpy(), t["y"], sample_weight="w"), "sample_weight: .*array without names"),
+        lambda p, t: cs.sage(f, t.to_numpy(), t["y"], sample_weight="w"),
+        "sample_weight: .*array without names",
+    ),
     "responses that are features": (
-        lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "y"]), p, "y"), "y: .*a feature of the model"),
+        lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "y"]), p, "y"),
+        "y: .*a feature of the model",
+    ),
     "features that are not there": (
-        lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "bb"]), p, "y"), "X: .*without the column 'bb'"),
+        lambda p, t: cs.sage(cs.as_predictor(f, feature_names=["a", "bb"]), p, "y"),
+        "X: .*without the column 'bb'",
+    ),
     "a background without them": (
-        lambda p, t: cs.sage(f, t.rename(columns={"a": "z"}), "y", background=p), "background: .*column 'z'"),
+        lambda p, t: cs.sage(f, t.rename(columns={"a": "z"}), "y", background=p),
+        "background: .*column 'z'",
+    ),
     "no rows": (lambda p, t: cs.sage(f, t, "y", max_rows=0), "max_rows: got 0; wanted a whole number"),
     "half a row": (lambda p, t: cs.sage(f, t, "y", max_rows=1.5), "max_rows: got 1.5"),
     "no memory": (lambda p, t: cs.sage(f, p, "y", memory_limit=0), "memory_limit: got 0; wanted a positive number"),
     "memory for no row": (
         lambda p, t: cs.sage(f, p, "y", memory_limit=1),
-        "memory_limit: got 1 bytes, which hold 0 of 2,000 rows of rows.parquet; wanted 38,400 or more, for 100 rows"),
+        "memory_limit: got 1 bytes, which hold 0 of 2,000 rows of rows.parquet; wanted 38,400 or more, for 100 rows",
+    ),
     "memory for no background": (
         lambda p, t: cs.sage(f, t[["a", "b", "c"]], t["y"], background=p, memory_limit=1000),
-        "memory_limit: got 1000 bytes, which hold 5 of 2,000 rows"),
+        "memory_limit: got 1000 bytes, which hold 5 of 2,000 rows",
+    ),
     "paths where rows are wanted": (lambda p, t: cs.importances(f, [p, p], "y"), "X: got '.*rows.parquet', a text or"),
     "a list with another file": (
-        lambda p, t: cs.sage(f, [p, __file__], "y"), "X: got a list with .*py', which is no Parquet file"),
+        lambda p, t: cs.sage(f, [p, __file__], "y"),
+        "X: got a list with .*py', which is no Parquet file",
+    ),
     "a list with a folder": (
-        lambda p, t: cs.sage(f, [p.parent], "y"), "X: got a list with .*', which is no Parquet file; wanted a list of"),
+        lambda p, t: cs.sage(f, [p.parent], "y"),
+        "X: got a list with .*', which is no Parquet file; wanted a list of",
+    ),
     "a pattern": (lambda p, t: cs.sage(f, p.parent / "*.parquet", "y"), r"X: got .*does not exist.* Try glob\.glob"),
     "a list with no file": (
-        lambda p, t: cs.sage(f, [p, p / "none"], "y"), "X: got a list with .*none', which is no Parquet file"),
+        lambda p, t: cs.sage(f, [p, p / "none"], "y"),
+        "X: got a list with .*none', which is no Parquet file",
+    ),
     "a path where rows are wanted": (
         lambda p, t: cs.removal_quality("marginal", f, p),
-        "X: got '.*rows.parquet', a text or the name of a file; wanted a table in memory. Try pandas.read_parquet"),
+        "X: got '.*rows.parquet', a text or the name of a file; wanted a table in memory. Try pandas.read_parquet",
+    ),
     "memory in words": (lambda p, t: cs.sage(f, p, "y", memory_limit="2GB"), "memory_limit: got '2GB'"),
     "no batch": (lambda p, t: cs.sage(f, p, "y", batch_size=0), "batch_size: got 0"),
     "a true batch": (lambda p, t: cs.as_predictor(f, batch_size=True), "batch_size: got True"),
     "responses of other rows": (lambda p, t: cs.sage(f, p, t["y"][:5]), "y: got 5 responses; wanted 2,000"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -95,8 +95,10 @@ def test_any_number_of_layers_is_followed(sizes, seed):
 
 
 def some_layers(rng: np.random.Generator) -> Layers:
-    return Layers(Affine(rng.normal(size=(D, 8)), rng.normal(size=8)),
-                  (Activation("tanh"), Affine(rng.normal(size=(8, 3)), rng.normal(size=3))))  # fmt: skip
+    return Layers(
+        Affine(rng.normal(size=(D, 8)), rng.normal(size=8)),
+        (Activation("tanh"), Affine(rng.normal(size=(8, 3)), rng.normal(size=3))),
+    )
 
 
 @pytest.mark.parametrize(("n", "q"), [(200, 3), (1, 300)])
@@ -213,10 +215,16 @@ def between(name: str) -> Any:
     from torch import nn
 
     made = {
-        "relu": nn.ReLU, "tanh": nn.Tanh, "logistic": nn.Sigmoid, "gelu": nn.GELU, "silu": nn.SiLU,
-        "gelu by tanh": lambda: nn.GELU(approximate="tanh"), "elu": lambda: nn.ELU(0.7),
-        "leaky relu": lambda: nn.LeakyReLU(0.2), "softplus": lambda: nn.Softplus(2.0, 1.5),
-    }  # fmt: skip
+        "relu": nn.ReLU,
+        "tanh": nn.Tanh,
+        "logistic": nn.Sigmoid,
+        "gelu": nn.GELU,
+        "silu": nn.SiLU,
+        "gelu by tanh": lambda: nn.GELU(approximate="tanh"),
+        "elu": lambda: nn.ELU(0.7),
+        "leaky relu": lambda: nn.LeakyReLU(0.2),
+        "softplus": lambda: nn.Softplus(2.0, 1.5),
+    }
     return made[name]()
 
 
@@ -269,10 +277,16 @@ def test_activations_of_large_and_small_numbers_are_those_of_torch(activation):
 @pytest.mark.needs("torch")
 @pytest.mark.parametrize(
     ("end", "outputs", "output", "link"),
-    [(None, 1, "sigmoid", "logistic"), (None, 3, "softmax", "softmax"), ("Sigmoid", 1, None, "positive"),
-     ("Softmax", 3, None, "softmax"), ("Sigmoid", 2, None, "identity"), ("Tanh", 2, "softmax", "softmax"),
-     ("Tanh", 2, None, "identity")],
-)  # fmt: skip
+    [
+        (None, 1, "sigmoid", "logistic"),
+        (None, 3, "softmax", "softmax"),
+        ("Sigmoid", 1, None, "positive"),
+        ("Softmax", 3, None, "softmax"),
+        ("Sigmoid", 2, None, "identity"),
+        ("Tanh", 2, "softmax", "softmax"),
+        ("Tanh", 2, None, "identity"),
+    ],
+)
 def test_what_follows_the_last_layer_is_a_link(end, outputs, output, link, seed):
     import torch
 

@@ -67,9 +67,12 @@ def test_what_is_taken_off_predictions_has_mean_zero_over_the_rows_that_may_be_d
     X, B = rng.normal(size=(30, 5)), rng.normal(size=(80, 5))
     B[:shared] = X[:shared]
     v = cs.PredictivePower.of(
-        cs.Marginal(B).restrict(lambda Z: additive(Z) * (1 + Z[:, 3]), X), "squared error", X, additive(X),
+        cs.Marginal(B).restrict(lambda Z: additive(Z) * (1 + Z[:, 3]), X),
+        "squared error",
+        X,
+        additive(X),
         players=Players.of([f"x{i}" for i in range(5)], groups),
-    )  # fmt: skip
+    )
     control_variate, examples = v.subsampled._control, np.arange(30)
     p = v.n_players
     assert isinstance(control_variate, MainEffectsControl)

@@ -78,11 +78,14 @@ def mixed(rng, n, *, is_tied):
     """Text, numbers and missing cells; tied: the text repeated, and cells missing together."""
     town, other = rng.choice(list("abcdef"), n), rng.choice(list("abcdef"), n)
     is_missing = rng.random((2, n)) < 0.3
-    return pd.DataFrame({
-        "town": town, "city": town if is_tied else other,
-        "height": np.where(is_missing[0], np.nan, rng.normal(size=n)),
-        "width": np.where(is_missing[0 if is_tied else 1], np.nan, rng.normal(size=n)),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "town": town,
+            "city": town if is_tied else other,
+            "height": np.where(is_missing[0], np.nan, rng.normal(size=n)),
+            "width": np.where(is_missing[0 if is_tied else 1], np.nan, rng.normal(size=n)),
+        }
+    )
 
 
 def test_categories_and_missing_cells_are_seen(seed):
@@ -257,8 +260,9 @@ INDEPENDENT = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", INDEPENDENT)
 def test_independent_columns_give_no_alarm_in_200_trials(seed, name):
-    alarms = [cs.off_manifold(INDEPENDENT[name](np.random.default_rng([seed, run])), rng=run).is_high
-              for run in range(200)]  # fmt: skip
+    alarms = [
+        cs.off_manifold(INDEPENDENT[name](np.random.default_rng([seed, run])), rng=run).is_high for run in range(200)
+    ]
     assert not any(alarms)
 
 
@@ -266,6 +270,8 @@ def test_independent_columns_give_no_alarm_in_200_trials(seed, name):
 @pytest.mark.parametrize("columns", [10, 50])
 def test_correlations_of_seven_tenths_always_give_one(seed, columns):
     root = np.linalg.cholesky(0.7 + 0.3 * np.eye(columns))
-    alarms = [cs.off_manifold(np.random.default_rng([seed, run]).normal(size=(512, columns)) @ root.T, rng=run).is_high
-              for run in range(40)]  # fmt: skip
+    alarms = [
+        cs.off_manifold(np.random.default_rng([seed, run]).normal(size=(512, columns)) @ root.T, rng=run).is_high
+        for run in range(40)
+    ]
     assert all(alarms)

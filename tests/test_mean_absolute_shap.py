@@ -246,11 +246,13 @@ def test_examples_without_weight_are_left_out(data, seed):
 
 def test_frames_with_categories(seed):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "colour": pd.Categorical(rng.choice(["red", "green", "blue"], size=80)),
-        "size": rng.normal(size=80),
-        "noise": rng.normal(size=80),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], size=80)),
+            "size": rng.normal(size=80),
+            "noise": rng.normal(size=80),
+        }
+    )
     y = np.where(frame["colour"] == "red", 2.0, 0.0) * frame["size"]
     model = make_pipeline(
         make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"),
@@ -468,15 +470,18 @@ def test_without_shap_values_are_our_own(data, monkeypatch):
         mean_absolute_shap(model, X, background=background, backend="shap")
 
 
-@pytest.mark.parametrize(("options", "argument"), [
-    ({"backend": "lime"}, "backend"),
-    ({"backend": None}, "backend"),
-    ({"method": "kernel"}, "method"),
-    ({"walks": 1}, "walks"),
-    ({"tolerance": 0}, "tolerance"),
-    ({"groups": {"a": [9]}}, "groups"),
-    ({"sample_weight": -np.ones(N)}, "sample_weight"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"backend": "lime"}, "backend"),
+        ({"backend": None}, "backend"),
+        ({"method": "kernel"}, "method"),
+        ({"walks": 1}, "walks"),
+        ({"tolerance": 0}, "tolerance"),
+        ({"groups": {"a": [9]}}, "groups"),
+        ({"sample_weight": -np.ones(N)}, "sample_weight"),
+    ],
+)
 def test_bad_input_is_named(data, options, argument):
     X, background = data
     with pytest.raises(InputError, match=f"^{argument}"):

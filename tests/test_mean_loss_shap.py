@@ -58,8 +58,14 @@ def problem(kind: str, data: tuple) -> tuple:
     return product, X, y, background
 
 
-KINDS = [("regression", "squared error"), ("regression", "absolute error"), ("binary", "cross entropy"),
-         ("binary", "brier"), ("binary", "zero one"), ("multiclass", "cross entropy")]  # fmt: skip
+KINDS = [
+    ("regression", "squared error"),
+    ("regression", "absolute error"),
+    ("binary", "cross entropy"),
+    ("binary", "brier"),
+    ("binary", "zero one"),
+    ("multiclass", "cross entropy"),
+]
 
 
 def is_near(ours: cs.Explanation, truth: np.ndarray) -> bool:
@@ -139,10 +145,18 @@ def test_errors_of_single_examples_are_what_they_say(data, loss, seed):
     few = slice(0, 8)
     truth = mean_loss_shap(product, X[few], y[few], background=background, loss=loss, method="exact").per_example
     runs = [
-        mean_loss_shap(product, X[few], y[few], background=background, loss=loss, method="paired walks", walks=4,
-                       rng=1000 * seed + run)
+        mean_loss_shap(
+            product,
+            X[few],
+            y[few],
+            background=background,
+            loss=loss,
+            method="paired walks",
+            walks=4,
+            rng=1000 * seed + run,
+        )
         for run in range(80)
-    ]  # fmt: skip
+    ]
     told = np.array([run.per_example_error**2 for run in runs])
     off = np.array([(run.per_example - truth) ** 2 for run in runs])
     surplus = (off - told).sum(axis=(1, 2))
@@ -203,11 +217,13 @@ def test_a_list_of_losses_gives_a_list(data, seed):
 
 def test_frames_with_categories_keep_the_order_of_their_columns(seed):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "colour": pd.Categorical(rng.choice(["red", "green", "blue"], size=80)),
-        "size": rng.normal(size=80),
-        "noise": rng.normal(size=80),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], size=80)),
+            "size": rng.normal(size=80),
+            "noise": rng.normal(size=80),
+        }
+    )
     y = np.where(frame["colour"] == "red", 2.0, 0.0) * frame["size"]
     model = make_pipeline(
         make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough"),
@@ -250,10 +266,19 @@ def test_the_answer_does_not_depend_on_the_number_of_jobs(data, loss):
     X, y, background = data
     model = RandomForestClassifier(5, random_state=0).fit(X, y > 0).predict_proba
     runs = [
-        mean_loss_shap(lambda rows: model(rows)[:, 1], X, y, background=background, loss=loss, walks=40, rng=3,
-                       method="paired walks", n_jobs=jobs)
+        mean_loss_shap(
+            lambda rows: model(rows)[:, 1],
+            X,
+            y,
+            background=background,
+            loss=loss,
+            walks=40,
+            rng=3,
+            method="paired walks",
+            n_jobs=jobs,
+        )
         for jobs in (1, 2)
-    ]  # fmt: skip
+    ]
     for name in ("values", "std_error", "per_example", "per_example_error"):
         assert getattr(runs[0], name).tobytes() == getattr(runs[1], name).tobytes()
 
@@ -320,17 +345,20 @@ def test_one_feature_is_paid_everything(data):
     assert ours.per_example[:, 0] == pytest.approx(gain, abs=1e-12)
 
 
-@pytest.mark.parametrize(("options", "argument"), [
-    ({"method": "kernel"}, "method"),
-    ({"method": 3}, "method"),
-    ({"walks": 1}, "walks"),
-    ({"walks": 2.5}, "walks"),
-    ({"walks": True}, "walks"),
-    ({"tolerance": None}, "tolerance"),
-    ({"loss": "hinge"}, "loss"),
-    ({"y": None}, "y"),
-    ({"budget": 3, "method": "paired walks"}, "budget"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "argument"),
+    [
+        ({"method": "kernel"}, "method"),
+        ({"method": 3}, "method"),
+        ({"walks": 1}, "walks"),
+        ({"walks": 2.5}, "walks"),
+        ({"walks": True}, "walks"),
+        ({"tolerance": None}, "tolerance"),
+        ({"loss": "hinge"}, "loss"),
+        ({"y": None}, "y"),
+        ({"budget": 3, "method": "paired walks"}, "budget"),
+    ],
+)
 def test_bad_input_is_named(data, options, argument):
     X, y, background = data
     given = {"y": y, "background": background, **options}

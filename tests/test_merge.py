@@ -277,8 +277,10 @@ def test_the_constant_of_a_permutation_test_goes_with_its_values() -> None:
 
 def test_values_of_single_examples_are_merged() -> None:
     X, y, B = data()
-    runs = [cs.mean_loss_shap(f, X, y, background=B, loss="squared error", method="paired walks", walks=8, rng=seed)
-            for seed in (1, 2)]  # fmt: skip
+    runs = [
+        cs.mean_loss_shap(f, X, y, background=B, loss="squared error", method="paired walks", walks=8, rng=seed)
+        for seed in (1, 2)
+    ]
     merged = cs.merge(runs)
     np.testing.assert_allclose(merged.per_example, (runs[0].per_example + runs[1].per_example) / 2, rtol=1e-12)
     wanted = np.sqrt(runs[0].per_example_error ** 2 + runs[1].per_example_error ** 2) / 2
@@ -443,8 +445,10 @@ def test_exact_values_of_another_game_are_refused_beside_sampled_ones() -> None:
 
 def test_runs_in_which_nothing_has_an_effect_stay_so() -> None:
     X, y, B = data()
-    runs = [cs.sage(lambda X: np.ones(len(X)), X, y, background=B, loss="squared error", method="permutation", rng=seed)
-            for seed in (1, 2)]  # fmt: skip
+    runs = [
+        cs.sage(lambda X: np.ones(len(X)), X, y, background=B, loss="squared error", method="permutation", rng=seed)
+        for seed in (1, 2)
+    ]
     assert all(one.stopped is cs.StopReason.NO_EFFECT for one in runs)
     merged = cs.merge(runs)
     assert merged.stopped is cs.StopReason.NO_EFFECT

@@ -189,11 +189,20 @@ def test_tags_say_how_it_was_found(mlflow):
     explanation = made_up(3, stopped=cs.StopReason.BUDGET)
     told = logged(mlflow, explanation).tags
     expected = {
-        "measure": "sage", "loss": "squared error", "removal": "marginal", "method": "paired walks", "seed": "7",
-        "model": "Forest", "examples": "99", "background_rows": "64", "converged": "false", "version": "0.1.0",
-        "stopped": "Stopped at the budget before convergence.", "about": "population",
+        "measure": "sage",
+        "loss": "squared error",
+        "removal": "marginal",
+        "method": "paired walks",
+        "seed": "7",
+        "model": "Forest",
+        "examples": "99",
+        "background_rows": "64",
+        "converged": "false",
+        "version": "0.1.0",
+        "stopped": "Stopped at the budget before convergence.",
+        "about": "population",
         "intervals": "95% intervals about the population of rows and of background",
-    }  # fmt: skip
+    }
     assert {name: told.get(f"sage.{name}") for name in expected} == expected
     assert logged(mlflow, made_up(3), about="data").tags["sage.about"] == "data"
 
@@ -295,9 +304,14 @@ def test_a_comparison_is_logged_with_its_tests(mlflow):
     found = logged(mlflow, comparison, plot=True, report=True)
     low, high = comparison.interval()
     columns = {
-        "difference": comparison.values, "std_error": comparison.std_error, "low": low, "high": high,
-        "p": comparison.p_values(None), "p_adjusted": comparison.p_values(), "changed": comparison.flags,
-    }  # fmt: skip
+        "difference": comparison.values,
+        "std_error": comparison.std_error,
+        "low": low,
+        "high": high,
+        "p": comparison.p_values(None),
+        "p_adjusted": comparison.p_values(),
+        "changed": comparison.flags,
+    }
     expected = {
         f"comparison/{column}/{name}": float(numbers[i])
         for column, numbers in columns.items()

@@ -88,9 +88,16 @@ def mixed(x: np.ndarray, kind: str = "category") -> pd.DataFrame:
 
 
 def assert_agreement(
-    model: Any, own: Any, X: Any, y: Any, *, codes: Any = None, background: Any = None, loss: Any = "auto",
+    model: Any,
+    own: Any,
+    X: Any,
+    y: Any,
+    *,
+    codes: Any = None,
+    background: Any = None,
+    loss: Any = "auto",
     atol: float = 1e-9,
-) -> Any:  # fmt: skip
+) -> Any:
     """The explanation of a model, once it equals that of a plain callable around the library's own call.
 
     ``codes`` are the responses as class numbers, so that the callable owes nothing to how labels are read.
@@ -900,9 +907,13 @@ def test_early_stopping_of_xgboost_is_honoured():
 
     train, held_out = (xgb.DMatrix(x, noisy(x, seed)) for x, seed in ((X_TRAIN[:60], 0), (X_TRAIN[60:], 1)))
     booster = xgb.train(
-        {"eta": 0.8, "nthread": 1}, train, 40, evals=[(held_out, "apart")], early_stopping_rounds=10,
+        {"eta": 0.8, "nthread": 1},
+        train,
+        40,
+        evals=[(held_out, "apart")],
+        early_stopping_rounds=10,
         verbose_eval=False,
-    )  # fmt: skip
+    )
     best = booster.predict(xgb.DMatrix(X), iteration_range=(0, booster.best_iteration + 1))
     assert booster.best_iteration + 1 < booster.num_boosted_rounds()
     assert np.abs(best - booster.predict(xgb.DMatrix(X))).max() > 0.01
@@ -1628,9 +1639,9 @@ def _categorical_model(library: str) -> Any:
 @pytest.mark.needs("polars")
 @pytest.mark.parametrize("kind", ["Categorical", "Enum"])
 @pytest.mark.parametrize(
-    "library", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("xgboost", "lightgbm", "catboost")]
-    + ["sklearn"],
-)  # fmt: skip
+    "library",
+    [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("xgboost", "lightgbm", "catboost")] + ["sklearn"],
+)
 def test_categories_of_polars_reach_a_model_fitted_on_pandas(library, kind):
     import polars as pl
 
@@ -1712,8 +1723,13 @@ def test_results_of_statsmodels_are_walked_by_their_coefficients(name):
     y = binary(X) if name in ("Logit", "Probit", "binomial") else y
     f = cs.as_predictor(model)
     assert (f.structure is None) == (name == "Probit")
-    options = {"background": sm.add_constant(BACKGROUND), "method": "permutation", "stop": enough, "rng": 0,
-               "tolerance": None}  # fmt: skip
+    options = {
+        "background": sm.add_constant(BACKGROUND),
+        "method": "permutation",
+        "stop": enough,
+        "rng": 0,
+        "tolerance": None,
+    }
     native = cs.sage(model, x, y, **options)
     black = cs.sage(lambda rows: model.predict(rows), x, y, loss=native.loss, **options)
     assert not [note for note in native.notes if "row by row" in note]

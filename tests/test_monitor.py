@@ -364,9 +364,20 @@ DAYS = pd.date_range("2023-12-28", periods=200, freq="12h")  # to 6 April 2024
         pd.Series(DAYS, dtype="category"),
         list(DAYS),
     ],
-    ids=["times", "zone", "text", "times as text", "offsets", "periods", "dates", "numpy", "categories of text",
-         "categories of times", "list"],
-)  # fmt: skip
+    ids=[
+        "times",
+        "zone",
+        "text",
+        "times as text",
+        "offsets",
+        "periods",
+        "dates",
+        "numpy",
+        "categories of text",
+        "categories of times",
+        "list",
+    ],
+)
 def test_dates_of_any_kind_are_cut_into_months(dates):
     expected = pd.Series(DAYS.strftime("%Y-%m")).value_counts().sort_index()
     few = expected[expected < 20].index  # December and April
@@ -511,8 +522,9 @@ def test_slices_by_a_column_are_explained_one_by_one(tables, rows):
     for name, explanation in zip(found.names, found.comparison.explanations[1:], strict=True):
         side = current[current["batch"] == name]
         np.testing.assert_allclose(explanation.values, values(side[NAMES], side["y"]), rtol=1e-9)
-    entries = cs.monitor(linear, reference, current[[*NAMES, "y"]], target="y", by=current["batch"].to_numpy(),
-                         background=rows, **QUICK)  # fmt: skip
+    entries = cs.monitor(
+        linear, reference, current[[*NAMES, "y"]], target="y", by=current["batch"].to_numpy(), background=rows, **QUICK
+    )
     np.testing.assert_array_equal(entries.comparison.values, found.comparison.values)
     both = cs.monitor(linear, reference.assign(batch="old"), current, target="y", by="batch", background=rows, **QUICK)
     np.testing.assert_array_equal(both.comparison.values, found.comparison.values)
@@ -557,8 +569,12 @@ def test_a_fault_that_begins_is_seen_from_there_on(rows):
     lines = str(found).splitlines()
     heads = next(i for i, line in enumerate(lines) if line.split()[:2] == ["slice", "rows"])
     assert [line.split()[:2] for line in lines[heads + 1 : heads + 6]] == [
-        ["reference", "300"], ["2024-01", "93"], ["2024-02", "87"], ["2024-03", "93"], ["2024-04", "87"],
-    ]  # fmt: skip
+        ["reference", "300"],
+        ["2024-01", "93"],
+        ["2024-02", "87"],
+        ["2024-03", "93"],
+        ["2024-04", "87"],
+    ]
     assert [line.split()[3:4] for line in lines[heads + 4 : heads + 6]] == [["b"], ["b"]]
 
 
@@ -812,11 +828,21 @@ def finding(
     verdict, before=0.09, after=-0.31, share=0.5, hints=("values are about 60 times the reference's",), **changes
 ):
     fields = {
-        "feature": "duration", "where": "current", "verdict": verdict, "before": before, "after": after,
-        "difference": after - before, "low": -1.0, "high": 1.0, "after_low": after - 0.01, "after_high": after + 0.01,
-        "p_value": 0.01, "inputs_p_value": 0.01, "share": share,
+        "feature": "duration",
+        "where": "current",
+        "verdict": verdict,
+        "before": before,
+        "after": after,
+        "difference": after - before,
+        "low": -1.0,
+        "high": 1.0,
+        "after_low": after - 0.01,
+        "after_high": after + 0.01,
+        "p_value": 0.01,
+        "inputs_p_value": 0.01,
+        "share": share,
         "shift": Shift("duration", "numbers", 0.9, 1e-9, hints, {}),
-    }  # fmt: skip
+    }
     return Finding(**{**fields, **changes})
 
 
@@ -1122,8 +1148,12 @@ def test_html_escapes_names_of_columns_slices_and_cells():
     sides = [
         pd.DataFrame({NASTY: rng.choice(labels, 60), "n": rng.normal(size=60)}) for labels in (["a"], ["a", NASTY])
     ]
-    found = cs.monitor(lambda X: X["n"].to_numpy(), *((side, side["n"]) for side in sides), rng=0,
-                       by=np.repeat(["<b>old</b>", "<i>new</i>"], 30))  # fmt: skip
+    found = cs.monitor(
+        lambda X: X["n"].to_numpy(),
+        *((side, side["n"]) for side in sides),
+        rng=0,
+        by=np.repeat(["<b>old</b>", "<i>new</i>"], 30),
+    )
     shown = found._repr_html_()
     assert "<script>" not in shown
     assert "<b>old" not in shown

@@ -100,8 +100,15 @@ def measured_twice(seed, rng):
         return rows.assign(**{column: rows[column] + error for column, error in noise.items()})
 
     others = {name: option for name, option in CHEAP.items() if name != "background_rows"}
-    found = cs.monitor(model(seed), measured(), measured(), paired=True, rng=rng,
-                       background=background.drop(columns="subscribed"), **others)  # fmt: skip
+    found = cs.monitor(
+        model(seed),
+        measured(),
+        measured(),
+        paired=True,
+        rng=rng,
+        background=background.drop(columns="subscribed"),
+        **others,
+    )
     assert found.comparison.is_paired
     assert (found.comparison.std_error > 0).any()
     return found

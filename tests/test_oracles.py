@@ -90,9 +90,14 @@ def test_groups_weights_and_weighted_backgrounds_agree_with_enumeration(problem)
         mixture, oracle.squared_error, X, y, background, weights=weights, mass=mass, groups=[[0, 2], [1], [3, 4]]
     )
     found = cs.sage(
-        mixture, X, y, removal=cs.Marginal(background, weights=mass), method="exact", sample_weight=weights,
+        mixture,
+        X,
+        y,
+        removal=cs.Marginal(background, weights=mass),
+        method="exact",
+        sample_weight=weights,
         groups={"a": [0, 2], "b": [3, 4]},
-    )  # fmt: skip
+    )
     assert found.feature_names == ("a", "x1", "b")
     assert np.allclose(found.values, truth, atol=1e-10)
 

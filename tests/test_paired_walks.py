@@ -71,8 +71,9 @@ class Data:
         X, background = rng.normal(size=(n, p)), rng.normal(size=(m, p))
         weights = rng.exponential(size=n)
         weights[: n // 5] = 0
-        return cls(X, background, rng.integers(3, size=n), number(X) + rng.normal(size=n), weights,
-                   rng.exponential(size=m))  # fmt: skip
+        return cls(
+            X, background, rng.integers(3, size=n), number(X) + rng.normal(size=n), weights, rng.exponential(size=m)
+        )
 
     @property
     def is_high(self) -> np.ndarray:
@@ -162,8 +163,10 @@ def test_the_mean_over_runs_is_what_enumeration_gives(name, seed):
     assert is_near([run.values for run in found], truth)
 
 
-@pytest.mark.parametrize(("loss", "f", "plain"), [("squared error", number, oracle.squared_error),
-                                                  ("cross entropy", three_classes, oracle.cross_entropy)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("loss", "f", "plain"),
+    [("squared error", number, oracle.squared_error), ("cross entropy", three_classes, oracle.cross_entropy)],
+)
 def test_the_mean_over_runs_is_what_the_papers_equations_give(loss, f, plain, seed):
     data = Data.of(seed, n=6)
     y = data.y if loss == "cross entropy" else data.noisy
@@ -242,11 +245,16 @@ CLASSES = ["cross entropy", "brier", "zero one", ["cross entropy", "brier"], ["c
 
 
 @pytest.mark.parametrize("m", [6, 40, 200])
-@pytest.mark.parametrize(("f", "loss"), [
-    *((number, loss) for loss in ("squared error", "absolute error", between_absolute_and_squared)),
-    (number, ["squared error", "absolute error"]), (two_numbers, "squared error"),
-    *((probability, loss) for loss in CLASSES), *((three_classes, loss) for loss in CLASSES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("f", "loss"),
+    [
+        *((number, loss) for loss in ("squared error", "absolute error", between_absolute_and_squared)),
+        (number, ["squared error", "absolute error"]),
+        (two_numbers, "squared error"),
+        *((probability, loss) for loss in CLASSES),
+        *((three_classes, loss) for loss in CLASSES),
+    ],
+)
 def test_features_that_the_model_never_reads_get_exactly_nothing(f, loss, m, seed):
     data = Data.of(seed, n=25, m=m, p=7)
     y = {number: data.noisy, two_numbers: np.column_stack([data.noisy, data.noisy])}.get(f, data.y)
@@ -281,9 +289,19 @@ def test_a_coefficient_of_zero_is_worth_exactly_nothing(loss, m, seed):
         assert found.values.any(axis=1).all()
 
 
-@pytest.mark.parametrize("name", ["squared error", "squared error of two outputs", "brier of one column",
-                                  "brier of three classes", "cross entropy of three classes", "two losses at once",
-                                  "sample weights", "weighted background"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "squared error",
+        "squared error of two outputs",
+        "brier of one column",
+        "brier of three classes",
+        "cross entropy of three classes",
+        "two losses at once",
+        "sample weights",
+        "weighted background",
+    ],
+)
 def test_values_sum_to_the_total_after_whole_passes(name, seed):
     data = Data.of(seed, n=50)
     v = GAMES[name](data)
@@ -308,9 +326,12 @@ class Counting:
 
 
 LOSSES = {
-    "squared error": number, "absolute error": number, "cross entropy": three_classes, "brier": three_classes,
+    "squared error": number,
+    "absolute error": number,
+    "cross entropy": three_classes,
+    "brier": three_classes,
     "zero one": three_classes,
-}  # fmt: skip
+}
 
 
 def test_the_ends_cost_one_row_an_example_and_one_a_background_row_once(seed):
@@ -354,8 +375,17 @@ def test_a_budget_is_never_exceeded(loss, seed):
     for budget in (1500, 60_000, *np.exp(rng.uniform(np.log(1500), np.log(60_000), size=6)).astype(int).tolist()):
         data = Data.of(seed, m=int(rng.choice([M, 60])))
         model = Counting(LOSSES[loss])
-        found = cs.sage(model, data.X, data.y, background=data.background, loss=loss, method="paired walks",
-                        rng=int(rng.integers(1000)), budget=budget, tolerance=None)  # fmt: skip
+        found = cs.sage(
+            model,
+            data.X,
+            data.y,
+            background=data.background,
+            loss=loss,
+            method="paired walks",
+            rng=int(rng.integers(1000)),
+            budget=budget,
+            tolerance=None,
+        )
         assert model.seen == found.model_rows <= budget
         assert np.isfinite(found.values).all()
         one_more = 2 * (P - 1) * (2 * 60 + 8)  # a pair, and a comparison or two
@@ -379,8 +409,17 @@ def test_a_budget_too_small_names_the_least_one(loss, seed):
 def test_the_least_budget_that_is_named_is_enough(loss, seed):
     data = Data.of(seed, m=60)
     budget = least_budget(data, loss, N + 60 + 1, seed)
-    found = cs.sage(LOSSES[loss], data.X, data.y, background=data.background, loss=loss, method="paired walks",
-                    rng=seed, budget=budget, tolerance=None)  # fmt: skip
+    found = cs.sage(
+        LOSSES[loss],
+        data.X,
+        data.y,
+        background=data.background,
+        loss=loss,
+        method="paired walks",
+        rng=seed,
+        budget=budget,
+        tolerance=None,
+    )
     assert found.model_rows <= budget
 
 
@@ -393,8 +432,17 @@ def test_a_budget_holds_where_examples_lose_nothing_but_hybrid_rows_do(seed):
     """Both columns are equal in every example: only a hybrid row moves the model."""
     X = np.repeat(np.random.default_rng(seed).integers(2, size=(24, 1)), 2, axis=1) * 1.0
     model = Counting(lambda Z: (Z[:, 0] != Z[:, 1]) * 1.0)
-    found = cs.sage(model, X, np.arange(24.0) % 3, method="paired walks", loss="squared error", rng=seed,
-                    budget=2000, tolerance=None, stop=lambda now: now.draws >= 1000)  # fmt: skip
+    found = cs.sage(
+        model,
+        X,
+        np.arange(24.0) % 3,
+        method="paired walks",
+        loss="squared error",
+        rng=seed,
+        budget=2000,
+        tolerance=None,
+        stop=lambda now: now.draws >= 1000,
+    )
     assert model.seen == found.model_rows
     assert model.seen <= 2000
 
@@ -404,8 +452,17 @@ def test_a_budget_ends_a_run_in_which_the_model_need_not_be_asked(seed):
     rng = np.random.default_rng(seed)
     X, background = rng.normal(size=(N, 2)), rng.normal(size=(M, 2))
     X[:, 1] = background[:, 1] = 1.0
-    found = cs.sage(lambda Z: Z[:, 0] * Z[:, 1], X, X[:, 0] + 1, background=background, method="paired walks", rng=seed,
-                    budget=1000, tolerance=None, stop=lambda now: now.draws > 50_000)  # fmt: skip
+    found = cs.sage(
+        lambda Z: Z[:, 0] * Z[:, 1],
+        X,
+        X[:, 0] + 1,
+        background=background,
+        method="paired walks",
+        rng=seed,
+        budget=1000,
+        tolerance=None,
+        stop=lambda now: now.draws > 50_000,
+    )
     assert found.stopped is not cs.StopReason.RULE
 
 
@@ -424,8 +481,17 @@ def test_a_model_that_answers_otherwise_each_time_is_asked_every_hybrid_row_and_
     data = Data.of(seed)
     X, background = (data.X > 0) * 1.0, (data.background > 0) * 1.0
     model = Varying(number, seed)
-    found = cs.sage(model, X, data.noisy, background=background, loss="squared error", method="paired walks", rng=seed,
-                    tolerance=None, stop=lambda now: now.draws >= 80)  # fmt: skip
+    found = cs.sage(
+        model,
+        X,
+        data.noisy,
+        background=background,
+        loss="squared error",
+        method="paired walks",
+        rng=seed,
+        tolerance=None,
+        stop=lambda now: now.draws >= 80,
+    )
     assert str(VARYING) in map(str, found.notes)
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.std_error).all()
@@ -601,8 +667,9 @@ def sums(totals: np.ndarray, values: np.ndarray, prefix: int, runs: int, noise: 
     return np.array(found), np.array(variances)
 
 
-PREFIXES = sorted({(n, prefix) for n in (50, 999, 1500) for prefix in (64, 100, n, n + 37, 2 * n, 2 * n + 5)
-                   if prefix >= 64})  # fmt: skip
+PREFIXES = sorted(
+    {(n, prefix) for n in (50, 999, 1500) for prefix in (64, 100, n, n + 37, 2 * n, 2 * n + 5) if prefix >= 64}
+)
 
 
 @pytest.mark.parametrize(("n", "prefix"), PREFIXES)
@@ -709,8 +776,12 @@ def test_two_features_of_which_one_is_constant_cost_no_hybrid_row(seed):
 def test_rows_that_occur_twice_count_twice(loss, seed):
     data = Data.of(seed)
     often = np.arange(N) % 3
-    twice = replace(data, X=np.repeat(data.X, often, axis=0), y=np.repeat(data.y, often),
-                    background=np.vstack([data.background, data.background]))  # fmt: skip
+    twice = replace(
+        data,
+        X=np.repeat(data.X, often, axis=0),
+        y=np.repeat(data.y, often),
+        background=np.vstack([data.background, data.background]),
+    )
     once = data.game(LOSSES[loss], loss, data.y, sample_weight=often)
     v = twice.game(LOSSES[loss], loss, twice.y)
     truth = estimate(once, Exact()).values
@@ -720,8 +791,17 @@ def test_rows_that_occur_twice_count_twice(loss, seed):
 
 def test_probabilities_of_zero_for_the_true_class_give_finite_values_and_are_counted(seed):
     data = Data.of(seed)
-    found = cs.sage(lambda Z: (number(Z) > 0) * 0.5, data.X, data.is_high, background=data.background,
-                    loss="cross entropy", method="paired walks", rng=seed, budget=40_000, tolerance=None)  # fmt: skip
+    found = cs.sage(
+        lambda Z: (number(Z) > 0) * 0.5,
+        data.X,
+        data.is_high,
+        background=data.background,
+        loss="cross entropy",
+        method="paired walks",
+        rng=seed,
+        budget=40_000,
+        tolerance=None,
+    )
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.std_error).all()
     assert found.values.sum() == pytest.approx(found.total, abs=6 * np.sqrt(found.covariance.sum().clip(0)) + 1e-9)

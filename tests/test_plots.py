@@ -36,11 +36,20 @@ def explain(values: Any = VALUES, names: Any = None, **changes: Any) -> cs.Expla
     root = np.random.default_rng(0).normal(size=(p, p)) * 0.01
     covariance = root @ root.T + np.diag(np.full(p, 0.002))
     fields: dict[str, Any] = {
-        "values": values, "std_error": np.sqrt(np.diag(covariance)), "covariance": covariance,
+        "values": values,
+        "std_error": np.sqrt(np.diag(covariance)),
+        "covariance": covariance,
         "feature_names": tuple(names or (NAMES if p == 4 else [f"x{i}" for i in range(p)])),
-        "total": values.sum(), "base": 1.0, "model_rows": 1000, "draws": 50, "stopped": cs.StopReason.CONVERGED,
-        "measure": "sage", "loss": "cross entropy", "removal": "marginal", "method": "permutation",
-    }  # fmt: skip
+        "total": values.sum(),
+        "base": 1.0,
+        "model_rows": 1000,
+        "draws": 50,
+        "stopped": cs.StopReason.CONVERGED,
+        "measure": "sage",
+        "loss": "cross entropy",
+        "removal": "marginal",
+        "method": "permutation",
+    }
     return cs.Explanation(**{**fields, **changes})
 
 

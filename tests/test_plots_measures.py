@@ -38,10 +38,20 @@ VALUES = {
 def explain(values: Any, names: Any = NAMES, **changes: Any) -> Explanation:
     values = np.array(values, dtype=float)
     fields: dict[str, Any] = {
-        "values": values, "std_error": np.linspace(0.01, 0.03, len(values)), "covariance": None,
-        "feature_names": tuple(names), "total": 1.0, "base": 2.0, "model_rows": 10, "draws": 50,
-        "stopped": cs.StopReason.CONVERGED, "measure": "sage", "loss": "brier", "removal": "marginal", "method": "w",
-    }  # fmt: skip
+        "values": values,
+        "std_error": np.linspace(0.01, 0.03, len(values)),
+        "covariance": None,
+        "feature_names": tuple(names),
+        "total": 1.0,
+        "base": 2.0,
+        "model_rows": 10,
+        "draws": 50,
+        "stopped": cs.StopReason.CONVERGED,
+        "measure": "sage",
+        "loss": "brier",
+        "removal": "marginal",
+        "method": "w",
+    }
     return Explanation(**{**fields, **changes})
 
 
@@ -178,8 +188,7 @@ def test_dollar_signs_and_long_names_are_shown_as_they_are() -> None:
 
 
 def test_measures_that_are_all_zero_can_be_drawn() -> None:
-    zero = Importances({"gini importance": exact([0.0, 0.0, 0.0, 0.0])},
-                       {"gini importance": traits("gini importance")})  # fmt: skip
+    zero = Importances({"gini importance": exact([0.0, 0.0, 0.0, 0.0])}, {"gini importance": traits("gini importance")})
     ax = side_by_side(zero)[0]
     assert ax.get_xlim()[1] > ax.get_xlim()[0]
 

@@ -31,12 +31,23 @@ def explain(values: Any, names: Any = NAMES, error: float = ERROR, **changes: An
     values = np.array(values, dtype=float)
     p = len(values)
     fields: dict[str, Any] = {
-        "values": values, "std_error": np.full(p, error / 9), "covariance": None, "feature_names": tuple(names),
-        "total": float(values.sum()), "base": 2.0, "model_rows": 10, "draws": 50, "stopped": StopReason.CONVERGED,
-        "measure": "sage", "loss": "brier", "removal": "marginal", "method": "w", "dof": np.full(p, 99.0),
+        "values": values,
+        "std_error": np.full(p, error / 9),
+        "covariance": None,
+        "feature_names": tuple(names),
+        "total": float(values.sum()),
+        "base": 2.0,
+        "model_rows": 10,
+        "draws": 50,
+        "stopped": StopReason.CONVERGED,
+        "measure": "sage",
+        "loss": "brier",
+        "removal": "marginal",
+        "method": "w",
+        "dof": np.full(p, 99.0),
         "targets": {"rows": Target(values, np.full(p, error), np.full(p, 999.0), np.zeros(p))},
         "provenance": {"examples": 1000, "fingerprints": {"background": "b"}},
-    }  # fmt: skip
+    }
     return Explanation(**{**fields, **changes})
 
 

@@ -360,8 +360,9 @@ def test_surrogate_walks_of_a_linear_model_know_the_rows(seed):
 
 def test_a_loss_without_a_correction_says_so(data):
     X, y = data
-    with_it, without = (cs.sage(model, X, y, loss=loss, method="paired walks", rng=0)
-                        for loss in ("squared error", "absolute error"))  # fmt: skip
+    with_it, without = (
+        cs.sage(model, X, y, loss=loss, method="paired walks", rng=0) for loss in ("squared error", "absolute error")
+    )
     assert not any("No correction" in note for note in with_it.notes)
     assert any("No correction for the finite background" in note for note in without.notes)
 
@@ -478,8 +479,10 @@ def kept():
 
 def test_the_table_that_is_kept_has_every_population_and_no_failure():
     numbers = kept()
-    cells = {(cell["population"], cell["rows"], cell["background"], cell["drawn from the rows"])
-             for cell in numbers["populations"]}  # fmt: skip
+    cells = {
+        (cell["population"], cell["rows"], cell["background"], cell["drawn from the rows"])
+        for cell in numbers["populations"]
+    }
     sizes = [(n, m) for n in (100, 400, 2000) for m in (64, 256)]
     assert cells == {
         (name, n, m, overlap) for name in POPULATIONS for n, m in sizes for overlap in (False, True)[: 1 + (m < n)]

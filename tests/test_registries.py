@@ -124,8 +124,9 @@ def spellings(row: Any) -> list[str]:
 @each_dummy
 def test_a_dummy_is_found_by_its_name_in_any_spelling(argument: str) -> None:
     row = DUMMIES[argument][1]
-    found = [cs.sage(linear, X, linear(X), rng=0, budget=20_000, **{argument: name})
-             for name in [row.name, *spellings(row)]]  # fmt: skip
+    found = [
+        cs.sage(linear, X, linear(X), rng=0, budget=20_000, **{argument: name}) for name in [row.name, *spellings(row)]
+    ]
     for one in found:
         assert getattr(one, argument) in (row.name, "permutation")  # which its class calls itself
         np.testing.assert_array_equal(one.values, found[0].values)
@@ -255,8 +256,11 @@ def test_a_dummy_removal_has_the_rows_and_the_abilities_that_its_row_says(monkey
     with_rows(monkeypatch, REMOVALS, replace(FAR_ROWS, is_conditional=True))
     drawn = cs.conditional_permutation_test(linear, X, linear(X), removal="far rows", repeats=2, rng=0)
     assert "as fitted" in drawn.meaning("rows")
-    note = next(str(note) for note in cs.sage(linear, X, linear(X), removal="auto conditional", rng=0).notes
-                if "was chosen: mean" in str(note))  # fmt: skip
+    note = next(
+        str(note)
+        for note in cs.sage(linear, X, linear(X), removal="auto conditional", rng=0).notes
+        if "was chosen: mean" in str(note)
+    )
     assert "far rows" in note
     with_rows(monkeypatch, REMOVALS, replace(FAR_ROWS, is_conditional=True, max_players=2))
     notes = cs.sage(linear, X, linear(X), removal="auto conditional", rng=0).notes

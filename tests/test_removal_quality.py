@@ -418,7 +418,7 @@ def test_a_plot_shows_each_removal_with_its_interval(seed):
         (lambda X: cs.removal_quality("all", linear, X, sample_weight=[1.0]), "1 weights"),
         (lambda X: cs.removal_quality("all", linear, X, rng="seed"), "rng: got 'seed'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_judged_is_an_error(call, words):
     with pytest.raises(cs.InputError) as caught:
         call(gaussians(20, np.random.default_rng(0)))

@@ -82,8 +82,12 @@ def test_nothing_is_asked_of_the_network_and_the_policy_lets_in_what_is_there_al
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
     assert {part.split()[0] for part in policy.split("; ")} == {
-        "default-src", "script-src", "style-src", "base-uri", "form-action"
-    }  # fmt: skip
+        "default-src",
+        "script-src",
+        "style-src",
+        "base-uri",
+        "form-action",
+    }
     assert "\r" not in page.texts["script"][1]
     for kind, source in [("script-src", page.texts["script"][1]), ("style-src", page.texts["style"][0])]:
         digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
@@ -143,9 +147,10 @@ def test_the_loss_with_and_without_features_is_told(page):
     explanation = made_up(12)
     show = number_format(explanation)
     assert page.texts["dd"][:3] == [
-        show(12.5), show(12.5 - explanation.total),
+        show(12.5),
+        show(12.5 - explanation.total),
         f"{show(abs(explanation.total))} ({100 * explanation.total / 12.5:.0f} %)",
-    ]  # fmt: skip
+    ]
     assert any("with them." in text for text in page.texts["p"])
 
 

@@ -19,9 +19,14 @@ from made_up import HOSTILE, compared, made_up, pairs, several, watched
 
 pytestmark = [pytest.mark.needs("playwright"), pytest.mark.needs("browser")]
 QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 Open = Callable[..., Any]
 
 
@@ -140,9 +145,15 @@ def test_hostile_names_run_nothing_and_are_found_by_what_they_are(opened):
 @pytest.mark.parametrize("width", [360, 1000])
 def test_the_page_is_never_wider_than_its_window(opened, width):
     named = [*HOSTILE, *map(str, range(60))]
-    for found in (made_up(named), compared(named, 3, {0: 0.9}, called=HOSTILE[-3:]), compared(3, called=HOSTILE[-2:]),
-                  several(HOSTILE), pairs(HOSTILE), watched(named, 3, {0: 0.9}, {0, 5}, called=HOSTILE[-3:]),
-                  watched(named, 1, {0: 0.9}, {0, 5}, called=HOSTILE[-1:], hint=HOSTILE[-1])):  # fmt: skip
+    for found in (
+        made_up(named),
+        compared(named, 3, {0: 0.9}, called=HOSTILE[-3:]),
+        compared(3, called=HOSTILE[-2:]),
+        several(HOSTILE),
+        pairs(HOSTILE),
+        watched(named, 3, {0: 0.9}, {0, 5}, called=HOSTILE[-3:]),
+        watched(named, 1, {0: 0.9}, {0, 5}, called=HOSTILE[-1:], hint=HOSTILE[-1]),
+    ):
         page = opened(found, viewport={"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
@@ -340,8 +351,9 @@ def test_a_monitoring_without_scripts_and_on_paper_is_whole(browser, tmp_path):
 
 @pytest.mark.parametrize(("width", "is_whole"), [(1440, True), (1000, False), (390, False)])
 def test_tables_grow_with_the_window_and_else_keep_their_names_in_sight(opened, width, is_whole):
-    found = watched(["distance_km", "constructor", "temperature_outside"], 2, {0: -0.9}, {0},
-                    called=("2025-10-20", "2025-10-27"))  # fmt: skip
+    found = watched(
+        ["distance_km", "constructor", "temperature_outside"], 2, {0: -0.9}, {0}, called=("2025-10-20", "2025-10-27")
+    )
     page = opened(found, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     table = page.locator("#features .wide:has(table)")
@@ -411,9 +423,12 @@ def page_numbers(explanation: cs.Explanation) -> list[str]:
 @pytest.mark.parametrize(("paper", "ink"), [("#ffffff", "#222222"), ("#111111", "#dddddd")])
 def test_outputs_of_a_notebook_stand_together_in_its_colours(opened, paper, ink):
     outputs = [
-        made_up(HOSTILE), compared(5, 3, {0: 0.9}, called=HOSTILE[:3]), compared(5, 3, {0: 0.9}),
-        watched(HOSTILE, 3, {0: 0.9}, {0}, called=HOSTILE[:3]), watched(5, 1, {0: 0.9, 1: 0.8}, {0}),
-    ]  # fmt: skip
+        made_up(HOSTILE),
+        compared(5, 3, {0: 0.9}, called=HOSTILE[:3]),
+        compared(5, 3, {0: 0.9}),
+        watched(HOSTILE, 3, {0: 0.9}, {0}, called=HOSTILE[:3]),
+        watched(5, 1, {0: 0.9, 1: 0.8}, {0}),
+    ]
     shown = "".join(found._repr_html_() for found in outputs * 2)
     page = opened(f"<!DOCTYPE html><meta charset=utf-8><body style='background:{paper};color:{ink}'>{shown}")
     page.wait_for_timeout(200)
@@ -457,8 +472,14 @@ def test_axe_finds_nothing_to_complain_of(opened):
 def test_text_has_contrast_of_four_and_a_half_in_both_colours(opened):
     for scheme in ("light", "dark"):
         notes = (Note("It is so.", advice="Try this."), "Plain.")
-        for found in (made_up(12, notes=notes), compared(6, 3, {0: 0.9, 1: -0.8}, notes=notes), several(3), pairs(4),
-                      watched(4, 2, {0: 0.9, 1: -0.8}, {0, 2}, notes=notes), watched(3)):  # fmt: skip
+        for found in (
+            made_up(12, notes=notes),
+            compared(6, 3, {0: 0.9, 1: -0.8}, notes=notes),
+            several(3),
+            pairs(4),
+            watched(4, 2, {0: 0.9, 1: -0.8}, {0, 2}, notes=notes),
+            watched(3),
+        ):
             assert opened(found, color_scheme=scheme).evaluate(FAINTEST) >= 4.5
 
 

@@ -66,9 +66,11 @@ def test_every_number_of_the_frame_is_in_the_table_largest_difference_first(two)
     assert [row[0] for row in rows] == frame["feature"].tolist()
     for row, found in zip(rows, frame.itertuples(), strict=True):
         assert row[1:5] == [
-            show(found.reference), show(found.other), signed(show(found.difference)),
+            show(found.reference),
+            show(found.other),
+            signed(show(found.difference)),
             f"[{show(found.low)}, {show(found.high)}]",
-        ]  # fmt: skip
+        ]
         word = ("rose" if found.difference > 0 else "fell") if found.changed else "no known change"
         assert row[6] == word
 

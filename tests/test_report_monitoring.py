@@ -77,8 +77,11 @@ def test_the_alarm_comes_first_and_every_sentence_has_its_verdict(one):
     tags = ["flagged", "along with others", "along with others", "inputs alone"]
     assert items == [f"{tag} {sentence}" for tag, sentence in zip(tags, said, strict=True)]
     assert re.findall(r'<li class="([^"]+)">', found) == [
-        "inputs-and-contribution", "along-with-others", "along-with-others", "inputs-alone"
-    ]  # fmt: skip
+        "inputs-and-contribution",
+        "along-with-others",
+        "along-with-others",
+        "inputs-alone",
+    ]
 
 
 def test_where_nothing_is_flagged_the_page_says_so_and_what_that_means():
@@ -97,10 +100,16 @@ def test_every_number_of_the_frame_is_in_the_table_of_features_largest_differenc
     assert len(rows) == len(frame)
     for row, found in zip(rows, frame.itertuples(), strict=True):
         assert row == [
-            found.feature, f"{found.verdict} {found.inputs}".strip(), show(found.reference), show(found.current),
-            signed(show(found.difference)), f"[{show(found.low)}, {show(found.high)}]",
-            chance_words(found.p_adjusted), f"{found.inputs_distance:.2f}", chance_words(found.inputs_p_adjusted),
-        ]  # fmt: skip
+            found.feature,
+            f"{found.verdict} {found.inputs}".strip(),
+            show(found.reference),
+            show(found.current),
+            signed(show(found.difference)),
+            f"[{show(found.low)}, {show(found.high)}]",
+            chance_words(found.p_adjusted),
+            f"{found.inputs_distance:.2f}",
+            chance_words(found.inputs_p_adjusted),
+        ]
     assert {row[1].split(" values")[0] for row in rows} == {BOTH, FOLLOWS, INPUTS, UNCHANGED}
 
 
@@ -108,9 +117,11 @@ def test_inputs_have_their_kind_distance_p_hints_and_facts(one):
     rows = rows_of(html(one), "inputs")
     assert [row[0] for row in rows[:2]] == ["feature 0", "feature 3"]
     assert rows[0][1:] == [
-        "numbers", "0.900", "<0.001",
+        "numbers",
+        "0.900",
+        "<0.001",
         "shifted : values are about 60 times the reference's median 181, now 10,860; missing 0 %, now 1 %",
-    ]  # fmt: skip
+    ]
     assert rows[2][1:] == ["numbers", "0.030", "1.000", "no known shift median 181, now 182; missing 0 %, now 1 %"]
     assert len(rows) == 12
 
@@ -129,9 +140,12 @@ def test_losses_and_rows_are_told_with_how_far_they_moved(one, several):
     show, losses = shared_format(*several.comparison.explanations), several.losses
     page = Page(html(several))
     assert page.texts["dt"][:5] == [
-        "Mean squared error in reference", "Mean squared error in Apr, the highest and last",
-        "Slices in which something is flagged", "Rows in reference", "Rows in 4 slices",
-    ]  # fmt: skip
+        "Mean squared error in reference",
+        "Mean squared error in Apr, the highest and last",
+        "Slices in which something is flagged",
+        "Rows in reference",
+        "Rows in 4 slices",
+    ]
     assert page.texts["dd"][1] == f"{show(losses[4])} ({signed(show(losses[4] - losses[0]))})"
     assert page.texts["dd"][2:5] == ["4 of 4", "99", "396"]
 
@@ -186,9 +200,11 @@ def test_lines_bands_and_references_are_where_the_axes_say(several):
     for panel, k, values in [
         (losses, 0, several.losses),
         *((contributions, k, [one.values[int(name[8:])] for one in explanations]) for k, name in enumerate(shown)),
-        *((inputs, k, [None, *(several.findings(where)[int(name[8:])].shift.distance for where in several.names)])
-          for k, name in enumerate(shown)),
-    ]:  # fmt: skip
+        *(
+            (inputs, k, [None, *(several.findings(where)[int(name[8:])].shift.distance for where in several.names)])
+            for k, name in enumerate(shown)
+        ),
+    ]:
         (y1, t1), (y2, t2) = panel.ticks[0], panel.ticks[-1]
         scale = (t2 - t1) / (y2 - y1)
         line = panel.lines[k]

@@ -224,8 +224,9 @@ def test_full_and_empty_coalitions_are_not_evaluated_again(data):
         return linear(Z)
 
     background = X[:10]
-    found = cs.sage(f, X, y, background=background, method="permutation", tolerance=None, budget=70 + 100 * 20,
-                    loss="squared error")  # fmt: skip
+    found = cs.sage(
+        f, X, y, background=background, method="permutation", tolerance=None, budget=70 + 100 * 20, loss="squared error"
+    )
     assert found.draws == 100
     assert sum(rows) == 60 + 10 + 100 * 2 * 10
 

@@ -239,12 +239,18 @@ CORRUPTED = {
     "another factor": (exponential, lambda x: x * 37, "values are about 37 times the reference's"),
     "a factor around zero": (around_zero, lambda x: x * 1000, "values are about 1,000 times the reference's"),
     "whole times 60": (whole, lambda x: x * 60, "values are about 60 times the reference's"),
-    "in whole minutes": (whole, lambda x: np.round(x / 60),
-                         "values are about 1/60 of the reference's, in whole numbers"),
+    "in whole minutes": (
+        whole,
+        lambda x: np.round(x / 60),
+        "values are about 1/60 of the reference's, in whole numbers",
+    ),
     "an offset": (temperature, lambda x: x + 30, "values are about 30 higher"),
     "an offset down": (temperature, lambda x: x - 12.5, "values are about 12.5 lower"),
-    "fahrenheit": (temperature, lambda x: x * 1.8 + 32,
-                   "values are about 1.8 times the reference's plus 32, as from Celsius to Fahrenheit"),
+    "fahrenheit": (
+        temperature,
+        lambda x: x * 1.8 + 32,
+        "values are about 1.8 times the reference's plus 32, as from Celsius to Fahrenheit",
+    ),
     "kelvin": (temperature, lambda x: x + 273.15, "values are about 273 higher, as from Celsius to Kelvin"),
     "factor and offset": (exponential, lambda x: 5 * x + 100, "values are about 5 times the reference's plus 100"),
     "flipped": (exponential, lambda x: -x, "values look as if their sign were flipped"),
@@ -252,26 +258,50 @@ CORRUPTED = {
     "rounded": (exponential, np.round, "values are rounded to whole numbers"),
     "cut": (exponential, np.trunc, "values are cut to whole numbers"),
     "one decimal": (around_zero, lambda x: np.round(x, 1), "values are rounded to numbers of 1 decimal"),
-    "clipped above": (exponential, lambda x: np.minimum(x, 8),
-                      lambda x: f"values stop at 8, {percent((x > 8).mean())} of the reference's are above"),
-    "clipped below": (around_zero, lambda x: np.maximum(x, -1),
-                      lambda x: f"values stop at -1, {percent((x < -1).mean())} of the reference's are below"),
-    "stand-in": (temperature, lambda x: some(x, -999),
-                 "-999 fills 5 % of rows, none of the reference's, perhaps for missing cells"),
-    "zero": (temperature, lambda x: some(x, 0.0),
-             "0 fills 5 % of rows, none of the reference's, perhaps for missing cells"),
+    "clipped above": (
+        exponential,
+        lambda x: np.minimum(x, 8),
+        lambda x: f"values stop at 8, {percent((x > 8).mean())} of the reference's are above",
+    ),
+    "clipped below": (
+        around_zero,
+        lambda x: np.maximum(x, -1),
+        lambda x: f"values stop at -1, {percent((x < -1).mean())} of the reference's are below",
+    ),
+    "stand-in": (
+        temperature,
+        lambda x: some(x, -999),
+        "-999 fills 5 % of rows, none of the reference's, perhaps for missing cells",
+    ),
+    "zero": (
+        temperature,
+        lambda x: some(x, 0.0),
+        "0 fills 5 % of rows, none of the reference's, perhaps for missing cells",
+    ),
     "filled": (exponential, lambda x: some(x, 3.7), "3.7 fills 5 % of rows, none of the reference's"),
-    "stand-in and unit": (exponential, lambda x: some(60 * x, -1.0),
-                          "-1 fills 5 % of rows, none of the reference's, perhaps for missing cells; "
-                          "values are about 60 times the reference's"),
+    "stand-in and unit": (
+        exponential,
+        lambda x: some(60 * x, -1.0),
+        "-1 fills 5 % of rows, none of the reference's, perhaps for missing cells; "
+        "values are about 60 times the reference's",
+    ),
     "missing": (temperature, lambda x: some(x, np.nan, 0.12), "missing cells went from 0 % to 12 %"),
-    "missing and unit": (exponential, lambda x: some(60 * x, np.nan, 0.12),
-                         "values are about 60 times the reference's; missing cells went from 0 % to 12 %"),
+    "missing and unit": (
+        exponential,
+        lambda x: some(60 * x, np.nan, 0.12),
+        "values are about 60 times the reference's; missing cells went from 0 % to 12 %",
+    ),
     "infinite": (temperature, lambda x: some(x, np.inf), "infinite values went from 0 % to 5 %"),
-    "month by one": (months, lambda x: np.roll(MONTHS, -1)[[MONTHS.index(month) for month in x]],
-                     "categories look moved by one place: what was 'may' is now 'jun'"),
-    "month by three back": (months, lambda x: np.roll(MONTHS, 3)[[MONTHS.index(month) for month in x]],
-                            "categories look moved by 3 places: what was 'may' is now 'feb'"),
+    "month by one": (
+        months,
+        lambda x: np.roll(MONTHS, -1)[[MONTHS.index(month) for month in x]],
+        "categories look moved by one place: what was 'may' is now 'jun'",
+    ),
+    "month by three back": (
+        months,
+        lambda x: np.roll(MONTHS, 3)[[MONTHS.index(month) for month in x]],
+        "categories look moved by 3 places: what was 'may' is now 'feb'",
+    ),
     "code by one": (codes, lambda x: x % 12 + 1, "categories look moved by one place: what was 5 is now 6"),
     "code without an end": (codes, lambda x: x - 1, "values are about 1 lower"),
     "code times 60": (codes, lambda x: x * 60, "values are about 60 times the reference's"),
@@ -279,19 +309,34 @@ CORRUPTED = {
     "swapped": (letters, lambda x: np.where(x == "a", "b", np.where(x == "b", "a", x)), "'a' and 'b' look swapped"),
     "flag turned": (lambda rng, n: rng.random(n) < 0.2, np.invert, "False and True look swapped"),
     "upper case": (letters, np.char.upper, "labels differ from the reference's by case alone: 'a' is now 'A'"),
-    "blanks": (letters, lambda x: np.char.add(x, " "),
-               "labels differ from the reference's by blanks alone: 'a' is now 'a '"),
-    "zeros before": (lambda rng, n: letters_as_digits(letters(rng, n)), lambda x: np.char.add("0", x),
-                     "labels differ from the reference's by the way numbers are written alone: '1' is now '01'"),
-    "renamed": (letters, lambda x: np.where(x == "b", "q", x),
-                lambda x: f"'b' looks renamed to 'q', {percent((x == 'b').mean())} of rows"),
+    "blanks": (
+        letters,
+        lambda x: np.char.add(x, " "),
+        "labels differ from the reference's by blanks alone: 'a' is now 'a '",
+    ),
+    "zeros before": (
+        lambda rng, n: letters_as_digits(letters(rng, n)),
+        lambda x: np.char.add("0", x),
+        "labels differ from the reference's by the way numbers are written alone: '1' is now '01'",
+    ),
+    "renamed": (
+        letters,
+        lambda x: np.where(x == "b", "q", x),
+        lambda x: f"'b' looks renamed to 'q', {percent((x == 'b').mean())} of rows",
+    ),
     "new": (letters, lambda x: some(x, "xx", 0.08), "'xx' is new, 8 % of rows"),
     "all alike": (letters, lambda x: np.full(len(x), "c"), "all cells are 'c' now"),
-    "as text": (temperature, lambda x: x.astype(str),
-                lambda x: f"cells are numbers written as text (such as '{x[0]}') now, and numbers in the reference"),
-    "as numbers": (lambda rng, n: letters_as_digits(letters(rng, n)), lambda x: x.astype(float),
-                   "cells are numbers now, and numbers written as text (such as '1') in the reference"),
-}  # fmt: skip
+    "as text": (
+        temperature,
+        lambda x: x.astype(str),
+        lambda x: f"cells are numbers written as text (such as '{x[0]}') now, and numbers in the reference",
+    ),
+    "as numbers": (
+        lambda rng, n: letters_as_digits(letters(rng, n)),
+        lambda x: x.astype(float),
+        "cells are numbers now, and numbers written as text (such as '1') in the reference",
+    ),
+}
 
 
 def letters_as_digits(x):
@@ -315,8 +360,12 @@ def test_corruptions_of_other_rows_are_named(seed):
         "a scale": lambda: hints(temperature(rng, 3000), 1.8 * temperature(rng, 1500) + 32),
         "a bound": lambda: hints(exponential(rng, 3000), np.minimum(8, exponential(rng, 1500))),
     }
-    words = {"a unit": "values are about 60 times", "a month": "what was 'may' is now 'jun'", "a scale": "Fahrenheit",
-             "a bound": "values stop at 8"}  # fmt: skip
+    words = {
+        "a unit": "values are about 60 times",
+        "a month": "what was 'may' is now 'jun'",
+        "a scale": "Fahrenheit",
+        "a bound": "values stop at 8",
+    }
     for name, say in told.items():
         right = sum(words[name] in say() for _ in range(times))
         assert right >= binom.ppf(RARE, times, 0.85), name
@@ -325,18 +374,41 @@ def test_corruptions_of_other_rows_are_named(seed):
 # --- hints that must not be there
 
 
-SPECIFIC = ("times", "1/", "about", "flipped", "rounded", "cut", "stop", "fills", "moved by", "reversed", "swapped",
-            "new", "gone", "renamed", "labels", "missing", "infinite")  # fmt: skip
+SPECIFIC = (
+    "times",
+    "1/",
+    "about",
+    "flipped",
+    "rounded",
+    "cut",
+    "stop",
+    "fills",
+    "moved by",
+    "reversed",
+    "swapped",
+    "new",
+    "gone",
+    "renamed",
+    "labels",
+    "missing",
+    "infinite",
+)
 OTHERWISE = {
     "another shape": (lambda rng, n: rng.normal(10, 3, n), lambda rng, n: rng.uniform(0, 14, n), "values"),
-    "half of the rows in another unit": (exponential, lambda rng, n: exponential(rng, n) * rng.choice([1, 60], n),
-                                         "of values are above the reference's highest"),
+    "half of the rows in another unit": (
+        exponential,
+        lambda rng, n: exponential(rng, n) * rng.choice([1, 60], n),
+        "of values are above the reference's highest",
+    ),
     "two groups": (around_zero, lambda rng, n: around_zero(rng, n) + rng.choice([-3, 3], n), "values"),
     "more of one category": (letters, lambda rng, n: rng.choice(list("abcd"), n, p=[0.2, 0.28, 0.45, 0.07]), "went"),
     "all shares": (months, lambda rng, n: rng.choice(MONTHS, n), "went from"),
-    "more zeros": (lambda rng, n: np.where(rng.random(n) < 0.2, 0, rng.exponential(5, n)),
-                   lambda rng, n: np.where(rng.random(n) < 0.4, 0, rng.exponential(5, n)), "values"),
-}  # fmt: skip
+    "more zeros": (
+        lambda rng, n: np.where(rng.random(n) < 0.2, 0, rng.exponential(5, n)),
+        lambda rng, n: np.where(rng.random(n) < 0.4, 0, rng.exponential(5, n)),
+        "values",
+    ),
+}
 
 
 @pytest.mark.parametrize("change", OTHERWISE)
@@ -535,8 +607,11 @@ def test_single_rows_tell_nothing():
 
 def test_no_hint_shows_a_long_label_whole():
     long = "x" * 10_000
-    for one in (shift(["a", "b"] * 50, [long, "b"] * 50), shift([long, "b"] * 50, [long.upper(), "b"] * 50),
-                shift(np.arange(100.0), [long] * 100)):  # fmt: skip
+    for one in (
+        shift(["a", "b"] * 50, [long, "b"] * 50),
+        shift([long, "b"] * 50, [long.upper(), "b"] * 50),
+        shift(np.arange(100.0), [long] * 100),
+    ):
         assert one.hints
         assert max(map(len, one.hints)) < 200
     (named,) = shifts(pd.DataFrame({long: np.arange(100.0)}), pd.DataFrame({long: 60 * np.arange(100.0)}))
@@ -557,9 +632,14 @@ def test_new_and_lost_categories_are_counted(seed):
 def test_facts_are_pairs_of_both_samples():
     facts = shift(np.arange(101.0), np.append(2 * np.arange(101.0), np.nan)).facts
     assert facts == {
-        "median": (50.0, 100.0), "spread": (50.0, 100.0), "lowest": (0.0, 0.0), "highest": (100.0, 200.0),
-        "missing share": (0.0, 1 / 102), "distinct": (101.0, 101.0), "rows": (101.0, 102.0),
-    }  # fmt: skip
+        "median": (50.0, 100.0),
+        "spread": (50.0, 100.0),
+        "lowest": (0.0, 0.0),
+        "highest": (100.0, 200.0),
+        "missing share": (0.0, 1 / 102),
+        "distinct": (101.0, 101.0),
+        "rows": (101.0, 102.0),
+    }
 
 
 def test_order_of_rows_does_not_matter(seed):

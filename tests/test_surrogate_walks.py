@@ -205,8 +205,17 @@ def test_a_budget_is_never_exceeded_and_rows_are_counted(name, data, seed):
     rng = np.random.default_rng(seed)
     for budget in (1500, *np.exp(rng.uniform(np.log(1500), np.log(15_000), size=4)).astype(int).tolist()):
         model = Counting(f)
-        found = cs.sage(model, data[0], response(f, data), background=data[1], loss=loss, budget=budget, tolerance=None,
-                        method=SurrogateWalks(tree()), rng=int(rng.integers(1000)))  # fmt: skip
+        found = cs.sage(
+            model,
+            data[0],
+            response(f, data),
+            background=data[1],
+            loss=loss,
+            budget=budget,
+            tolerance=None,
+            method=SurrogateWalks(tree()),
+            rng=int(rng.integers(1000)),
+        )
         assert model.seen == found.model_rows <= budget
         assert np.isfinite(found.values).all()
 
@@ -258,8 +267,17 @@ def test_a_regressor_that_fails_to_fit_is_named_as_the_surrogate(data, seed):
 def test_a_regressor_that_fails_to_predict_is_named_as_the_surrogate(when, name, data, seed):
     f, loss = GAMES[name]
     with pytest.raises(cs.RunFailedError, match=r"^surrogate: "):
-        cs.sage(f, data[0], response(f, data), background=data[1], loss=loss, method=SurrogateWalks(Failing(when)),
-                rng=seed, budget=5000, tolerance=None)  # fmt: skip
+        cs.sage(
+            f,
+            data[0],
+            response(f, data),
+            background=data[1],
+            loss=loss,
+            method=SurrogateWalks(Failing(when)),
+            rng=seed,
+            budget=5000,
+            tolerance=None,
+        )
 
 
 @pytest.mark.parametrize("regressor", ["linear regression", lambda rows: rows, LogisticRegression])
@@ -301,8 +319,16 @@ def test_linear_models_which_are_not_asked_row_by_row_are_walked_all_the_same(li
     target = y > 0 if link == "logistic" else y
     model = LINEAR[link]().fit(X, target)
     truth = cs.sage(model, X, target, background=background, method="exact").values
-    found = cs.sage(model, X, target, background=background, method=SurrogateWalks(tree()), rng=seed, tolerance=None,
-                    stop=lambda now: now.draws >= THREE_STAGES)  # fmt: skip
+    found = cs.sage(
+        model,
+        X,
+        target,
+        background=background,
+        method=SurrogateWalks(tree()),
+        rng=seed,
+        tolerance=None,
+        stop=lambda now: now.draws >= THREE_STAGES,
+    )
     assert holds(found, truth)
 
 
@@ -311,8 +337,16 @@ def test_a_game_in_which_no_hybrid_row_need_be_asked_is_walked_all_the_same(seed
     rng = np.random.default_rng(seed)
     X, background = rng.normal(size=(N, 2)), rng.normal(size=(M, 2))
     X[:, 1] = background[:, 1] = 1.0
-    found = cs.sage(lambda Z: Z[:, 0] * Z[:, 1], X, X[:, 0] + 1, background=background, method="surrogate walks",
-                    rng=seed, tolerance=None, stop=lambda now: now.draws >= THREE_STAGES)  # fmt: skip
+    found = cs.sage(
+        lambda Z: Z[:, 0] * Z[:, 1],
+        X,
+        X[:, 0] + 1,
+        background=background,
+        method="surrogate walks",
+        rng=seed,
+        tolerance=None,
+        stop=lambda now: now.draws >= THREE_STAGES,
+    )
     assert np.allclose(found.values, [found.total, 0.0], rtol=0, atol=1e-9 + 6 * found.std_error)
 
 
@@ -325,9 +359,17 @@ def test_a_game_without_a_model_is_refused(payoffs):
 def test_a_model_that_answers_otherwise_each_time_is_asked_every_hybrid_row_and_a_note_says_so(data, seed):
     X, background, y, _ = data
     model = Counting(number, noise=0.1)
-    found = cs.sage(model, (X > 0) * 1.0, y, background=(background > 0) * 1.0, method=SurrogateWalks(tree()),
-                    loss="squared error", rng=seed, tolerance=None,
-                    stop=lambda now: now.draws >= THREE_STAGES)  # fmt: skip
+    found = cs.sage(
+        model,
+        (X > 0) * 1.0,
+        y,
+        background=(background > 0) * 1.0,
+        method=SurrogateWalks(tree()),
+        loss="squared error",
+        rng=seed,
+        tolerance=None,
+        stop=lambda now: now.draws >= THREE_STAGES,
+    )
     assert str(VARYING) in map(str, found.notes)
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.std_error).all()

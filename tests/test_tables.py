@@ -207,8 +207,9 @@ def pyarrow_columns(pa: Any) -> dict[str, Any]:
         "dictionary": pa.array(["b", None, "a", "b"]).dictionary_encode(),
         "dictionary of int8 indices, ordered": ordered,
         "dictionary of ints": pa.array([7, None, 3, 7]).dictionary_encode(),
-        "dictionary in chunks": pa.chunked_array([pa.array(["b", "a"]).dictionary_encode(),
-                                                  pa.array(["a", None]).dictionary_encode()]),
+        "dictionary in chunks": pa.chunked_array(
+            [pa.array(["b", "a"]).dictionary_encode(), pa.array(["a", None]).dictionary_encode()]
+        ),
         "date32": pa.array([DAY, None, LATER, DAY]),
         "timestamp[ns]": pa.array([1, None, 2, 10**18 + 1], pa.timestamp("ns")),
         "timestamp with zone": pa.array([NOON, None, NIGHT, NOON], pa.timestamp("us", "Europe/Paris")),
@@ -217,7 +218,7 @@ def pyarrow_columns(pa: Any) -> dict[str, Any]:
         "decimal128": pa.array([Decimal("1.50"), None, Decimal("2.25"), Decimal("1.50")]),
         "binary": pa.array([b"b", None, b"a", b"b"]),
         "null": pa.nulls(4),
-    }  # fmt: skip
+    }
     found = {name: pa.table({"a": cells, "b": [0.5, 1.0, 2.0, 3.0]}) for name, cells in columns.items()}
     fields = [pa.field("a", pa.int64(), nullable=False, metadata={"unit": "m"}), pa.field("b", pa.string())]
     found["fields that say more"] = pa.table(
@@ -228,9 +229,14 @@ def pyarrow_columns(pa: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "table",
-    [*tables("pandas", pandas_columns), *tables("pyarrow", arrow_backed), *tables("numpy", numpy_arrays),
-     *tables("polars", polars_columns), *tables("pyarrow", pyarrow_columns)],
-)  # fmt: skip
+    [
+        *tables("pandas", pandas_columns),
+        *tables("pyarrow", arrow_backed),
+        *tables("numpy", numpy_arrays),
+        *tables("polars", polars_columns),
+        *tables("pyarrow", pyarrow_columns),
+    ],
+)
 def test_a_table_comes_back_the_same(table):
     assert same(there_and_back(table), table)
 
@@ -244,9 +250,16 @@ def test_an_array_of_any_numbers_comes_back_the_same(name, data):
 
 
 OBJECTS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3), st.dates(),
-    st.tuples(st.integers(), st.text(max_size=2)), st.decimals(allow_nan=False),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.binary(max_size=3),
+    st.dates(),
+    st.tuples(st.integers(), st.text(max_size=2)),
+    st.decimals(allow_nan=False),
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -337,11 +350,16 @@ def pandas_pairs(pd: Any) -> dict[str, Any]:
         "huge ints beside whole floats": (series([HUGE]), series([3.0]), "int64"),
         "huge ints beside Int64 with a hole": (series([HUGE]), series([None, 3], "Int64"), "Int64"),
         "sparse beside dense": (series(pd.arrays.SparseArray([0.0, 1.0])), series([0.5]), "Sparse[float64, nan]"),
-        "categories beside more": (series(["a", "b"], category(["b", "a"])), series(["c", "a"], category(["c", "a"])),
-                                   category(["b", "a", "c"])),
+        "categories beside more": (
+            series(["a", "b"], category(["b", "a"])),
+            series(["c", "a"], category(["c", "a"])),
+            category(["b", "a", "c"]),
+        ),
         "ordered categories beside unordered": (
-            series(["a"], category(["b", "a"], ordered=True)), series(["a"], category(["a", "b"])),
-            category(["b", "a"], ordered=True)),
+            series(["a"], category(["b", "a"], ordered=True)),
+            series(["a"], category(["a", "b"])),
+            category(["b", "a"], ordered=True),
+        ),
         "categories beside strings": (series(["a"], category(["b", "a"])), series(["c"]), category(["b", "a", "c"])),
         "categories of ints beside ints": (series([1, 2], "category"), series([3]), category([1, 2, 3])),
         "ints beside categories of ints": (series([1, 2]), series([3], "category"), "int64"),
@@ -355,7 +373,7 @@ def pandas_pairs(pd: Any) -> dict[str, Any]:
         "nothing beside floats": (series([None], object), series([0.5]), "float64"),
         "nanoseconds beside seconds": (series(np.array([1], "M8[ns]")), series(np.array([1], "M8[s]")), "M8[ns]"),
         "seconds beside nanoseconds": (series(np.array([1], "M8[s]")), series(np.array([1], "M8[ns]")), "M8[ns]"),
-    }  # fmt: skip
+    }
 
 
 def numpy_pairs(np: Any) -> dict[str, Any]:
@@ -408,13 +426,16 @@ def pyarrow_pairs(pa: Any) -> dict[str, Any]:
         "ints beside bools": (table([1, None]), table([True]), pa.int64()),
         "dictionary beside more": (table(["a"], small), table(["c"], pa.dictionary(pa.int32(), pa.string())), small),
         "dictionary beside strings": (table(["a"], small), table(["c", None]), small),
-        "dictionary beside too many": (table(["a"], small), table([f"{i}" for i in range(200)]),
-                                       pa.dictionary(pa.int32(), pa.string())),
+        "dictionary beside too many": (
+            table(["a"], small),
+            table([f"{i}" for i in range(200)]),
+            pa.dictionary(pa.int32(), pa.string()),
+        ),
         "strings beside dictionary": (table(["a"]), table(["c"], small), pa.string()),
         "strings beside large strings": (table(["a"]), table(["c"], pa.large_string()), pa.string()),
         "microseconds beside nanoseconds": (table([NOON]), table([10**18 + 1], pa.timestamp("ns")), pa.timestamp("ns")),
         "null beside strings": (table([None]), table(["a"]), pa.string()),
-    }  # fmt: skip
+    }
 
 
 def cells_and_dtype(table: Any) -> tuple[list[Any], Any]:
@@ -436,9 +457,13 @@ def as_dates(cells: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize(
     "pair",
-    [*tables("pandas", pandas_pairs), *tables("numpy", numpy_pairs), *tables("polars", polars_pairs),
-     *tables("pyarrow", pyarrow_pairs)],
-)  # fmt: skip
+    [
+        *tables("pandas", pandas_pairs),
+        *tables("numpy", numpy_pairs),
+        *tables("polars", polars_pairs),
+        *tables("pyarrow", pyarrow_pairs),
+    ],
+)
 def test_two_tables_share_a_dtype_that_holds_every_cell(pair):
     X, background, dtype = pair
     for table, shown in zip((X, background), both(X, background), strict=True):
@@ -480,30 +505,40 @@ def polars_clashes(pl: Any) -> dict[str, Any]:
         "strings and ints": (pl.DataFrame({"a": ["a"]}), pl.DataFrame({"a": [1]})),
         "ints and digits": (pl.DataFrame({"a": [1]}), pl.DataFrame({"a": ["1"]})),
         "strings and dates": (pl.DataFrame({"a": ["2020"]}), pl.DataFrame({"a": [DAY]})),
-        "dates with and without a zone": (pl.DataFrame({"a": pl.Series([NOON]).dt.replace_time_zone("UTC")}),
-                                          pl.DataFrame({"a": [NOON]})),
+        "dates with and without a zone": (
+            pl.DataFrame({"a": pl.Series([NOON]).dt.replace_time_zone("UTC")}),
+            pl.DataFrame({"a": [NOON]}),
+        ),
         "huge ints and fractions": (pl.DataFrame({"a": [HUGE]}), pl.DataFrame({"a": [0.5]})),
         "lists": (pl.DataFrame({"a": [[1]]}), pl.DataFrame({"a": [[2]]})),
-    }  # fmt: skip
+    }
 
 
 def pyarrow_clashes(pa: Any) -> dict[str, Any]:
     return {
         "strings and ints": (pa.table({"a": ["a"]}), pa.table({"a": [1]})),
         "ints and digits": (pa.table({"a": [1]}), pa.table({"a": ["1"]})),
-        "dates with and without a zone": (pa.table({"a": pa.array([NOON], pa.timestamp("us", "UTC"))}),
-                                          pa.table({"a": [NOON]})),
-        "dictionary of text and of ints": (pa.table({"a": pa.array(["1"]).dictionary_encode()}),
-                                           pa.table({"a": pa.array([1]).dictionary_encode()})),
+        "dates with and without a zone": (
+            pa.table({"a": pa.array([NOON], pa.timestamp("us", "UTC"))}),
+            pa.table({"a": [NOON]}),
+        ),
+        "dictionary of text and of ints": (
+            pa.table({"a": pa.array(["1"]).dictionary_encode()}),
+            pa.table({"a": pa.array([1]).dictionary_encode()}),
+        ),
         "lists": (pa.table({"a": [[1]]}), pa.table({"a": [[2]]})),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     "pair",
-    [*tables("pandas", pandas_clashes), *tables("numpy", numpy_clashes), *tables("polars", polars_clashes),
-     *tables("pyarrow", pyarrow_clashes)],
-)  # fmt: skip
+    [
+        *tables("pandas", pandas_clashes),
+        *tables("numpy", numpy_clashes),
+        *tables("polars", polars_clashes),
+        *tables("pyarrow", pyarrow_clashes),
+    ],
+)
 def test_columns_of_two_kinds_are_refused_by_name(pair):
     with pytest.raises(cs.InputError, match=r"background: got .*; wanted .*(same kind|one dtype)") as caught:
         schema_of(*pair)
@@ -560,12 +595,16 @@ MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "lazy polars": lambda cells: importlib.import_module("polars").LazyFrame(cells),
     "pyarrow": lambda cells: importlib.import_module("pyarrow").table(cells),
     "pyarrow with a dictionary": lambda cells: importlib.import_module("pyarrow").table(
-        {name: importlib.import_module("pyarrow").array(list(values)) for name, values in cells.items()
-         if name != "word"} | {"word": importlib.import_module("pyarrow").array(cells["word"]).dictionary_encode()}
+        {
+            name: importlib.import_module("pyarrow").array(list(values))
+            for name, values in cells.items()
+            if name != "word"
+        }
+        | {"word": importlib.import_module("pyarrow").array(cells["word"]).dictionary_encode()}
     ),
     "array of objects": lambda cells: np.array(list(zip(*cells.values(), strict=True)), dtype=object),
     "list of rows": lambda cells: [list(row) for row in zip(*cells.values(), strict=True)],
-}  # fmt: skip
+}
 
 
 def numbers(cells: dict[str, list[Any]]) -> np.ndarray:
@@ -582,14 +621,25 @@ def cost_of_table(table: Any) -> np.ndarray:
     """The same model on whatever table it is given."""
     if isinstance(table, np.ndarray):
         return cost(numbers(dict(zip(CELLS["X"], table.T.tolist(), strict=True))))
-    return cost(numbers({name: list(table[name].to_pylist() if hasattr(table, "column_names") else table[name])
-                         for name in CELLS["X"]}))  # fmt: skip
+    return cost(
+        numbers(
+            {
+                name: list(table[name].to_pylist() if hasattr(table, "column_names") else table[name])
+                for name in CELLS["X"]
+            }
+        )
+    )
 
 
 RESPONSE = RNG.normal(size=SIZES["X"])
 TRUTH = oracle.sage(cost, oracle.squared_error, numbers(CELLS["X"]), RESPONSE, numbers(CELLS["background"]))
-LIBRARIES = [pytest.param(name, marks=pytest.mark.needs(name.replace("lazy ", "").split()[0])
-                          if name.replace("lazy ", "")[0] == "p" else ()) for name in MAKERS]  # fmt: skip
+LIBRARIES = [
+    pytest.param(
+        name,
+        marks=pytest.mark.needs(name.replace("lazy ", "").split()[0]) if name.replace("lazy ", "")[0] == "p" else (),
+    )
+    for name in MAKERS
+]
 
 
 @pytest.mark.parametrize("of_background", LIBRARIES)
@@ -647,8 +697,15 @@ def test_columns_are_matched_by_name(kind, seed_of_order):
     assert explanation.feature_names == tuple(FRAME.columns)
 
 
-@pytest.mark.parametrize("names", [["size", "count", "flag"], ["size", "count", "flag", "Word"],
-                                   ["size", "count", "flag", "word", "extra"], ["word", "flag", "count"]])  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["size", "count", "flag"],
+        ["size", "count", "flag", "Word"],
+        ["size", "count", "flag", "word", "extra"],
+        ["word", "flag", "count"],
+    ],
+)
 def test_missing_and_extra_columns_are_an_error(names):
     background = BACKGROUND.reindex(columns=names, fill_value=0)
     odd = sorted(set(names) ^ set(FRAME.columns))
@@ -692,7 +749,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "transposed": lambda values: values.T.copy().T,
     "big-endian": lambda values: values.astype(">f8"),
     "not aligned": lambda values: np.frombuffer(b"x" + values.tobytes(), dtype="f8", offset=1).reshape(values.shape),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -767,11 +824,14 @@ VECTORS: dict[str, Callable[[], Any]] = {
     "polars frame": lambda: importlib.import_module("polars").DataFrame({"y": GIVEN}),
     "pyarrow": lambda: importlib.import_module("pyarrow").array(GIVEN),
     "pyarrow table": lambda: importlib.import_module("pyarrow").table({"y": GIVEN}),
-}  # fmt: skip
+}
 VECTOR = pytest.mark.parametrize(
-    "kind", [pytest.param(name, marks=pytest.mark.needs(name.split()[0]) if name[:2] in ("po", "py") else ())
-             for name in VECTORS]
-)  # fmt: skip
+    "kind",
+    [
+        pytest.param(name, marks=pytest.mark.needs(name.split()[0]) if name[:2] in ("po", "py") else ())
+        for name in VECTORS
+    ],
+)
 
 
 @VECTOR
@@ -835,8 +895,16 @@ def mixed_frame(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
 )
 def test_a_run_encodes_each_table_once(removal, encoded):
     X, y = mixed_frame(80)
-    cs.sage(lambda rows: rows["a"] + (rows["b"] == "x"), X[:50], y[:50], background=X[50:], removal=removal,
-            budget=20_000, check_manifold=False, rng=0)  # fmt: skip
+    cs.sage(
+        lambda rows: rows["a"] + (rows["b"] == "x"),
+        X[:50],
+        y[:50],
+        background=X[50:],
+        removal=removal,
+        budget=20_000,
+        check_manifold=False,
+        rng=0,
+    )
     assert sorted(encoded) == [30, 50]
 
 

@@ -470,9 +470,16 @@ def test_kernels_predict_as_the_library_on_hybrid_rows(name, seed):
 
 
 MANY = (
-    "lightgbm", "lightgbm, forest", "lightgbm, booster of two classes", "lightgbm, three classes", "lightgbm, counts",
-    "catboost", "catboost, two classes", "catboost, three classes", "catboost, counts",
-)  # fmt: skip
+    "lightgbm",
+    "lightgbm, forest",
+    "lightgbm, booster of two classes",
+    "lightgbm, three classes",
+    "lightgbm, counts",
+    "catboost",
+    "catboost, two classes",
+    "catboost, three classes",
+    "catboost, counts",
+)
 
 
 @pytest.mark.parametrize("name", marked(MANY))

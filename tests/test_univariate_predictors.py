@@ -121,11 +121,13 @@ def test_classes_with_categories(mixed, classes, loss):
 
 
 BOOSTERS = {
-    "catboost": ("CatBoostRegressor", {"iterations": 30, "depth": 4, "verbose": 0, "allow_writing_files": False,
-                                       "cat_features": ["kind"]}),
+    "catboost": (
+        "CatBoostRegressor",
+        {"iterations": 30, "depth": 4, "verbose": 0, "allow_writing_files": False, "cat_features": ["kind"]},
+    ),
     "xgboost": ("XGBRegressor", {"n_estimators": 30, "max_depth": 4, "enable_categorical": True}),
     "lightgbm": ("LGBMRegressor", {"n_estimators": 30, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("library", [pytest.param(name, marks=pytest.mark.needs(name)) for name in BOOSTERS])

@@ -670,8 +670,14 @@ def numbers_and_labels(**options):
     )
 
 
-@pytest.mark.parametrize("container", ["pandas", pytest.param("polars", marks=pytest.mark.needs("polars")),
-                                       pytest.param("pyarrow", marks=pytest.mark.needs("pyarrow"))])  # fmt: skip
+@pytest.mark.parametrize(
+    "container",
+    [
+        "pandas",
+        pytest.param("polars", marks=pytest.mark.needs("polars")),
+        pytest.param("pyarrow", marks=pytest.mark.needs("pyarrow")),
+    ],
+)
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_pipelines_with_columns_named_work_on_frames_of_any_library(mixed, container, task):
     X, y, label = mixed
@@ -890,9 +896,16 @@ def test_a_structure_that_is_not_understood_fails_aloud_and_is_no_constant(frame
 
 
 SPECIFICATIONS = [
-    ["a", "c"], [0, 2], [-4, -2], np.array([0, 2]), slice(0, 3, 2), [True, False, True, False],
-    np.array([True, False, True, False]), make_column_selector("a|c"), lambda X: ["a", "c"],
-]  # fmt: skip
+    ["a", "c"],
+    [0, 2],
+    [-4, -2],
+    np.array([0, 2]),
+    slice(0, 3, 2),
+    [True, False, True, False],
+    np.array([True, False, True, False]),
+    make_column_selector("a|c"),
+    lambda X: ["a", "c"],
+]
 
 
 @pytest.mark.parametrize("spec", SPECIFICATIONS, ids=range(len(SPECIFICATIONS)))
@@ -1189,9 +1202,11 @@ def test_no_constant_beats_the_one_found_by_trial(name, seed):
     loss, weights = as_loss(function), rng.random(60)
     numbers, classes = rng.normal(size=60), rng.choice(3, size=60, p=[0.5, 0.3, 0.2])
     target, outputs = {
-        "numbers": (numbers, 1), "beyond": (numbers, 1), "classes": (classes, 3),
+        "numbers": (numbers, 1),
+        "beyond": (numbers, 1),
+        "classes": (classes, 3),
         "several": (rng.normal(size=(60, 2)), 2),
-    }[kind]  # fmt: skip
+    }[kind]
     best = loss.best_constant(target, weights, outputs)
     constants = {
         "numbers": np.linspace(-4, 4, 8001)[:, None],

@@ -53,9 +53,13 @@ def _bars(axes: Any, letter: str, genes: Genes) -> None:
     colours = np.where(genes.is_known, KNOWN, np.where(genes.is_papers, PAPERS, OTHERS))
     places = np.arange(len(order))
     axes.bar(
-        places, genes.values[order], yerr=Z * genes.errors[order], color=colours[order], width=0.75,
+        places,
+        genes.values[order],
+        yerr=Z * genes.errors[order],
+        color=colours[order],
+        width=0.75,
         error_kw={"elinewidth": 0.8, "capsize": 1.5, "ecolor": "#444444"},
-    )  # fmt: skip
+    )
     axes.axhline(0, color="black", lw=0.6)
     axes.set_xticks(places, [genes.names[i] for i in order], rotation=90, fontsize=8)
     for label, i in zip(axes.get_xticklabels(), order, strict=True):

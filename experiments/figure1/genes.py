@@ -23,9 +23,13 @@ class Genes:
 
     @classmethod
     def of(
-        cls, names: Sequence[str], values: np.ndarray, errors: np.ndarray, papers: Collection[str],
+        cls,
+        names: Sequence[str],
+        values: np.ndarray,
+        errors: np.ndarray,
+        papers: Collection[str],
         known: Collection[str],
-    ) -> Genes:  # fmt: skip
+    ) -> Genes:
         marks = ([name in those for name in names] for those in (papers, known))
         return cls(names, values, errors, *map(np.array, marks))
 

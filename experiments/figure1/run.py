@@ -18,8 +18,13 @@ from experiments.style import TITLES
 from experiments.tasks import task_of
 
 METHODS = (
-    "feature ablation", "permutation test", "mean importance", "univariate predictors", "sage", "conditional sage",
-)  # fmt: skip
+    "feature ablation",
+    "permutation test",
+    "mean importance",
+    "univariate predictors",
+    "sage",
+    "conditional sage",
+)
 
 
 def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
@@ -31,12 +36,17 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     genes = _genes(scale)
     return (
         Outcome(
-            "figure1", "", scale.name, {}, numbers=[*words.of_maps(facts), *words.of_genes(genes)],
-            findings=_findings(facts, genes, settings), words=_words(found, scale),
+            "figure1",
+            "",
+            scale.name,
+            {},
+            numbers=[*words.of_maps(facts), *words.of_genes(genes)],
+            findings=_findings(facts, genes, settings),
+            words=_words(found, scale),
             data={"genes": {name: [float(v), float(e)] for name, v, e in zip(*_columns(genes), strict=True)}},
         ),
         {"figure1": figure(found, facts, genes)},
-    )  # fmt: skip
+    )
 
 
 def _columns(genes: Genes) -> tuple:
@@ -91,4 +101,4 @@ def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
         f"BRCA: {task_of('brca').caveat} Intervals are about the population that patients are drawn from, of whom the "
         f"test part has few rows ({len(task_of('brca').test)}).",
         f"Time that methods without refits took: {took}.",
-    ]  # fmt: skip
+    ]

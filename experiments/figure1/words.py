@@ -48,10 +48,14 @@ def of_genes(genes: Genes) -> list[Number]:
     middle = (len(genes.names) + 1) / 2
     found = [
         Number(
-            f"BRCA: mean rank of the {genes.is_known.sum()} known genes of {len(genes.names)}", None, round(value, 2),
-            round(low, 2), round(high, 2), f"{middle:g} by chance; so high or higher has p = {genes.chance():.2g}.",
+            f"BRCA: mean rank of the {genes.is_known.sum()} known genes of {len(genes.names)}",
+            None,
+            round(value, 2),
+            round(low, 2),
+            round(high, 2),
+            f"{middle:g} by chance; so high or higher has p = {genes.chance():.2g}.",
         )
-    ]  # fmt: skip
+    ]
     for i in sorted((i for i in range(len(genes.names)) if genes.is_papers[i]), key=lambda i: genes.ranks[i]):
         first, last = genes.rank_interval(genes.names[i])
         said = "known to matter" if genes.is_known[i] else "drawn at random in the paper"
@@ -80,9 +84,10 @@ def about_noise(facts: Mapping[str, MapFacts], claim: str) -> Finding:
     chosen = [facts[name] for name in (*NOISY, *PLAUSIBLE)]
     each = _listed((_title(one), f"{one.negative.value:.0%} and {one.smooth.value:.2f}") for one in chosen)
     return Finding(
-        claim, "confirmed" if is_so else "refuted" if is_not else "open",
+        claim,
+        "confirmed" if is_so else "refuted" if is_not else "open",
         f"Share of negative pixels in the central quarter, and correlation of neighbours: {each}.",
-    )  # fmt: skip
+    )
 
 
 def about_ablation(facts: Mapping[str, MapFacts], claim: str, settings: Mapping[str, Any]) -> Finding:
@@ -91,11 +96,12 @@ def about_ablation(facts: Mapping[str, MapFacts], claim: str, settings: Mapping[
     is_so = one.like_sage.high < bound and one.blank > size
     is_not = one.like_sage.low > bound and one.blank < size
     return Finding(
-        claim, "confirmed" if is_so else "refuted" if is_not else "open",
+        claim,
+        "confirmed" if is_so else "refuted" if is_not else "open",
         f"Its map correlates with SAGE's by {_shown(one.like_sage)} (below {bound} is taken for unlike), and pixels "
         f"that never vary have values of {one.blank:.0%} of the size of the centre's (above {size:.0%} is taken for as "
         f"large). Neighbours correlate by {_shown(one.smooth)}.",
-    )  # fmt: skip
+    )
 
 
 def about_plausible(facts: Mapping[str, MapFacts], claim: str) -> Finding:
@@ -114,10 +120,11 @@ def about_known(genes: Genes, claim: str) -> Finding:
     verdict = "confirmed" if p < 0.05 else "refuted" if p > 0.95 else "open"
     each = _listed((name, str(genes.ranks[genes.names.index(name)])) for name in known)
     return Finding(
-        claim, verdict,
+        claim,
+        verdict,
         f"Taken to mean that they rank higher than others (Mann and Whitney, p = {p:.2g}). Ranks of "
         f"{len(genes.names)}: {each}. The others are not those of the paper.",
-    )  # fmt: skip
+    )
 
 
 def about_named(genes: Genes, claim: str, high: float) -> Finding:

@@ -11,9 +11,13 @@ from experiments.figure2.words import SAID, Curves
 from experiments.style import COLOURS, TITLES, lettered, styled
 
 MARKS = {
-    "sage": "o", "conditional sage": "P", "permutation test": "s", "mean importance": "D", "feature ablation": "^",
+    "sage": "o",
+    "conditional sage": "P",
+    "permutation test": "s",
+    "mean importance": "D",
+    "feature ablation": "^",
     "univariate predictors": "v",
-}  # fmt: skip
+}
 BASE = "Commonest digit"
 PANELS = {"best": "most important pixels", "worst": "least important pixels"}
 
@@ -36,10 +40,18 @@ def figure(curves: Curves, base: float) -> Figure:
 def _panel(axes: Any, curves: Curves, end: str, base: float) -> None:
     for curve in (one for one in curves.values() if one.end == end):
         axes.errorbar(
-            curve.sizes, curve.means, yerr=curve.reach(), marker=MARKS[curve.method], ms=4.5, lw=1.4, capsize=2,
-            elinewidth=0.8, color=COLOURS[curve.method], label=TITLES[curve.method],
+            curve.sizes,
+            curve.means,
+            yerr=curve.reach(),
+            marker=MARKS[curve.method],
+            ms=4.5,
+            lw=1.4,
+            capsize=2,
+            elinewidth=0.8,
+            color=COLOURS[curve.method],
+            label=TITLES[curve.method],
             zorder=4 if curve.method == "sage" else 3,
-        )  # fmt: skip
+        )
     axes.axhline(base, color="#666666", ls=":", lw=1, label=BASE)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")

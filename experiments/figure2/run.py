@@ -29,12 +29,17 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     base = float(np.mean(y == np.bincount(task_of("mnist").parts.train.y).argmax()))
     return (
         Outcome(
-            "figure2", "", scale.name, {}, numbers=words.numbers(curves), findings=_findings(curves, base, scale),
+            "figure2",
+            "",
+            scale.name,
+            {},
+            numbers=words.numbers(curves),
+            findings=_findings(curves, base, scale),
             words=_words(scale),
             data={f"{method}, {end}": curve.accuracies.tolist() for (method, end), curve in curves.items()},
         ),
         {"figure2": figure(curves, base)},
-    )  # fmt: skip
+    )
 
 
 def _curves(scale: Scale) -> words.Curves:

@@ -38,10 +38,11 @@ def about_best(curves: Curves, method: str, end: str, claim: str) -> Finding:
     verdict = "confirmed" if is_so else "refuted" if is_not else "open"
     side = "better" if gap > 0 else "worse"
     return Finding(
-        claim, verdict,
+        claim,
+        verdict,
         f"Its area is {own.area:.3f}, {abs(gap):.3f} ± {reach:.3f} {side} than that of {TITLES[rival.method]}, the "
         "best of the others.",
-    )  # fmt: skip
+    )
 
 
 def about_baselines(curves: Curves, claim: str, base: float, margin: float) -> Finding:
@@ -53,10 +54,11 @@ def about_baselines(curves: Curves, claim: str, base: float, margin: float) -> F
     verdict = "confirmed" if len(fails) > half else "refuted" if len(finds) >= half else "open"
     each = ", ".join(f"{TITLES[one.method]} {one.area:.3f}" for one in baselines)
     return Finding(
-        claim, verdict,
+        claim,
+        verdict,
         f"{len(fails)} of {len(baselines)} fail: the mean accuracy of their worst pixels is surely more than "
         f"{margin:.0%} above {base:.1%}, that of the commonest digit ({each}).",
-    )  # fmt: skip
+    )
 
 
 def about_both(curves: Curves, claim: str) -> Finding:

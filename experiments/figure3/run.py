@@ -30,14 +30,22 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     found, means = watched(scale), losses(task, level)
     worse = {name: added(task, name, level) for name in CORRUPTED}
     done = Outcome(
-        "figure3", "", scale.name, {},
+        "figure3",
+        "",
+        scale.name,
+        {},
         numbers=[*(row(name, found[name]) for name in CORRUPTED), *(loss_row(name, worse[name]) for name in CORRUPTED)],
-        findings=[worse_on_all(worse), *(fallen(name, found[name]) for name in CORRUPTED),
-                  *(named(name, found[name]) for name in VERSIONS)],
+        findings=[
+            worse_on_all(worse),
+            *(fallen(name, found[name]) for name in CORRUPTED),
+            *(named(name, found[name]) for name in VERSIONS),
+        ],
         words=WORDS,
-        data={"watched": {name: asdict(one) for name, one in found.items()},
-              "losses": {name: asdict(one) for name, one in means.items()}},
-    )  # fmt: skip
+        data={
+            "watched": {name: asdict(one) for name, one in found.items()},
+            "losses": {name: asdict(one) for name, one in means.items()},
+        },
+    )
     return done, {"figure3": figure(means, found)}
 
 
@@ -74,8 +82,11 @@ def fallen(name: str, found: Watched) -> Finding:
 def named(name: str, found: Watched) -> Finding:
     """Ours: the decision of monitoring is the feature that broke, and no other."""
     column = VERSIONS[name].column
-    wanted, claim = ([], "On the clean test part nothing is flagged.") if name == CLEAN else (
-        [column], f"With {name}, {column} is flagged and no other feature.")  # fmt: skip
+    wanted, claim = (
+        ([], "On the clean test part nothing is flagged.")
+        if name == CLEAN
+        else ([column], f"With {name}, {column} is flagged and no other feature.")
+    )
     said = f"Flagged: {listed(found.flagged)}; inputs that shifted: {listed(found.shifted)}."
     return Finding(claim, verdict(list(found.flagged) == wanted), said)
 

@@ -50,10 +50,15 @@ class Watched:
         findings = found.findings()
         ends = [[_short(side) for side in one.interval(level, about="rows")] for one in found.comparison.explanations]
         return cls(
-            list(found.feature_names), _short(one.before for one in findings), _short(one.after for one in findings),
-            *ends, [_short(one.low for one in findings), _short(one.high for one in findings)],
-            found.flagged, found.shifted, [one.feature for one in findings if one.is_changed and not one.is_flagged],
-        )  # fmt: skip
+            list(found.feature_names),
+            _short(one.before for one in findings),
+            _short(one.after for one in findings),
+            *ends,
+            [_short(one.low for one in findings), _short(one.high for one in findings)],
+            found.flagged,
+            found.shifted,
+            [one.feature for one in findings if one.is_changed and not one.is_flagged],
+        )
 
 
 def watched(scale: Scale) -> dict[str, Watched]:
@@ -72,9 +77,16 @@ def _made(settings: dict[str, Any], name: str) -> dict[str, Any]:
 def compared(task: Task, current: Part, *, tolerance: float, level: float, rng: int) -> Watched:
     """Rows of a part beside those of the task's validation part."""
     found = cs.monitor(
-        task.model, _whole(task.parts.validation), _whole(current), target=TARGET, background=task.background,
-        loss=task.loss, tolerance=tolerance, level=level, rng=rng,
-    )  # fmt: skip
+        task.model,
+        _whole(task.parts.validation),
+        _whole(current),
+        target=TARGET,
+        background=task.background,
+        loss=task.loss,
+        tolerance=tolerance,
+        level=level,
+        rng=rng,
+    )
     return Watched.of(found, level)
 
 

@@ -62,11 +62,15 @@ def compared(task: Task, found: Runs, settings: Mapping[str, Any]) -> Compared:
     costs = {name: Cost.of(curve.costs) for name, curve in walked.items()}
     uncertain = Cost(1.0, iterations.relative, iterations.dof)
     return Compared(
-        task.title, len(task.test), float(np.ptp(found.converged)), walked | {SHAP: averaged(found, price)},
-        costs | {SHAP: Cost.of(costs_of_means(found.local, price)).times(uncertain)}, iterations,
+        task.title,
+        len(task.test),
+        float(np.ptp(found.converged)),
+        walked | {SHAP: averaged(found, price)},
+        costs | {SHAP: Cost.of(costs_of_means(found.local, price)).times(uncertain)},
+        iterations,
         float(np.mean(found.pilots[:, 1] > tolerance)),
         float(np.mean(found.noise**2) / np.mean(np.var(found.local, axis=0, ddof=1))),
-    )  # fmt: skip
+    )
 
 
 def averaged(found: Runs, price: float) -> Curve:

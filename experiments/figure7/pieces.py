@@ -47,9 +47,11 @@ def runs(name: str, scale: Scale) -> Runs:
     kept = Kept.of(scale.folder("convergence") / f"{name}.json", task=name, **{one: settings[one] for one in MADE_BY})
     repetitions, lots = range(settings["repetitions"]), range(0, min(settings["local"], len(task.test)), AT_ONCE)
     names = [
-        "converged 0", *(f"{method} {r}" for method in METHODS for r in repetitions),
-        *(f"pilot {i}" for i in range(settings["pilots"])), *(f"local {first}" for first in lots),
-    ]  # fmt: skip
+        "converged 0",
+        *(f"{method} {r}" for method in METHODS for r in repetitions),
+        *(f"pilot {i}" for i in range(settings["pilots"])),
+        *(f"local {first}" for first in lots),
+    ]
     kept.all(names, partial(_made, name, settings), title=f"{task.title} convergence", jobs=scale.jobs)
     return _gathered(kept.found, settings, lots)
 
@@ -84,9 +86,15 @@ def pilot(task: Task, settings: Mapping[str, Any], number: int) -> list[float]:
     """
     i = shuffled(task)[number]
     found = cs.sage(
-        task.model, task.test.X.iloc[[i]], task.test.y[[i]], method="permutation", rng=0, **options(task),
-        tolerance=settings["local_tolerance"], budget=int(evaluations(task, settings["iterations"])),
-    )  # fmt: skip
+        task.model,
+        task.test.X.iloc[[i]],
+        task.test.y[[i]],
+        method="permutation",
+        rng=0,
+        **options(task),
+        tolerance=settings["local_tolerance"],
+        budget=int(evaluations(task, settings["iterations"])),
+    )
     return [float(found.draws), *_short([found.std_error.max() / np.ptp(found.values)])]
 
 
@@ -94,9 +102,14 @@ def local(task: Task, settings: Mapping[str, Any], first: int) -> list[list[list
     """Loss SHAP values of some examples, and their standard errors."""
     rows = shuffled(task)[first : first + AT_ONCE]
     found = cs.mean_loss_shap(
-        task.model, task.test.X.iloc[rows], task.test.y[rows], method="paired walks", walks=settings["pairs"],
-        rng=first, **options(task),
-    )  # fmt: skip
+        task.model,
+        task.test.X.iloc[rows],
+        task.test.y[rows],
+        method="paired walks",
+        walks=settings["pairs"],
+        rng=first,
+        **options(task),
+    )
     return [[_short(row) for row in part] for part in (found.per_example, found.per_example_error)]
 
 
@@ -125,10 +138,12 @@ def _gathered(found: Mapping[str, Any], settings: Mapping[str, Any], lots: range
     }  # (R, m, 1 + d)
     both = [np.concatenate([np.array(found[f"local {first}"][k]) for first in lots]) for k in (0, 1)]
     return Runs(
-        np.array(found["converged 0"]), {method: one[:, :, 0].mean(axis=0) for method, one in walked.items()},
-        {method: one[:, :, 1:] for method, one in walked.items()}, *both,
+        np.array(found["converged 0"]),
+        {method: one[:, :, 0].mean(axis=0) for method, one in walked.items()},
+        {method: one[:, :, 1:] for method, one in walked.items()},
+        *both,
         np.array([found[f"pilot {i}"] for i in range(settings["pilots"])]),
-    )  # fmt: skip
+    )
 
 
 def _short(numbers: Any) -> list[float]:

@@ -41,11 +41,15 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     settings = scale.settings("figure7")
     found = [compared(task_of(name), runs(name, scale), settings) for name in settings["tasks"]]
     done = Outcome(
-        "figure7", "", scale.name, {}, words=WORDS,
+        "figure7",
+        "",
+        scale.name,
+        {},
+        words=WORDS,
         numbers=[row for one in found for row in rows(one, settings)],
         findings=[converge(found), more(found, settings["level"]), size(found)],
         data={one.title: data(one) for one in found},
-    )  # fmt: skip
+    )
     return done, {"figure7": figure(found)}
 
 
@@ -60,12 +64,19 @@ def rows(one: Compared, settings: Mapping[str, Any]) -> list[Number]:
         ("SAGE / paired walks, orders of magnitude", None, one.fewer),
     )
     return [
-        *(Number(f"{one.title}: {what}", claim, *ratio.orders_of_magnitude(level), f"{times(ratio.value)} as many")
-          for what, claim, ratio in ratios),
-        Number(f"{one.title}: iterations for a local explanation", None, one.iterations.value,
-               *one.iterations.interval(level), said),
+        *(
+            Number(f"{one.title}: {what}", claim, *ratio.orders_of_magnitude(level), f"{times(ratio.value)} as many")
+            for what, claim, ratio in ratios
+        ),
+        Number(
+            f"{one.title}: iterations for a local explanation",
+            None,
+            one.iterations.value,
+            *one.iterations.interval(level),
+            said,
+        ),
         *(reached(one, name, settings) for name in (SAGE, PAIRED, SHAP)),
-    ]  # fmt: skip
+    ]
 
 
 def times(ratio: float) -> str:
@@ -80,9 +91,13 @@ def reached(one: Compared, name: str, settings: Mapping[str, Any]) -> Number:
     needed = curve.needed(height)
     last = f"{curve.correlation[:, -1].mean():.3f} at {curve.evaluations[-1]:,.0f}"
     return Number(
-        f"{one.title}: evaluations to an error of {accuracy:.0%} of the range, {name}", None, cost.value / squared,
-        low / squared, high / squared, f"correlation of {height}: {f'{needed:,.0f}' if needed else 'not yet'} ({last})",
-    )  # fmt: skip
+        f"{one.title}: evaluations to an error of {accuracy:.0%} of the range, {name}",
+        None,
+        cost.value / squared,
+        low / squared,
+        high / squared,
+        f"correlation of {height}: {f'{needed:,.0f}' if needed else 'not yet'} ({last})",
+    )
 
 
 def converge(found: Sequence[Compared]) -> Finding:
@@ -118,8 +133,11 @@ def size(found: Sequence[Compared]) -> Finding:
 
 def data(one: Compared) -> dict[str, Any]:
     curves = {
-        name: {"evaluations": curve.evaluations.tolist(), "mse": curve.mse.tolist(),
-               "correlation": curve.correlation.tolist()}
+        name: {
+            "evaluations": curve.evaluations.tolist(),
+            "mse": curve.mse.tolist(),
+            "correlation": curve.correlation.tolist(),
+        }
         for name, curve in one.curves.items()
-    }  # fmt: skip
+    }
     return {"curves": curves, "noise of local explanations": one.noise}

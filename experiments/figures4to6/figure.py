@@ -35,8 +35,14 @@ def figure(title: str, found: Mapping[str, Importance], features: Sequence[str],
 def draw(ax: Axes, importance: Importance, order: np.ndarray, level: float) -> None:
     values, ends = importance.scores[order], importance.interval(level)
     reaches = None if ends is None else np.maximum(0, np.abs(np.array(ends)[:, order] - values))
-    ax.barh(range(len(order)), values, color=COLOURS[importance.method], xerr=reaches, ecolor=EDGE,
-            error_kw={"linewidth": 0.8})  # fmt: skip
+    ax.barh(
+        range(len(order)),
+        values,
+        color=COLOURS[importance.method],
+        xerr=reaches,
+        ecolor=EDGE,
+        error_kw={"linewidth": 0.8},
+    )
     ax.axvline(0, color=EDGE, linewidth=0.6)
     ax.xaxis.set_major_locator(MaxNLocator(3))
     ax.tick_params(axis="y", length=0)

@@ -41,11 +41,18 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     titles = {name: task_of(name).title for name in found} | {name: name.upper() for name in others}
     numbers += [mean_row(titles[name], mean, settings["level"]) for name, mean in means.items()]
     done = Outcome(
-        "figures4to6", "", scale.name, {}, numbers=numbers, words=WORDS,
-        findings=[differ(found, settings["level"]),
-                  less([means[name] for name in found], {name: means[name] for name in others}, settings)],
+        "figures4to6",
+        "",
+        scale.name,
+        {},
+        numbers=numbers,
+        words=WORDS,
+        findings=[
+            differ(found, settings["level"]),
+            less([means[name] for name in found], {name: means[name] for name in others}, settings),
+        ],
         data={name: {method: asdict(one) for method, one in found[name].items()} for name in found},
-    )  # fmt: skip
+    )
     return done, {said["figures"][name]: drawn(name, found[name], settings["level"]) for name in found}
 
 
@@ -60,11 +67,16 @@ def rows(name: str, found: Mapping[str, Importance], pairs: Pairs, settings: Map
     named = {method: ", ".join(top(one, task.features, settings["top"])) for method, one in found.items()}
     return [
         Number(
-            f"{task.title}: rank correlation of {TITLES[method]} with SAGE", None, one.value,
-            *one.interval(settings["level"]), f"first: {named[method]}; of SAGE: {named['sage']}",
+            f"{task.title}: rank correlation of {TITLES[method]} with SAGE",
+            None,
+            one.value,
+            *one.interval(settings["level"]),
+            f"first: {named[method]}; of SAGE: {named['sage']}",
         )
-        for method in found if method != "sage" for one in [pairs[frozenset((method, "sage"))]]
-    ]  # fmt: skip
+        for method in found
+        if method != "sage"
+        for one in [pairs[frozenset((method, "sage"))]]
+    ]
 
 
 def mean_row(title: str, mean: Correlation, level: float) -> Number:

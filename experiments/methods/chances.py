@@ -24,9 +24,13 @@ class Chances(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             self.layers = nn.Sequential(
-                nn.Linear(columns, WIDTH), nn.ELU(), nn.Linear(WIDTH, WIDTH), nn.ELU(),
-                nn.Linear(WIDTH, wanted.shape[1]), nn.Softmax(dim=1),
-            )  # fmt: skip
+                nn.Linear(columns, WIDTH),
+                nn.ELU(),
+                nn.Linear(WIDTH, WIDTH),
+                nn.ELU(),
+                nn.Linear(WIDTH, wanted.shape[1]),
+                nn.Softmax(dim=1),
+            )
         self.register_buffer("mean", torch.tensor(wanted.mean(axis=0), dtype=torch.float32))
         self.register_buffer("spread", torch.tensor(wanted.std(axis=0), dtype=torch.float32))
 

@@ -57,9 +57,14 @@ class Importance:
         low, high = explanation.interval(0.95, about=about)
         errors = (np.asarray(high) - np.asarray(low)) / (2 * norm.ppf(0.975))
         return cls(
-            method, _short(explanation.values), _short(errors), about, float(explanation.model_rows), round(seconds, 1),
+            method,
+            _short(explanation.values),
+            _short(errors),
+            about,
+            float(explanation.model_rows),
+            round(seconds, 1),
             list(explanation.notes),
-        )  # fmt: skip
+        )
 
 
 def _short(numbers: Any) -> list[float]:

@@ -32,9 +32,15 @@ def _methods(axes: Any, one: Any, printed: dict[str, Any], *, is_first: bool) ->
         low, high = one.correlations.interval(name)
         label = "ours, with 95 % interval" if place == 0 else None
         axes.errorbar(
-            value, place, xerr=[[max(value - low, 0)], [max(high - value, 0)]], fmt="o", ms=5, capsize=2,
-            color=COLOURS.get(name, "#666666"), label=label,
-        )  # fmt: skip
+            value,
+            place,
+            xerr=[[max(value - low, 0)], [max(high - value, 0)]],
+            fmt="o",
+            ms=5,
+            capsize=2,
+            color=COLOURS.get(name, "#666666"),
+            label=label,
+        )
         theirs = printed.get(name, {}).get(one.name)
         if theirs is not None:
             axes.plot(theirs, place, "x", ms=8, mew=2, color="black", label="paper" if place == 0 else None, zorder=3)

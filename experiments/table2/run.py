@@ -38,14 +38,26 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     numbers = [_number(one, method, printed) for one in judged for method in one.correlations.values]
     return (
         Outcome(
-            "table2", "", scale.name, {}, numbers=numbers, findings=_findings(judged, printed), words=_words(judged),
-            data={one.name: {"subsets": len(one.losses), "different": len(np.unique(one.subsets, axis=0)),
-                             "correlations": dict(one.correlations.values),
-                             "among subsets of one size": dict(one.correlations.within), "other splits": one.splits}
-                  for one in judged},
+            "table2",
+            "",
+            scale.name,
+            {},
+            numbers=numbers,
+            findings=_findings(judged, printed),
+            words=_words(judged),
+            data={
+                one.name: {
+                    "subsets": len(one.losses),
+                    "different": len(np.unique(one.subsets, axis=0)),
+                    "correlations": dict(one.correlations.values),
+                    "among subsets of one size": dict(one.correlations.within),
+                    "other splits": one.splits,
+                }
+                for one in judged
+            },
         ),
         {"table2": figure(judged, printed)},
-    )  # fmt: skip
+    )
 
 
 def _judged(name: str, scale: Scale) -> Judged:

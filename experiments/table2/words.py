@@ -51,10 +51,11 @@ def about_sage(judged: Any, printed: Mapping[str, Any]) -> Finding:
     verdict = "confirmed" if high <= NEARLY else "refuted" if low > NEARLY else "open"
     place = "best" if value <= 0 else "not best"
     return Finding(
-        f"SAGE is best or nearly best ({judged.title}).", verdict,
+        f"SAGE is best or nearly best ({judged.title}).",
+        verdict,
         f"It is {place}: {abs(value):.4f} {'above' if value <= 0 else 'below'} the best other method of the paper "
         f"(interval {-high:+.4f} to {-low:+.4f}); nearly best means at most {NEARLY} below.",
-    )  # fmt: skip
+    )
 
 
 def about_ablation(judged: Any) -> Finding:
@@ -69,8 +70,9 @@ def about_ablation(judged: Any) -> Finding:
         verdict = "open"
     elsewhere = f" In {len(moved)} other splits it fails {sum(moved)} times." if moved else ""
     return Finding(
-        f"Feature ablation fails ({judged.title}).", verdict,
+        f"Feature ablation fails ({judged.title}).",
+        verdict,
         f"Its correlation is {value:.4f} where SAGE has {found.values['sage']:.4f} and the mere number of features "
         f"{found.values[SIZE]:.4f}; among subsets of one size {found.within['feature ablation']:.4f} "
         f"where SAGE has {found.within['sage']:.4f}.{elsewhere}",
-    )  # fmt: skip
+    )

@@ -66,9 +66,13 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "share", "sizes"),
-    [(45_211, 0.1, (36_169, 4_521, 4_521)), (10_886, 0.1, (8_710, 1_088, 1_088)), (1_000, 0.1, (800, 100, 100)),
-     (556, 0.2, (334, 111, 111))],
-)  # fmt: skip
+    [
+        (45_211, 0.1, (36_169, 4_521, 4_521)),
+        (10_886, 0.1, (8_710, 1_088, 1_088)),
+        (1_000, 0.1, (800, 100, 100)),
+        (556, 0.2, (334, 111, 111)),
+    ],
+)
 def test_splits_have_the_sizes_that_the_paper_prints(rows: int, share: float, sizes: tuple[int, int, int]) -> None:
     whole = Part(pd.DataFrame({"row": np.arange(rows)}), np.arange(rows))
     parts = by_rows(whole, share=share, random_state=0)
@@ -230,9 +234,9 @@ def test_a_difference_that_draws_explain_agrees_and_another_is_told_with_splits(
 
 
 @pytest.mark.parametrize(
-    ("sage", "best", "verdict"), [(0.99, 0.95, "confirmed"), (0.95, 0.955, "confirmed"), (0.90, 0.99, "refuted"),
-                                  (0.95, 0.9607, "open")],
-)  # fmt: skip
+    ("sage", "best", "verdict"),
+    [(0.99, 0.95, "confirmed"), (0.95, 0.955, "confirmed"), (0.90, 0.99, "refuted"), (0.95, 0.9607, "open")],
+)
 def test_being_nearly_best_is_judged_by_the_papers_own_margin(sage: float, best: float, verdict: str) -> None:
     one = judged({"sage": sage, "permutation test": best, "mean importance": 1.0, "univariate predictors": 0.5})
     printed = {

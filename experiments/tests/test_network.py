@@ -105,10 +105,12 @@ def test_so_many_rows_are_the_first_ones_and_a_fifth_as_many_validate():
     parts = _parts(200)
     spoiled = Parts(
         Part(parts.train.X.assign(a=np.where(np.arange(200) < 50, parts.train.X["a"], 99.0)), parts.train.y),
-        Part(parts.validation.X.assign(a=np.where(np.arange(200) < 10, parts.validation.X["a"], 99.0)),
-             parts.validation.y),
+        Part(
+            parts.validation.X.assign(a=np.where(np.arange(200) < 10, parts.validation.X["a"], 99.0)),
+            parts.validation.y,
+        ),
         parts.test,
-    )  # fmt: skip
+    )
     assert (_weights(_trained(spoiled, rows=50)) == _weights(_trained(parts, rows=50))).all()
     assert (_weights(_trained(parts)) != _weights(_trained(parts, rows=50))).any()
 

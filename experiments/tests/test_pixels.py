@@ -23,9 +23,13 @@ pytestmark = pytest.mark.needs("torch")
 
 TELLING = np.flatnonzero(is_central(14))[::9][:20]
 METHODS = {
-    "feature ablation": "noise", "permutation test": "rough", "mean importance": "rough", "sage": "telling",
-    "univariate predictors": "telling", "conditional sage": "telling",
-}  # fmt: skip
+    "feature ablation": "noise",
+    "permutation test": "rough",
+    "mean importance": "rough",
+    "sage": "telling",
+    "univariate predictors": "telling",
+    "conditional sage": "telling",
+}
 GENES = ["BRCA1", "BRCA2", "LFNG", *(f"G{number}" for number in range(20))]
 
 

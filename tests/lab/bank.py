@@ -37,16 +37,18 @@ def bank(rows: int, rng: np.random.Generator) -> Any:
     month = rng.choice(12, rows, p=CALLS)
     call = rng.normal(size=rows)  # the logarithm of the duration, standardised
     contact = rng.choice(3, rows, p=list(CONTACT.values()))
-    table = pd.DataFrame({
-        "age": rng.normal(41, 11, rows).clip(18, 95).round(),
-        "balance": np.exp(rng.normal(6.5, 1.2, rows)).round(),
-        "duration": np.exp(1.1 + 0.8 * call).round(2),  # in minutes
-        "campaign": 1 + rng.poisson(1.5, rows),
-        "month": pd.Categorical(np.array(MONTHS)[month], categories=list(MONTHS)),
-        "housing": pd.Categorical(rng.choice(["no", "yes"], rows, p=[0.45, 0.55])),
-        "contact": pd.Categorical(np.array(list(CONTACT))[contact], categories=list(CONTACT)),
-        "education": pd.Categorical(rng.choice(list(EDUCATION), rows, p=list(EDUCATION.values()))),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(41, 11, rows).clip(18, 95).round(),
+            "balance": np.exp(rng.normal(6.5, 1.2, rows)).round(),
+            "duration": np.exp(1.1 + 0.8 * call).round(2),  # in minutes
+            "campaign": 1 + rng.poisson(1.5, rows),
+            "month": pd.Categorical(np.array(MONTHS)[month], categories=list(MONTHS)),
+            "housing": pd.Categorical(rng.choice(["no", "yes"], rows, p=[0.45, 0.55])),
+            "contact": pd.Categorical(np.array(list(CONTACT))[contact], categories=list(CONTACT)),
+            "education": pd.Categorical(rng.choice(list(EDUCATION), rows, p=list(EDUCATION.values()))),
+        }
+    )
     odds = -1.2 + MOODS[month] + np.where(contact == 0, 1.5, 0.9) * call - 0.7 * (contact == 2)
     odds += 0.15 * (np.log1p(table["balance"]) - 6.5) - 0.4 * (table["housing"] == "yes")
     odds += 0.02 * np.abs(table["age"] - 41) - 0.05 * table["campaign"]

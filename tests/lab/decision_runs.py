@@ -41,9 +41,15 @@ class Hasty:
 
 
 def decision_runs(
-    game: Game, truth: np.ndarray, rule: Any, *, runs: int, budget: float = 5e5, seed: int = 0,
+    game: Game,
+    truth: np.ndarray,
+    rule: Any,
+    *,
+    runs: int,
+    budget: float = 5e5,
+    seed: int = 0,
     executor: Executor | None = None,
-) -> DecisionRuns:  # fmt: skip
+) -> DecisionRuns:
     """Runs with seeds of their own, until the rule has its decision, or the budget is spent.
 
     Examples
@@ -90,8 +96,10 @@ def _judged(found: Estimate, truth: np.ndarray, rule: Any) -> tuple[bool, bool]:
         chosen, right = (set(np.argsort(-values, kind="stable")[: asked.k]) for values in (found.values[0], truth))
         return least > 0 and chosen != right, least > 0
     said = _each_on_its_own(found) if is_hasty else signs(found.values[0], found.std_error[0], found.dof[0], level)
-    wrong = any((word == HELPS and value <= 0) or (word == HURTS and value >= 0)
-                for word, value in zip(said, truth, strict=True))  # fmt: skip
+    wrong = any(
+        (word == HELPS and value <= 0) or (word == HURTS and value >= 0)
+        for word, value in zip(said, truth, strict=True)
+    )
     return wrong, UNDECIDED not in said
 
 

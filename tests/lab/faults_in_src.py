@@ -79,8 +79,9 @@ class Fault:
 def problems(root: Path, faults: tuple[Fault, ...] | None = None) -> list[str]:
     """What is wrong with the table in a tree, a sentence each; nothing where every fault can be planted."""
     faults = FAULTS if faults is None else faults
-    sentences = [f"{name}: {count} faults have this name" for name, count in Counter(f.name for f in faults).items()
-                 if count > 1]  # fmt: skip
+    sentences = [
+        f"{name}: {count} faults have this name" for name, count in Counter(f.name for f in faults).items() if count > 1
+    ]
     for fault in faults:
         if fault.old == fault.new:
             sentences.append(f"{fault.name}: the new text is the old one")
@@ -1181,8 +1182,8 @@ FAULTS: tuple[Fault, ...] = (
         "directory-named-for-variable",
         MESSAGE,
         "datasets/places.py",
-        'InputError(VARIABLE if directory is None else "directory", got',
-        'InputError("directory", got',
+        'VARIABLE if directory is None else "directory",',
+        '"directory",',
     ),
     Fault(
         "tidy-file-unchecked",

@@ -198,9 +198,22 @@ def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], 
         collected = _collected(tree, environment, marks, tests)
         report = Path(folder) / "junit.xml"
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), "-m", marks,
-            "--cov=clarysage", "--cov-context=test", "--cov-report=", f"--junitxml={report}", *tests,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            str(jobs),
+            "-m",
+            marks,
+            "--cov=clarysage",
+            "--cov-context=test",
+            "--cov-report=",
+            f"--junitxml={report}",
+            *tests,
+        ]
         subprocess.run(command, cwd=tree.root, env=environment, check=False)
         durations = _durations(report, collected)
         recorded = _map_of(Path(folder) / "coverage", tree.root, durations)
@@ -402,11 +415,7 @@ def _is_remembered(function: Function) -> bool:
 
 def _function_lines(tree: ast.AST) -> set[int]:
     """Lines of bodies of functions, which are executed when these are called."""
-    return {
-        number
-        for node in _functions(tree)
-        for number in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
-    }  # fmt: skip
+    return {number for node in _functions(tree) for number in range(node.body[0].lineno, (node.end_lineno or 0) + 1)}
 
 
 def _statement_lines(tree: ast.AST, numbers: Collection[int]) -> set[int]:
@@ -601,9 +610,14 @@ def run_tests(tree: ScratchTree, tests: Sequence[str], limit: float, kernels: Pa
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE", "-m", "", *tests]
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(
-            command, cwd=tree.root, env=tree.environment(kernels), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            command,
+            cwd=tree.root,
+            env=tree.environment(kernels),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         with PROCESSES.keeping(process):
             try:
                 code: int | None = process.wait(limit)
@@ -705,8 +719,10 @@ def as_markdown(outcomes: Sequence[Outcome]) -> str:
         f"{outcome.tests.get(FAST, 0)} + {outcome.tests.get(ALL, 0)} | {outcome.seconds:.0f} |"
         for outcome in sorted(outcomes, key=lambda outcome: (order[outcome.verdict], outcome.file, outcome.name))
     ]
-    head = ["| fault | kind | file | killed by | first failing test | tests selected | seconds |",
-            "|---|---|---|---|---|---|---|"]  # fmt: skip
+    head = [
+        "| fault | kind | file | killed by | first failing test | tests selected | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
     return "\n".join([*head, *rows])
 
 
@@ -769,8 +785,11 @@ def list_faults(repository: Path, faults: Sequence[Fault]) -> int:
     ):
         say(f"{title}: {', '.join(f'{name} {number}' for name, number in count.most_common())}")
     wrong = problems(repository, tuple(faults))
-    moved = [f"{fault.name}: moved to {fault.path(repository).relative_to(repository / SOURCE)}" for fault in faults
-             if not wrong and fault.path(repository) != repository / SOURCE / fault.file]  # fmt: skip
+    moved = [
+        f"{fault.name}: moved to {fault.path(repository).relative_to(repository / SOURCE)}"
+        for fault in faults
+        if not wrong and fault.path(repository) != repository / SOURCE / fault.file
+    ]
     say("\n".join([*wrong, *moved, f"{len(faults)} faults, {len(wrong)} of which do not fit the source"]))
     return 1 if wrong else 0
 

@@ -54,8 +54,12 @@ class CheckpointFile:
             return None
         identity = identity_of(problem, v, measure, estimator, rules)
         if self.saved is not None and (found := differences(self.saved.identity, identity)):
-            raise InputError("checkpoint", got=f"{self.file}, which is of another run: {'; '.join(found)}",
-                             wanted="a checkpoint of this one", hint=ANEW)  # fmt: skip
+            raise InputError(
+                "checkpoint",
+                got=f"{self.file}, which is of another run: {'; '.join(found)}",
+                wanted="a checkpoint of this one",
+                hint=ANEW,
+            )
         return Checkpoint(self.file, identity, self.saved)
 
 

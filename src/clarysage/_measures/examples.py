@@ -42,9 +42,16 @@ class Examples:
 
     @classmethod
     def of(
-        cls, f: Predictor, X: Any, y: Any, sample_weight: Any, *, max_rows: int | None, memory_limit: float | None,
+        cls,
+        f: Predictor,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        max_rows: int | None,
+        memory_limit: float | None,
         rng: np.random.Generator,
-    ) -> Examples:  # fmt: skip
+    ) -> Examples:
         """Examples from what the user handed in, a table or the name of one on disk."""
         limit = MEMORY_LIMIT if memory_limit is None else memory_limit
         X = from_table(X) if max_rows is None and _is_too_large(X, limit) else X
@@ -142,9 +149,14 @@ def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | Non
 
 
 def _from_stored(
-    f: Predictor, source: Stored, y: Any, sample_weight: Any, max_rows: int | None, limit: float,
+    f: Predictor,
+    source: Stored,
+    y: Any,
+    sample_weight: Any,
+    max_rows: int | None,
+    limit: float,
     rng: np.random.Generator,
-) -> Examples:  # fmt: skip
+) -> Examples:
     named = {argument: source.find(name, argument) for argument, name in _names(y, sample_weight).items()}
     _check_no_feature(named, f.feature_names or ())
     known = (*source.columns, *(source.index if f.feature_names is not None else ()))
@@ -159,9 +171,12 @@ def _from_stored(
     found = {argument: table[name] for argument, name in named.items()}
     X = select(table, features) if len(features) < table.shape[1] else table
     return Examples(
-        X, found.get("y", y), found.get("sample_weight", weights), tuple(named.values()),
+        X,
+        found.get("y", y),
+        found.get("sample_weight", weights),
+        tuple(named.values()),
         rows if len(places) < rows else None,
-    )  # fmt: skip
+    )
 
 
 def _from_memory(
@@ -192,12 +207,19 @@ def _apart(X: Any, named: dict[str, str], fitted: Sequence[str]) -> tuple[Any, d
     labels = labels_of(X)
     for argument, name in named.items():
         if labels is None:
-            raise InputError(argument, got=f"{name!r}, the name of a column, beside an array without names",
-                             wanted="one entry a row, or X as a table with named columns")  # fmt: skip
+            raise InputError(
+                argument,
+                got=f"{name!r}, the name of a column, beside an array without names",
+                wanted="one entry a row, or X as a table with named columns",
+            )
         if name not in labels:
             known = [str(label) for label in labels]
-            raise InputError(argument, got=f"{name!r}, which is no column of X", wanted="a column of X, or one entry "
-                             "a row", hint=resembling(name, known))  # fmt: skip
+            raise InputError(
+                argument,
+                got=f"{name!r}, which is no column of X",
+                wanted="a column of X, or one entry a row",
+                hint=resembling(name, known),
+            )
     _check_no_feature(named, fitted)
     weight = named.get("sample_weight")
     kept = [label for label in labels or () if label not in named.values() or (label == weight and weight in fitted)]
@@ -221,9 +243,12 @@ def _rows_within(limit: float, source: Stored, wanted: int) -> int:
     affordable, least = _affordable(limit, source.bytes_of_row), min(FEWEST_ROWS, source.rows, wanted)
     if affordable < least:
         size = COPIES_OF_ROW * source.bytes_of_row * least
-        raise InputError("memory_limit", got=f"{limit:g} bytes, which hold {affordable:,} of {source.rows:,} rows of "
-                         f"{source.name}", wanted=f"{size:,} or more, for {least} rows", hint=Set("memory_limit", 1e9)
-                         )  # fmt: skip
+        raise InputError(
+            "memory_limit",
+            got=f"{limit:g} bytes, which hold {affordable:,} of {source.rows:,} rows of {source.name}",
+            wanted=f"{size:,} or more, for {least} rows",
+            hint=Set("memory_limit", 1e9),
+        )
     return min(affordable, wanted)
 
 

@@ -269,8 +269,12 @@ def known_values(of: Any, problem: Problem, v: PredictivePower, measure: str) ->
         raise InputError("of", got="values of other features", wanted=f"those of {', '.join(v.players.names[:8])}")
     prints = provenance_of(problem, v)["fingerprints"]
     if any(one.provenance.get("fingerprints", prints) != prints for one in found):
-        raise InputError("of", got="values of other data", wanted="those of the same X, y, weights and background",
-                         hint=["giving ", Set("background"), " to both calls"])  # fmt: skip
+        raise InputError(
+            "of",
+            got="values of other data",
+            wanted="those of the same X, y, weights and background",
+            hint=["giving ", Set("background"), " to both calls"],
+        )
     return found
 
 
@@ -292,6 +296,10 @@ def _part(result: Estimate, places: np.ndarray) -> Estimate:
         for about, one in result.targets.items()
     }
     return replace(
-        result, values=result.values[:, places], covariance=result.covariance[:, places][:, :, places],
-        dof=result.dof[:, places], targets=known, tails=None if result.tails is None else result.tails[:, :, places],
-    )  # fmt: skip
+        result,
+        values=result.values[:, places],
+        covariance=result.covariance[:, places][:, :, places],
+        dof=result.dof[:, places],
+        targets=known,
+        tails=None if result.tails is None else result.tails[:, :, places],
+    )

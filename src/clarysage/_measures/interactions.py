@@ -138,10 +138,19 @@ def _results(problem: Problem, v: Any, found: Found, headline: str, notes: Seque
     pairs = tuple((problem.players.names[i], problem.players.names[j]) for i, j in found.pairs.tolist())
     labels = _labels(pairs)
     values = explained(
-        v, found.estimate, Players(labels, found.pairs[:, 0]), range(len(pairs)), headline=headline,
-        notes=(*problem.notes, *notes), groups=problem.members, measure="interactions", removal=problem.removal_name,
-        method=found.method, provenance=provenance_of(problem, v), held_fixed=problem.held_fixed,
-    )  # fmt: skip
+        v,
+        found.estimate,
+        Players(labels, found.pairs[:, 0]),
+        range(len(pairs)),
+        headline=headline,
+        notes=(*problem.notes, *notes),
+        groups=problem.members,
+        measure="interactions",
+        removal=problem.removal_name,
+        method=found.method,
+        provenance=provenance_of(problem, v),
+        held_fixed=problem.held_fixed,
+    )
     return [
         Interactions(pairs, one, sage, *((None, None) if share is None else (share.value, share.std_error)))
         for one, sage, share in zip(values, found.sage, found.shares, strict=True)

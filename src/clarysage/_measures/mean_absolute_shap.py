@@ -113,8 +113,12 @@ def _ready(
             return known, Absolute(ClosedFormValues(with_influence=False)), [Note(f"Exact: {known.closed_form.how}.")]
         except NotForShapError as error:
             if backend == "shap":
-                raise InputError("backend", got=f"'shap' where {error}", wanted="a model that shap explains exactly",
-                                 hint=Set("backend", "own")) from None  # fmt: skip
+                raise InputError(
+                    "backend",
+                    got=f"'shap' where {error}",
+                    wanted="a model that shap explains exactly",
+                    hint=Set("backend", "own"),
+                ) from None
     inner, why = estimator_for(v, method, rules, walks)
     besides = ability(inner, WalksBesides)  # which is of no use: sizes are no sums of what background rows bring
     return v, Absolute(inner if besides is None else besides.within_background()), why

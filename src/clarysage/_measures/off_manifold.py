@@ -62,8 +62,11 @@ def off_manifold(
     even = np.full(len(x), 1.0), np.full(len(b), 1.0)
     found = _looked(x, b, own, *even, players, schema.is_number, generator, is_apart=False)
     if found is None:
-        raise InputError("X", got=f"{len(x):,} rows beside {len(b):,} of background",
-                         wanted=f"enough for {FEWEST} pairs of a row of X and another one of background")  # fmt: skip
+        raise InputError(
+            "X",
+            got=f"{len(x):,} rows beside {len(b):,} of background",
+            wanted=f"enough for {FEWEST} pairs of a row of X and another one of background",
+        )
     return found
 
 
@@ -101,9 +104,17 @@ def _of_run(
 
 
 def _looked(
-    X: np.ndarray, background: np.ndarray, own: np.ndarray | None, weights: np.ndarray, mass: np.ndarray,
-    players: Players, is_number: np.ndarray, rng: np.random.Generator, *, is_apart: bool,
-) -> OffManifold | None:  # fmt: skip
+    X: np.ndarray,
+    background: np.ndarray,
+    own: np.ndarray | None,
+    weights: np.ndarray,
+    mass: np.ndarray,
+    players: Players,
+    is_number: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    is_apart: bool,
+) -> OffManifold | None:
     columns, players = some_columns(players, rng)
     pairs = Pairs.draw(X, background, own, weights, mass, rng)
     pairs = Pairs(pairs.x[:, columns], pairs.b[:, columns])

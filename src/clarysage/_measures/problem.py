@@ -243,10 +243,13 @@ def _background(
                 got="a background beside a removal object",
                 wanted="one of the two",
                 hint=[
-                    Set("removal"), Call(type(removal).__name__, "background"), ", or leaving out ", Set("background"),
+                    Set("removal"),
+                    Call(type(removal).__name__, "background"),
+                    ", or leaving out ",
+                    Set("background"),
                     ", since the object has rows of its own",
                 ],
-            )  # fmt: skip
+            )
         return None, None, ()
     size = rows_to_draw or default_rows(removal)
     if given is not None and is_stored(given):

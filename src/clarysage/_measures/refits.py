@@ -110,8 +110,11 @@ class RefitData:
             raise InputError("train", **error.parts) from error
         kinds = [(one.shape[1:], one.dtype.kind in "OUS") for one in (target, responses)]
         if kinds[0] != kinds[1]:
-            raise InputError("train", got=f"responses of shape {responses.shape} and dtype {responses.dtype}",
-                             wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}")  # fmt: skip
+            raise InputError(
+                "train",
+                got=f"responses of shape {responses.shape} and dtype {responses.dtype}",
+                wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}",
+            )
         weights = train[2] if len(train) == 3 else None
         read_weights(weights, rows, len(rows), "train", "train")
         return cls(as_in(rows, X, "X", "train"), target, sample_weight, (rows, responses, weights))
@@ -217,11 +220,19 @@ class RefitProblem:
             result = replace(result, model_rows=v.rows_learned)
             chosen = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto_loss(self.loss) else []
             explanations = explained(
-                v, result, self.lineup.players, self.lineup.order, measure=measure, removal="refit",
+                v,
+                result,
+                self.lineup.players,
+                self.lineup.order,
+                measure=measure,
+                removal="refit",
                 held_fixed="learners",
-                method=estimator.name, groups=self.lineup.members, headline=headline,
-                notes=[*_notes(v), *self.notes, *chosen, *notes], provenance=_provenance(v, self.seed),
-            )  # fmt: skip
+                method=estimator.name,
+                groups=self.lineup.members,
+                headline=headline,
+                notes=[*_notes(v), *self.notes, *chosen, *notes],
+                provenance=_provenance(v, self.seed),
+            )
             return as_asked(explanations, self.loss)
 
         def estimated() -> Estimate:
@@ -414,6 +425,8 @@ def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: floa
 
 def _too_small(most: float, v: UniversalPower, coalitions: int, hint: Words = "a larger budget") -> InputError:
     return InputError(
-        "budget", got=f"{most:,.0f} fits", wanted=f"{coalitions * v.fits_per_coalition:,}, "
-        f"{v.fits_per_coalition} for each subset", hint=hint,
-    )  # fmt: skip
+        "budget",
+        got=f"{most:,.0f} fits",
+        wanted=f"{coalitions * v.fits_per_coalition:,}, {v.fits_per_coalition} for each subset",
+        hint=hint,
+    )

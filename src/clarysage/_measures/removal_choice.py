@@ -99,8 +99,12 @@ def _apart(
     if len(free) >= ENOUGH or len(free) == len(X) > 1:
         return background, rows_of(X, free)
     if m < 4:
-        raise InputError("removal", got=f"'auto conditional' with {m} background rows", wanted="4 or more of them",
-                         hint="a removal by its name, or more rows")  # fmt: skip
+        raise InputError(
+            "removal",
+            got=f"'auto conditional' with {m} background rows",
+            wanted="4 or more of them",
+            hint="a removal by its name, or more rows",
+        )
     order = rng.permutation(m)
     made_of, judged = np.sort(order[: m // 2]), np.sort(order[m // 2 :])
     return rows_of(background, made_of), rows_of(background, judged)

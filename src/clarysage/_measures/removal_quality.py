@@ -169,8 +169,12 @@ def _asked(removals: Any) -> tuple[dict[str, Any], bool]:
 
 def _label(removal: Any) -> str:
     if is_auto_conditional(removal):
-        raise InputError("removals", got="'auto conditional', a choice among removals", wanted="removals to judge",
-                         hint=Set("removals", "all"))  # fmt: skip
+        raise InputError(
+            "removals",
+            got="'auto conditional', a choice among removals",
+            wanted="removals to judge",
+            hint=Set("removals", "all"),
+        )
     return name_of(removal)
 
 
@@ -178,8 +182,12 @@ def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[st
     """Rows of X to make removals of, the numbers of those to judge, and a word about it."""
     n = len(X)
     if n < FEWEST:
-        raise InputError("X", got=f"{n:,} rows, and no background", wanted=f"at least {FEWEST} rows to split in two",
-                         hint=[Set("background"), ", rows of which removals are made"])  # fmt: skip
+        raise InputError(
+            "X",
+            got=f"{n:,} rows, and no background",
+            wanted=f"at least {FEWEST} rows to split in two",
+            hint=[Set("background"), ", rows of which removals are made"],
+        )
     order = rng.permutation(n)
     made_of, judged = np.sort(order[: n // 2][:ROWS_TO_LEARN_FROM]), np.sort(order[n // 2 :])
     note = f"Removals were made of {len(made_of):,} rows of X, and judged on {len(judged):,} others."

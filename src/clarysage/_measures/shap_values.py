@@ -77,8 +77,10 @@ def tree_solution(model: Any, v: PredictivePower, *, most_visits: float = np.inf
             if len(v.X) * visits > most_visits:
                 raise NotForShapError(f"it would go through trees {len(v.X) * visits:.2g} times")
             size = max(1, VISITS_AT_ONCE // visits)
-            parts = [_arranged(explainer.shap_values(v.X[start : start + size], check_additivity=False), v)
-                     for start in range(0, len(v.X), size)]  # fmt: skip
+            parts = [
+                _arranged(explainer.shap_values(v.X[start : start + size], check_additivity=False), v)
+                for start in range(0, len(v.X), size)
+            ]
             found = np.concatenate(parts)
     except NotForShapError:
         raise

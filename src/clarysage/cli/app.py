@@ -58,7 +58,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "demo": ("clarysage demo", "clarysage demo --output shown --seed 7"),
     "doctor": ("clarysage doctor", "clarysage doctor --json doctor.json"),
-}  # fmt: skip
+}
 
 
 def examples(command: str) -> str:

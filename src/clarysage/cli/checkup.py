@@ -18,9 +18,14 @@ VERSION = 1
 NOWHERE = "compiled code is made anew by each run; NUMBA_CACHE_DIR names a folder to keep it in, which can be written"
 UNBOUND = "clarysage is run from a folder and not installed, so the versions that it needs are not known"
 LIMITS = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR",
-    "NUMBA_DISABLE_JIT", "LOKY_MAX_CPU_COUNT",
-)  # fmt: skip
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "NUMBA_CACHE_DIR",
+    "NUMBA_DISABLE_JIT",
+    "LOKY_MAX_CPU_COUNT",
+)
 CLOSE = 1e-9  # errors of the self-check, as shares of the largest value: rounding alone
 
 
@@ -120,8 +125,9 @@ class Checkup:
         missing = [f"{one.name} is not installed" for one in self.libraries if not one.is_installed]
         old = [
             f"{one.name} {one.version} is older than {one.lowest}, which is needed"
-            for one in self.libraries if one.is_old
-        ]  # fmt: skip
+            for one in self.libraries
+            if one.is_old
+        ]
         unloaded = [f"libraries cannot be loaded: {self.trouble}"] if self.trouble else []
         wrong = [] if self.check.is_right else [f"the self-check failed: {self.check.trouble}"]
         return [*missing, *old, *unloaded, *wrong]
@@ -132,8 +138,9 @@ class Checkup:
         old = [
             f"{one.name} {one.version} is older than {one.lowest}, which is wanted for {part.purpose}: "
             f"{part.install} --upgrade"
-            for part, one in self.parts if one.is_old
-        ]  # fmt: skip
+            for part, one in self.parts
+            if one.is_old
+        ]
         nowhere = self.machine is not None and self.machine.cache is None
         return [*old, *([NOWHERE] if nowhere else []), *([] if bounds() else [UNBOUND])]
 
@@ -169,9 +176,14 @@ class Checkup:
         for title, rows in blocks.items():
             wide = max(len(name) for name, _ in rows)
             lines += [title, *(f"  {name:<{wide}}  {said}" for name, said in rows)]
-        return "\n".join([*lines, *(f"Problem: {text}." for text in self.problems),
-                          *(f"Remark: {text}." for text in self.remarks),
-                          *([] if self.problems else ["Everything that is needed is there."])])  # fmt: skip
+        return "\n".join(
+            [
+                *lines,
+                *(f"Problem: {text}." for text in self.problems),
+                *(f"Remark: {text}." for text in self.remarks),
+                *([] if self.problems else ["Everything that is needed is there."]),
+            ]
+        )
 
 
 def _version(library: Library, part: Part | None = None) -> str:

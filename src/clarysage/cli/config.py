@@ -53,8 +53,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise OptionError("--config", got=f"{path.name}, which is not TOML ({error})",
-                          wanted='lines such as html = "report.html"') from error  # fmt: skip
+        raise OptionError(
+            "--config", got=f"{path.name}, which is not TOML ({error})", wanted='lines such as html = "report.html"'
+        ) from error
 
 
 def _settings(context: typer.Context) -> dict[str, Setting]:
@@ -74,9 +75,11 @@ def _of_table(table: Mapping[str, Any], known: Mapping[str, Setting], path: Path
         key = spelled.replace("_", "-")
         if key not in known:
             raise OptionError(
-                "--config", got=f"{spelled!r} in {path.name}, which is no option of {command}",
-                wanted=f"those of clarysage {command} --help", hint=resembling(key, known),
-            )  # fmt: skip
+                "--config",
+                got=f"{spelled!r} in {path.name}, which is no option of {command}",
+                wanted=f"those of clarysage {command} --help",
+                hint=resembling(key, known),
+            )
         if known[key].name in found:
             raise OptionError("--config", got=f"{key!r} twice in {path.name}", wanted="one spelling of it")
         found[known[key].name] = known[key].read(value, f"{spelled} = {{}} in {path.name}".format, path.parent)

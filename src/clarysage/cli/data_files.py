@@ -53,8 +53,12 @@ class Table:
         """Raise if the table does not have the column; names like it are suggested, where there is no other hint."""
         if column not in self.columns:
             wanted = "a table that has it" if hint else f"one of {listed(self.columns)}"
-            raise InputError(what, got=f"{column!r}, which is no column of {self.name}", wanted=wanted,
-                             hint=hint or resembling(column, self.columns))  # fmt: skip
+            raise InputError(
+                what,
+                got=f"{column!r}, which is no column of {self.name}",
+                wanted=wanted,
+                hint=hint or resembling(column, self.columns),
+            )
 
 
 def read_table(what: str, path: Path, most: Callable[[Any], float] | None = None) -> Table:
@@ -207,6 +211,8 @@ def check_groups(groups: dict[str, list[Any]], columns: list[str]) -> None:
         for member in members:
             if isinstance(member, str) and member not in columns:
                 raise InputError(
-                    "--groups", got=f"{member!r} in the group {name!r}", wanted="features of the model",
+                    "--groups",
+                    got=f"{member!r} in the group {name!r}",
+                    wanted="features of the model",
                     hint=resembling(member, columns),
-                )  # fmt: skip
+                )

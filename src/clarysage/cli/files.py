@@ -46,8 +46,12 @@ def explanation_in(path: Path) -> Any:
     check_readable("FILE", path)
     found = cs.load(path)
     if not isinstance(found, cs.Explanation):
-        raise InputError("FILE", got=f"{path}, which holds {type(found).__name__}", wanted="an explanation",
-                         hint="a file that explain --json wrote")  # fmt: skip
+        raise InputError(
+            "FILE",
+            got=f"{path}, which holds {type(found).__name__}",
+            wanted="an explanation",
+            hint="a file that explain --json wrote",
+        )
     return found
 
 

@@ -14,9 +14,19 @@ from clarysage.models.libraries import LIBRARIES
 
 # what clarysage cannot do without, as distributions are called
 NEEDED = (
-    "numpy", "scipy", "scikit-learn", "pandas", "numba", "joblib", "threadpoolctl", "lazy-loader", "matplotlib",
-    "jinja2", "typer", "tqdm",
-)  # fmt: skip
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "numba",
+    "joblib",
+    "threadpoolctl",
+    "lazy-loader",
+    "matplotlib",
+    "jinja2",
+    "typer",
+    "tqdm",
+)
 
 
 @dataclass(frozen=True)

@@ -106,15 +106,18 @@ def _imported(source: str) -> Any:
         thing: Any = import_module(module)
     except (Exception, SystemExit) as error:
         raise InputError(
-            "MODEL", got=f"{source!r}: {type(error).__name__}, {reason(error)}",
+            "MODEL",
+            got=f"{source!r}: {type(error).__name__}, {reason(error)}",
             wanted="a module in the current folder or an installed one",
-        ) from error  # fmt: skip
+        ) from error
     for part in name.split("."):
         if not hasattr(thing, part):
             raise InputError(
-                "MODEL", got=f"{source!r}: no {part!r} in {module}", wanted="a function or model of the module",
+                "MODEL",
+                got=f"{source!r}: no {part!r} in {module}",
+                wanted="a function or model of the module",
                 hint=resembling(part, dir(thing)),
-            )  # fmt: skip
+            )
         thing = getattr(thing, part)
     return thing
 
@@ -145,9 +148,10 @@ def _pickle(path: Path, trust: Trust) -> Any:
 
     if not trust.pickles:
         raise InputError(
-            "MODEL", got=f"{path.name}, a pickle, which can run any code while it is read",
+            "MODEL",
+            got=f"{path.name}, a pickle, which can run any code while it is read",
             wanted="a format that holds data alone, such as .skops or .onnx",
             hint="--allow-pickle if you trust whoever wrote the file",
-        )  # fmt: skip
+        )
     _see_current_folder()  # where the classes of the model may be defined
     return joblib.load(path)

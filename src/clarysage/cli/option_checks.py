@@ -23,9 +23,15 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         if registry.argument in settings:
             _check_name(settings[registry.argument], registry)
     _check_values(
-        settings, {"tolerance": Converged, "budget": Budget, "deadline": Deadline, "n_jobs": as_executor,
-                   "memory_limit": check_memory},
-    )  # fmt: skip
+        settings,
+        {
+            "tolerance": Converged,
+            "budget": Budget,
+            "deadline": Deadline,
+            "n_jobs": as_executor,
+            "memory_limit": check_memory,
+        },
+    )
     if not has_target and not makes_shapley_effects(settings["loss"]):
         raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
 

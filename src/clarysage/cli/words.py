@@ -81,8 +81,9 @@ def in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
     called = {**flags(), **(called or {})}
     pieces = [part if isinstance(part, str) else _options(part, called) for part in parts_of(words)]
     shown = zip(pieces, parts_of(words), strict=True)
-    return "".join(("" if isinstance(part, PythonOnly) else str(part)) if piece is None else piece
-                   for piece, part in shown)  # fmt: skip
+    return "".join(
+        ("" if isinstance(part, PythonOnly) else str(part)) if piece is None else piece for piece, part in shown
+    )
 
 
 def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:

@@ -13,14 +13,38 @@ from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 # columns as published -> the paper's names of them
 NAMES = {
-    "age": "Age", "job": "Job", "marital": "Marital", "education": "Education", "default": "Default",
-    "balance": "Balance", "housing": "Housing", "loan": "Loan", "contact": "Contact", "day": "Day", "month": "Month",
-    "duration": "Duration", "campaign": "Campaign", "pdays": "Prev Days", "previous": "Prev Contacts",
+    "age": "Age",
+    "job": "Job",
+    "marital": "Marital",
+    "education": "Education",
+    "default": "Default",
+    "balance": "Balance",
+    "housing": "Housing",
+    "loan": "Loan",
+    "contact": "Contact",
+    "day": "Day",
+    "month": "Month",
+    "duration": "Duration",
+    "campaign": "Campaign",
+    "pdays": "Prev Days",
+    "previous": "Prev Contacts",
     "poutcome": "Prev Outcome",
-}  # fmt: skip
+}
 CATEGORIES = {
-    "job": ["admin.", "blue-collar", "entrepreneur", "housemaid", "management", "retired", "self-employed", "services",
-            "student", "technician", "unemployed", "unknown"],
+    "job": [
+        "admin.",
+        "blue-collar",
+        "entrepreneur",
+        "housemaid",
+        "management",
+        "retired",
+        "self-employed",
+        "services",
+        "student",
+        "technician",
+        "unemployed",
+        "unknown",
+    ],
     "marital": ["single", "married", "divorced"],
     "education": ["primary", "secondary", "tertiary", "unknown"],
     "default": ["no", "yes"],
@@ -29,7 +53,7 @@ CATEGORIES = {
     "contact": ["cellular", "telephone", "unknown"],
     "month": ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"],
     "poutcome": ["failure", "other", "success", "unknown"],
-}  # fmt: skip
+}
 
 
 def bank(*, directory: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
@@ -74,12 +98,17 @@ BANK = DatasetRow(
     arrange=arrange,
     files=(
         PublicFile(
-            "bank-full.csv", 4_610_348, "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d",
+            "bank-full.csv",
+            4_610_348,
+            "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d",
             (
-                Address("https://archive.ics.uci.edu/static/public/222/bank+marketing.zip",
-                        ("bank.zip", "bank-full.csv")),
-                Address("https://raw.githubusercontent.com/iancovert/sage/0e34e6c7e2a6b1666e39043e83b9929e68ee68f3"
-                        "/data/bank-full.csv"),
+                Address(
+                    "https://archive.ics.uci.edu/static/public/222/bank+marketing.zip", ("bank.zip", "bank-full.csv")
+                ),
+                Address(
+                    "https://raw.githubusercontent.com/iancovert/sage/0e34e6c7e2a6b1666e39043e83b9929e68ee68f3"
+                    "/data/bank-full.csv"
+                ),
             ),
         ),
     ),
@@ -93,4 +122,4 @@ BANK = DatasetRow(
         "Prev Days is -1 where there was no earlier call.",
         "Rows are in the order of time, from May 2008 on.",
     ),
-)  # fmt: skip
+)

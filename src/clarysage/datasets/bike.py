@@ -43,8 +43,9 @@ def read(contents: Sequence[bytes]) -> Any:
 
 def arrange(table: Any) -> Parts:
     check_columns(table, [*FEATURES, "Casual", "Registered", "Count"])
-    table = table.assign(**{name: whole(table[name]) for name in (*CLOCK, *WHOLE)},
-                         **{name: real(table[name]) for name in REAL})  # fmt: skip
+    table = table.assign(
+        **{name: whole(table[name]) for name in (*CLOCK, *WHOLE)}, **{name: real(table[name]) for name in REAL}
+    )
     return Parts(table[list(FEATURES)], table["Count"], table[["Casual", "Registered"]])
 
 
@@ -58,9 +59,15 @@ BIKE = DatasetRow(
     arrange=arrange,
     files=(
         PublicFile(
-            "bike.csv", 648_353, "0cf70c35eeb6405a40cc9e124854e2da901fa88fe7374a75d141e7401bf4c857",
-            (Address("https://raw.githubusercontent.com/iancovert/sage/0e34e6c7e2a6b1666e39043e83b9929e68ee68f3"
-                     "/data/bike.csv"),),
+            "bike.csv",
+            648_353,
+            "0cf70c35eeb6405a40cc9e124854e2da901fa88fe7374a75d141e7401bf4c857",
+            (
+                Address(
+                    "https://raw.githubusercontent.com/iancovert/sage/0e34e6c7e2a6b1666e39043e83b9929e68ee68f3"
+                    "/data/bike.csv"
+                ),
+            ),
         ),
     ),
     tidy_sha256="10cf8bc820e1e8de1ab261cc62a8597430e56a0aa4ec7047c2c7fd399eb10371",
@@ -69,4 +76,4 @@ BIKE = DatasetRow(
     citation="H. Fanaee-T, J. Gama: Event labeling combining ensemble detectors and background knowledge. Progress in "
     "Artificial Intelligence 2 (2013).",
     notes=("Only the first 19 days of each month are in it: the competition kept the others for its test.",),
-)  # fmt: skip
+)

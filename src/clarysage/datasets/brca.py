@@ -85,9 +85,15 @@ BRCA = DatasetRow(
     files=(
         PublicFile(
             # of the file written anew from its values, which has the published one's size, beginning and end
-            "brca_small.csv", 643_696, "6b56f6729bafb640a72439f5d558ac03f4e07a5c9cca4aab689a0a8e3500609f",
-            (Address("https://raw.githubusercontent.com/iancovert/removal-explanations/"
-                     "6c342c0e88b159485a72eabdef8331810db297c1/data/brca_small.csv"),),
+            "brca_small.csv",
+            643_696,
+            "6b56f6729bafb640a72439f5d558ac03f4e07a5c9cca4aab689a0a8e3500609f",
+            (
+                Address(
+                    "https://raw.githubusercontent.com/iancovert/removal-explanations/"
+                    "6c342c0e88b159485a72eabdef8331810db297c1/data/brca_small.csv"
+                ),
+            ),
         ),
     ),
     tidy_sha256="c85cee0ddc5cb1c6b7bd87ab0e77557dd6b580616116e807a908fada1b1b211b",
@@ -100,7 +106,7 @@ BRCA = DatasetRow(
         NORMAL_TISSUE,
         WHERE_TISSUE,
     ),
-)  # fmt: skip
+)
 
 BRCA50 = DatasetRow(
     name="brca50",

@@ -12,10 +12,17 @@ from clarysage.datasets.row import DatasetRow, Parts
 
 # scikit-learn's names of the columns of diabetes -> what they measure
 MEASURED = {
-    "age": "age", "sex": "sex", "bmi": "body mass index", "bp": "blood pressure", "s1": "total cholesterol",
-    "s2": "LDL cholesterol", "s3": "HDL cholesterol", "s4": "cholesterol ratio", "s5": "log triglycerides",
+    "age": "age",
+    "sex": "sex",
+    "bmi": "body mass index",
+    "bp": "blood pressure",
+    "s1": "total cholesterol",
+    "s2": "LDL cholesterol",
+    "s3": "HDL cholesterol",
+    "s4": "cholesterol ratio",
+    "s5": "log triglycerides",
     "s6": "blood sugar",
-}  # fmt: skip
+}
 LICENCE = "CC BY 4.0"
 
 

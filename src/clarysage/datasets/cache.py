@@ -36,8 +36,9 @@ def keep(content: bytes, path: Path) -> None:
         warnings.warn(
             f"{path} could not be written ({error.strerror or error}), so that {path.name} is downloaded again next "
             f"time. Set {VARIABLE} to a folder that can be written.",
-            ClarysageWarning, stacklevel=2,
-        )  # fmt: skip
+            ClarysageWarning,
+            stacklevel=2,
+        )
 
 
 def _of_platform() -> Path:

@@ -14,22 +14,45 @@ from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
 
 # columns as published -> the paper's names of them
 NAMES = {
-    "laufkont": "Checking Status", "laufzeit": "Duration", "moral": "Credit History", "verw": "Purpose",
-    "hoehe": "Credit Amount", "sparkont": "Savings Account/Bonds", "beszeit": "Employment Since",
-    "rate": "Installment Rate", "famges": "Personal Status", "buerge": "Debtors/Guarantors",
-    "wohnzeit": "Residence Duration", "verm": "Property Type", "alter": "Age",
-    "weitkred": "Other Installment Plans", "wohn": "Housing Ownership", "bishkred": "Number Existing Credits",
-    "beruf": "Job", "pers": "Number Liable", "telef": "Telephone", "gastarb": "Foreign Worker",
+    "laufkont": "Checking Status",
+    "laufzeit": "Duration",
+    "moral": "Credit History",
+    "verw": "Purpose",
+    "hoehe": "Credit Amount",
+    "sparkont": "Savings Account/Bonds",
+    "beszeit": "Employment Since",
+    "rate": "Installment Rate",
+    "famges": "Personal Status",
+    "buerge": "Debtors/Guarantors",
+    "wohnzeit": "Residence Duration",
+    "verm": "Property Type",
+    "alter": "Age",
+    "weitkred": "Other Installment Plans",
+    "wohn": "Housing Ownership",
+    "bishkred": "Number Existing Credits",
+    "beruf": "Job",
+    "pers": "Number Liable",
+    "telef": "Telephone",
+    "gastarb": "Foreign Worker",
     "kredit": "Good Customer",
-}  # fmt: skip
+}
 TARGET = "Good Customer"
 AMOUNT = "Credit Amount"
 CODES = {
-    "Checking Status": range(1, 5), "Credit History": range(5), "Purpose": range(11),
-    "Savings Account/Bonds": range(1, 6), "Employment Since": range(1, 6), "Personal Status": range(1, 5),
-    "Debtors/Guarantors": range(1, 4), "Property Type": range(1, 5), "Other Installment Plans": range(1, 4),
-    "Housing Ownership": range(1, 4), "Job": range(1, 5), "Telephone": range(1, 3), "Foreign Worker": range(1, 3),
-}  # fmt: skip
+    "Checking Status": range(1, 5),
+    "Credit History": range(5),
+    "Purpose": range(11),
+    "Savings Account/Bonds": range(1, 6),
+    "Employment Since": range(1, 6),
+    "Personal Status": range(1, 5),
+    "Debtors/Guarantors": range(1, 4),
+    "Property Type": range(1, 5),
+    "Other Installment Plans": range(1, 4),
+    "Housing Ownership": range(1, 4),
+    "Job": range(1, 5),
+    "Telephone": range(1, 3),
+    "Foreign Worker": range(1, 3),
+}
 
 
 def credit(
@@ -74,12 +97,18 @@ CREDIT = DatasetRow(
     arrange=arrange,
     files=(
         PublicFile(
-            "SouthGermanCredit.asc", 47_940, "5f363343f356ca38a0236baab849e472846399b2176ccc5bd686483dd8a7562f",
+            "SouthGermanCredit.asc",
+            47_940,
+            "5f363343f356ca38a0236baab849e472846399b2176ccc5bd686483dd8a7562f",
             (
-                Address("https://archive.ics.uci.edu/static/public/573/south+german+credit+update.zip",
-                        ("SouthGermanCredit.asc",)),
-                Address("https://raw.githubusercontent.com/iancovert/sage/0e34e6c7e2a6b1666e39043e83b9929e68ee68f3"
-                        "/data/SouthGermanCredit.asc"),
+                Address(
+                    "https://archive.ics.uci.edu/static/public/573/south+german+credit+update.zip",
+                    ("SouthGermanCredit.asc",),
+                ),
+                Address(
+                    "https://raw.githubusercontent.com/iancovert/sage/0e34e6c7e2a6b1666e39043e83b9929e68ee68f3"
+                    "/data/SouthGermanCredit.asc"
+                ),
             ),
         ),
     ),
@@ -93,4 +122,4 @@ CREDIT = DatasetRow(
         "No loan has the code 7 of Purpose.",
         "The paper's model took Credit Amount as a category: amount_as_category=True.",
     ),
-)  # fmt: skip
+)

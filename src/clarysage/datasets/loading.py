@@ -20,8 +20,16 @@ def load(row: DatasetRow, *, directory: str | os.PathLike[str] | None = None, do
     table, what = _tidy(row, directory, download)
     with _as_format_error(row, what):
         parts = row.arrange(table)
-    return Dataset(row.name, parts.X, parts.y, parts.beside, source=row.source, licence=row.licence,
-                   citation=row.citation, notes=row.notes)  # fmt: skip
+    return Dataset(
+        row.name,
+        parts.X,
+        parts.y,
+        parts.beside,
+        source=row.source,
+        licence=row.licence,
+        citation=row.citation,
+        notes=row.notes,
+    )
 
 
 def _tidy(row: DatasetRow, directory: Any, download: bool) -> tuple[Any, str]:

@@ -87,14 +87,18 @@ MNIST = DatasetRow(
     read=read,
     arrange=arrange,
     files=(
-        _published("train-images-idx3-ubyte", 47_040_016,
-                   "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"),
-        _published("train-labels-idx1-ubyte", 60_008,
-                   "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"),
-        _published("t10k-images-idx3-ubyte", 7_840_016,
-                   "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"),
-        _published("t10k-labels-idx1-ubyte", 10_008,
-                   "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"),
+        _published(
+            "train-images-idx3-ubyte", 47_040_016, "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"
+        ),
+        _published(
+            "train-labels-idx1-ubyte", 60_008, "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"
+        ),
+        _published(
+            "t10k-images-idx3-ubyte", 7_840_016, "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"
+        ),
+        _published(
+            "t10k-labels-idx1-ubyte", 10_008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"
+        ),
     ),
     tidy_sha256="61cb187b139319c3a4a9dcd7a6d9ae6ba78fd03ccbed2b15314b1602e8ced67e",
     source="MNIST, from the mirror that torchvision uses, https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -102,4 +106,4 @@ MNIST = DatasetRow(
     citation="Y. LeCun, L. Bottou, Y. Bengio, P. Haffner: Gradient-based learning applied to document recognition. "
     "Proceedings of the IEEE 86 (1998).",
     notes=("Pixels are whole numbers from 0 to 255; the paper divides them by 255.",),
-)  # fmt: skip
+)

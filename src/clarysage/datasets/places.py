@@ -32,8 +32,11 @@ class Places:
         if named is None:
             return cls(None, download)
         if not isinstance(named, (str, os.PathLike)) or not os.path.isdir(os.path.expanduser(named)):
-            raise InputError(VARIABLE if directory is None else "directory", got=f"{named!r}, which is no folder",
-                             wanted="a folder that holds datasets")  # fmt: skip
+            raise InputError(
+                VARIABLE if directory is None else "directory",
+                got=f"{named!r}, which is no folder",
+                wanted="a folder that holds datasets",
+            )
         return cls(Path(os.path.expanduser(named)), download)
 
     def tidy(self, row: DatasetRow) -> Path | None:
@@ -94,8 +97,9 @@ def warn_of_difference(path: Path) -> None:
     warnings.warn(
         f"{path} has another SHA-256 than the file that is known by this name; it is read as it is, and results may "
         "differ from those of others.",
-        ClarysageWarning, stacklevel=2,
-    )  # fmt: skip
+        ClarysageWarning,
+        stacklevel=2,
+    )
 
 
 def is_tidy_file(path: Path, row: DatasetRow) -> bool:

@@ -78,8 +78,9 @@ class Checkpoint:
         try:
             write_checkpoint(self.file, self.identity, run, classes_of(estimator))
         except TypeError as error:
-            raise InputError("checkpoint", got=f"a method whose draws are kept as {error}",
-                             wanted="one of clarysage's own methods") from error  # fmt: skip
+            raise InputError(
+                "checkpoint", got=f"a method whose draws are kept as {error}", wanted="one of clarysage's own methods"
+            ) from error
         except OSError as error:
             warnings.warn(
                 f"The checkpoint {self.file} could not be written ({error.strerror or error}); the run goes on, and "

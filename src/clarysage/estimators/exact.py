@@ -52,10 +52,11 @@ class Exact:
         rows = self.rows(game, 2**game.n_players)
         if rows > self.max_rows or game.n_players > 24:
             raise InputError(
-                "method", got=f"exact enumeration of {game.n_players} players, {rows:.3g} model rows",
+                "method",
+                got=f"exact enumeration of {game.n_players} players, {rows:.3g} model rows",
                 wanted=f"at most {self.max_rows:.3g} model rows and 24 players",
                 hint=[Set("method", "paired walks"), ", groups of features, or fewer examples and background rows"],
-            )  # fmt: skip
+            )
 
     def without_limit(self) -> Exact:
         return replace(self, max_rows=float("inf"))

@@ -178,9 +178,14 @@ class Toggles:
 
 
 def payoffs_at(
-    game: Game, few: SubsampledGame | None, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *,
+    game: Game,
+    few: SubsampledGame | None,
+    examples: np.ndarray,
+    coalitions: np.ndarray,
+    rng: np.random.Generator,
+    *,
     skip: bool,
-) -> tuple[np.ndarray, int]:  # fmt: skip
+) -> tuple[np.ndarray, int]:
     """Payoffs of s coalitions an example, right on average, and model rows: (n,), (n, s, p) -> (n, s, L).
 
     With few background rows where these are right on average, else with all of them.

@@ -125,9 +125,16 @@ class PairedWalks:
         orders = permutations(draws, game.n_players, rng)
         is_even = pilot.design.is_even(first, draws)
         pairs = walk_pairs(
-            game, examples, orders, pilot.active, rng, skip=pilot.skip, keep=pilot.keep,
-            influence=pilot.with_influence and bool(is_even.any()), all_rows=pilot.all_rows,
-        )  # fmt: skip
+            game,
+            examples,
+            orders,
+            pilot.active,
+            rng,
+            skip=pilot.skip,
+            keep=pilot.keep,
+            influence=pilot.with_influence and bool(is_even.any()),
+            all_rows=pilot.all_rows,
+        )
         values = game.weights[examples][:, None, None] * pairs.contributions
         visits = StratifiedMoments.of(pilot.design.cell[examples], values, pilot.design.weighting(first))
         count = pilot.corrections(first + draws) - pilot.corrections(first)

@@ -80,8 +80,12 @@ def read_checkpoint(file: Path) -> Saved:
     try:
         data = memoryview(file.read_bytes())
     except OSError as error:
-        raise FormatError("checkpoint", got=f"{file}, which cannot be read ({error.strerror or error})",
-                          wanted="a file that may be read", hint=ANEW) from error  # fmt: skip
+        raise FormatError(
+            "checkpoint",
+            got=f"{file}, which cannot be read ({error.strerror or error})",
+            wanted="a file that may be read",
+            hint=ANEW,
+        ) from error
     content = _content(file, data)
     digest, length = content[:DIGEST], int.from_bytes(content[DIGEST : DIGEST + LENGTH], "little")
     if len(content) < DIGEST + LENGTH or length > len(content) - DIGEST - LENGTH:
@@ -102,8 +106,9 @@ def read_checkpoint(file: Path) -> Saved:
 
 def damaged(file: Path, how: str) -> FormatError:
     """The error for a file that is not to be trusted."""
-    return FormatError("checkpoint", got=f"{file}, which is damaged: {how}", wanted="a checkpoint as it was written",
-                       hint=ANEW)  # fmt: skip
+    return FormatError(
+        "checkpoint", got=f"{file}, which is damaged: {how}", wanted="a checkpoint as it was written", hint=ANEW
+    )
 
 
 def _content(file: Path, data: memoryview) -> memoryview:
@@ -112,7 +117,8 @@ def _content(file: Path, data: memoryview) -> memoryview:
     if line == FIRST_LINE:
         return data[len(FIRST_LINE) :]
     if not line.startswith(BEGINNING):
-        raise FormatError("checkpoint", got=f"{file}, which is no checkpoint of clarysage", wanted="one, or no file",
-                          hint=ANEW)  # fmt: skip
+        raise FormatError(
+            "checkpoint", got=f"{file}, which is no checkpoint of clarysage", wanted="one, or no file", hint=ANEW
+        )
     version = line[len(BEGINNING) :].decode("ascii", "replace").strip()
     raise FormatError("checkpoint", got=f"{file}, of format {version!r}", wanted=f"format {VERSION}", hint=ANEW)

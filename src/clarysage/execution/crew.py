@@ -90,10 +90,11 @@ class Crew:
         what = f"{type(error).__name__} from {self.engine.name}"
         if losses >= LOSSES_IN_A_ROW:
             raise WorkersLostError(
-                "n_jobs", got=f"workers that were lost {losses} times in a row at the same batches ({what}: {error})",
-                wanted="workers that live", hint="fewer workers, or a smaller memory_limit: lack of memory is the "
-                "common cause",
-            ) from error  # fmt: skip
+                "n_jobs",
+                got=f"workers that were lost {losses} times in a row at the same batches ({what}: {error})",
+                wanted="workers that live",
+                hint="fewer workers, or a smaller memory_limit: lack of memory is the common cause",
+            ) from error
         _warn(
             f"A worker was lost ({what}): {groups:,} group{'s' * (groups != 1)} of batches are computed again. The "
             "result does not change."

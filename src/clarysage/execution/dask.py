@@ -125,8 +125,9 @@ class Dask:
     def _is_held_by_all(self, packed: Any) -> bool:
         """Whether all workers have unpacked the function; those that have not been told to are told."""
         self.workers()
-        self._holds = {address: self._holds.get(address) or self._told_to_hold(packed, address)
-                       for address in self._roster}  # fmt: skip
+        self._holds = {
+            address: self._holds.get(address) or self._told_to_hold(packed, address) for address in self._roster
+        }
         return all(hold.status == "finished" for hold in self._holds.values())
 
     def _told_to_hold(self, packed: Any, address: str) -> Any:
@@ -189,9 +190,12 @@ def _client_of(cluster: Any) -> Any:
         return _in_time(lambda: Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT))
     except (ValueError, TypeError, OSError, RuntimeError) as error:  # the last of a cluster that is closed
         got = "no Dask client" if cluster is None else f"{cluster!r}, where no scheduler answers ({error})"
-        raise InputError("n_jobs", got=f"Dask() with {got}", wanted="a Client or the address of a running scheduler",
-                         hint='Dask("tcp://host:8786"), or client = distributed.Client() and Dask(client)'
-                         ) from error  # fmt: skip
+        raise InputError(
+            "n_jobs",
+            got=f"Dask() with {got}",
+            wanted="a Client or the address of a running scheduler",
+            hint='Dask("tcp://host:8786"), or client = distributed.Client() and Dask(client)',
+        ) from error
 
 
 def _in_time(connect: Callable[[], Any]) -> Any:
@@ -221,8 +225,11 @@ def _await_worker(client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
     except TimeoutError as error:
-        raise InputError("n_jobs", got=f"a Dask cluster without workers for {SECONDS_FOR_A_WORKER} s",
-                         wanted="one with a worker or more", hint="dask worker ADDRESS, on as many machines as you like"
-                         ) from error  # fmt: skip
+        raise InputError(
+            "n_jobs",
+            got=f"a Dask cluster without workers for {SECONDS_FOR_A_WORKER} s",
+            wanted="one with a worker or more",
+            hint="dask worker ADDRESS, on as many machines as you like",
+        ) from error
     finally:
         asked.release()

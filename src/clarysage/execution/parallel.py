@@ -68,8 +68,12 @@ def as_executor(n_jobs: Any) -> Executor:
     if isinstance(n_jobs, Engine) and not isinstance(n_jobs, type):
         return Crew(n_jobs)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise InputError("n_jobs", got=f"{n_jobs!r}", wanted="a whole number of workers, -1 for all cores, a cluster "
-                         "by a Dask client, Dask(address) or Ray(address), or None")  # fmt: skip
+        raise InputError(
+            "n_jobs",
+            got=f"{n_jobs!r}",
+            wanted="a whole number of workers, -1 for all cores, a cluster "
+            "by a Dask client, Dask(address) or Ray(address), or None",
+        )
     if n_jobs == 1:
         return Serial()
     engine = _configured() or Local(None if n_jobs is None else int(n_jobs))

@@ -64,14 +64,22 @@ class Ray:
                     check_answers(str(self.address), SECONDS_TO_CONNECT)  # Ray itself would try for minutes
                 ray.init(address=self.address, log_to_driver=False)
             except (OSError, ValueError, RuntimeError) as error:
-                raise InputError("n_jobs", got=f"{self!r}, where no cluster answers ({error})", wanted="the address of "
-                                 "a running cluster", hint="ray start --head, and Ray('auto')") from error  # fmt: skip
+                raise InputError(
+                    "n_jobs",
+                    got=f"{self!r}, where no cluster answers ({error})",
+                    wanted="the address of a running cluster",
+                    hint="ray start --head, and Ray('auto')",
+                ) from error
         return ray
 
     def _check_connected_to(self, there: str) -> None:
         if self.address not in (*NAMED, there) and not str(self.address).startswith("ray://"):
-            raise InputError("n_jobs", got=f"{self!r}, while this process is connected to {there}",
-                             wanted="one cluster at a time", hint="Ray(), or ray.shutdown() first")  # fmt: skip
+            raise InputError(
+                "n_jobs",
+                got=f"{self!r}, while this process is connected to {there}",
+                wanted="one cluster at a time",
+                hint="Ray(), or ray.shutdown() first",
+            )
 
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
@@ -103,8 +111,17 @@ class Ray:
             yield done
 
     def is_loss(self, error: BaseException) -> bool:
-        return mentions(error, ["WorkerCrashedError", "RayActorError", "NodeDiedError", "ObjectLostError",
-                                "OwnerDiedError", "OutOfMemoryError"])  # fmt: skip
+        return mentions(
+            error,
+            [
+                "WorkerCrashedError",
+                "RayActorError",
+                "NodeDiedError",
+                "ObjectLostError",
+                "OwnerDiedError",
+                "OutOfMemoryError",
+            ],
+        )
 
     def workers(self) -> int:
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))

@@ -83,9 +83,10 @@ class Additive:
     def __call__(self, examples: np.ndarray) -> Solved:
         terms = self.terms(self.native.looked_at(self.X[examples])[0])
         nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, p, K)
-        parts = np.stack([
-            np.einsum("npk,nk->np", a, 2 * (target[examples] - nothing) - a.sum(axis=1)) for target in self.targets
-        ], axis=1)  # fmt: skip
+        parts = np.stack(
+            [np.einsum("npk,nk->np", a, 2 * (target[examples] - nothing) - a.sum(axis=1)) for target in self.targets],
+            axis=1,
+        )
         parts *= self.weights[examples][:, None, None]
         return Solved(parts.sum(axis=0), parts)
 
@@ -224,9 +225,18 @@ class FromPairs:
             part = slice(start, start + at_once)
             margins = np.empty((coalitions, trees.margins, len(b[part])))
             lattice(
-                row, b[part], trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values,
-                trees.base, trees.depth, margins,
-            )  # fmt: skip
+                row,
+                b[part],
+                trees.feature,
+                trees.left,
+                trees.right,
+                trees.roots,
+                trees.output,
+                trees.values,
+                trees.base,
+                trees.depth,
+                margins,
+            )
             found.append(means(margins, self.parts.mass[part], link))
         return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 

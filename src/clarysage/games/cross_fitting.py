@@ -43,8 +43,12 @@ def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gen
     [[1, 1], [1, 1]]
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= rows:
-        raise InputError("folds", got=f"{folds!r}", wanted=f"a whole number from 2 to {rows:,}, the rows of X",
-                         hint=[Set("folds", 5), ", or ", Set("test_size", 0.25)])  # fmt: skip
+        raise InputError(
+            "folds",
+            got=f"{folds!r}",
+            wanted=f"a whole number from 2 to {rows:,}, the rows of X",
+            hint=[Set("folds", 5), ", or ", Set("test_size", 0.25)],
+        )
     fold = np.empty(rows, dtype=np.intp)
     fold[_dealt(labels, rows, rng)] = np.arange(rows) % folds
     parts = tuple(Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(folds)))
@@ -55,8 +59,12 @@ def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gener
     """A share of the rows to judge by, drawn at random, with classes in like shares; the others to fit on."""
     is_share = isinstance(share, (float, np.floating)) and 0 < share < 1
     if not is_share or not 1 <= round(share * rows) < rows:
-        raise InputError("test_size", got=f"{share!r}", wanted="a share between 0 and 1 that leaves rows on both sides",
-                         hint=Set("test_size", 0.25))  # fmt: skip
+        raise InputError(
+            "test_size",
+            got=f"{share!r}",
+            wanted="a share between 0 and 1 that leaves rows on both sides",
+            hint=Set("test_size", 0.25),
+        )
     held = round(share * rows)
     dealt = _dealt(labels, rows, rng)
     # every so many rows along the classes, so that each gives its share

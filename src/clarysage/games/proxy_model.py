@@ -163,9 +163,16 @@ class RemainderWalks:
         return self.one.errs_with_loss
 
     def walk(
-        self, examples: np.ndarray, orders: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
-        skip: bool = True, keep: bool = False, influence: bool = False,
-    ) -> Walks:  # fmt: skip
+        self,
+        examples: np.ndarray,
+        orders: np.ndarray,
+        active: np.ndarray,
+        rng: np.random.Generator,
+        *,
+        skip: bool = True,
+        keep: bool = False,
+        influence: bool = False,
+    ) -> Walks:
         first, second = _twice(rng)
         found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep, influence=influence)
         theirs = self.other.walk(examples, orders, active, second, skip=True, influence=influence)
@@ -177,9 +184,14 @@ class RemainderWalks:
         return replace(found, payoffs=found.payoffs - theirs.payoffs, influence=both)
 
     def compare(
-        self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *,
+        self,
+        examples: np.ndarray,
+        coalitions: np.ndarray,
+        active: np.ndarray,
+        rng: np.random.Generator,
+        *,
         skip: bool = True,
-    ) -> Comparison:  # fmt: skip
+    ) -> Comparison:
         first, second = _twice(rng)
         mine = self.one.compare(examples, coalitions, active, first, skip=skip)
         theirs = self.other.compare(examples, coalitions, active, second, skip=True)
@@ -188,9 +200,10 @@ class RemainderWalks:
 
 def _unfit(regressor: Any, what: str) -> InputError:
     return InputError(
-        "surrogate", got=what.replace("{}", type(regressor).__name__),
+        "surrogate",
+        got=what.replace("{}", type(regressor).__name__),
         wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
-    )  # fmt: skip
+    )
 
 
 def _twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:

@@ -62,9 +62,16 @@ class Refits:
             further, their_target, their_weights = _tested(test, weights)
             design = divided(np.arange(len(X)), np.arange(len(X), len(X) + len(further)))
             target = _joined(target, their_target)
-            weights = None if weights is None and their_weights is None else np.concatenate(
-                [np.ones(len(rows)) if one is None else one for one, rows in ((weights, X), (their_weights, further))]
-            )  # fmt: skip
+            weights = (
+                None
+                if weights is None and their_weights is None
+                else np.concatenate(
+                    [
+                        np.ones(len(rows)) if one is None else one
+                        for one, rows in ((weights, X), (their_weights, further))
+                    ]
+                )
+            )
         elif test_size is not None:
             design = split(test_size, labels, len(X), rng)
         else:
@@ -126,10 +133,11 @@ class Refits:
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
         text = in_python(error.got) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         return ModelError(
-            "learner", got=f"{self.name} on the columns {shown}: {' '.join(text.split())[:300].rstrip('.')}",
+            "learner",
+            got=f"{self.name} on the columns {shown}: {' '.join(text.split())[:300].rstrip('.')}",
             wanted="one that can be fitted on any of the columns, and asked then",
             hint=PythonOnly("learner.fit(X[columns], y) by itself"),
-        )  # fmt: skip
+        )
 
     def _check_parts(self) -> None:
         """Raise where nothing is to be learned from rows to fit on, or judged by others."""
@@ -140,9 +148,11 @@ class Refits:
                 raise InputError("sample_weight", got="rows to fit on that all weigh nothing", wanted="some that do")
             if self.classes is not None and len(np.unique(self.y[part.fitted])) < 2:
                 raise InputError(
-                    "y", got=f"rows to fit on that are all of the class {self.y[part.fitted][0]!r}",
-                    wanted="several of each of two classes or more", hint="more rows, or fewer classes",
-                )  # fmt: skip
+                    "y",
+                    got=f"rows to fit on that are all of the class {self.y[part.fitted][0]!r}",
+                    wanted="several of each of two classes or more",
+                    hint="more rows, or fewer classes",
+                )
 
 
 def by_class(outputs: np.ndarray, fitted: tuple[Any, ...], classes: tuple[Any, ...]) -> np.ndarray:
@@ -171,9 +181,10 @@ def _places(fitted: tuple[Any, ...], classes: tuple[Any, ...]) -> list[int]:
     is_clear = len(set(known)) == len(known) and len(set(spelled)) == len(spelled)
     if not is_clear or not set(spelled) <= set(known):
         raise ModelError(
-            "learner", got=f"the classes {_listed(fitted)}, which are not those of y: {_listed(classes)}",
+            "learner",
+            got=f"the classes {_listed(fitted)}, which are not those of y: {_listed(classes)}",
             wanted="classes of y",
-        )  # fmt: skip
+        )
     return [known.index(label) for label in spelled]
 
 
@@ -195,9 +206,10 @@ def _copied(learner: Any) -> Any:
         return fresh(learner)
     except Exception as error:
         raise InputError(
-            "learner", got=f"{type(learner).__name__}, which cannot be copied ({error})",
+            "learner",
+            got=f"{type(learner).__name__}, which cannot be copied ({error})",
             wanted="an estimator that scikit-learn can clone",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _number(kept: np.ndarray) -> int:
@@ -223,8 +235,12 @@ def _weights(given: Any, rows: Any, argument: str = "sample_weight", of: str = "
 def _tested(test: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """The rows to judge by, their responses, and their weights where given."""
     if not isinstance(test, (tuple, list)) or len(test) not in (2, 3):
-        raise InputError("test", got=type(test).__name__, wanted="(X_test, y_test), or with weights as a third",
-                         hint=[PythonOnly("test=(X_test, y_test)"), ", or ", Set("test_size", 0.25)])  # fmt: skip
+        raise InputError(
+            "test",
+            got=type(test).__name__,
+            wanted="(X_test, y_test), or with weights as a third",
+            hint=[PythonOnly("test=(X_test, y_test)"), ", or ", Set("test_size", 0.25)],
+        )
     rows = as_table(test[0], "test")
     try:
         target = read_target(test[1], rows, len(rows))
@@ -236,8 +252,11 @@ def _tested(test: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.
 def _joined(target: np.ndarray, further: np.ndarray) -> np.ndarray:
     is_text = [one.dtype.kind in "OUS" for one in (target, further)]
     if target.shape[1:] != further.shape[1:] or is_text[0] != is_text[1]:
-        raise InputError("test", got=f"responses of shape {further.shape} and dtype {further.dtype}",
-                         wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}")  # fmt: skip
+        raise InputError(
+            "test",
+            got=f"responses of shape {further.shape} and dtype {further.dtype}",
+            wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}",
+        )
     return np.concatenate([target, further])
 
 

@@ -102,10 +102,20 @@ class Association:
         for start in range(0, RESAMPLES, at_once):
             v = self.v + error * rng.normal(size=(min(at_once, RESAMPLES - start), n))
             around, ones = v - centre, np.ones(len(v))
-            found.append(np.column_stack([
-                ones, (w @ u) * ones, around @ w, (w @ u**2) * ones, around**2 @ w, around @ (w * u),
-                (v - self.u) ** 2 @ w, noise * ones,
-            ]))  # fmt: skip
+            found.append(
+                np.column_stack(
+                    [
+                        ones,
+                        (w @ u) * ones,
+                        around @ w,
+                        (w @ u**2) * ones,
+                        around**2 @ w,
+                        around @ (w * u),
+                        (v - self.u) ** 2 @ w,
+                        noise * ones,
+                    ]
+                )
+            )
         return self._of(np.concatenate(found))
 
 

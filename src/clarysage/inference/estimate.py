@@ -38,9 +38,7 @@ class StopReason(Enum):
     @property
     def is_wanted(self) -> bool:
         """Whether the run ended since what was asked for is known, not since it had to."""
-        return self.is_converged or self in (
-            StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN, StopReason.REPEATED
-        )  # fmt: skip
+        return self.is_converged or self in (StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN, StopReason.REPEATED)
 
     @property
     def is_converged(self) -> bool:

@@ -96,9 +96,12 @@ def _over_rows(estimated: Estimated, components: VarianceComponents, weights: np
 
 
 def _over_both(
-    estimated: Estimated, rows: Estimated, contributions: np.ndarray | None, background: BackgroundInfluence,
+    estimated: Estimated,
+    rows: Estimated,
+    contributions: np.ndarray | None,
+    background: BackgroundInfluence,
     sampled: Sampled,
-) -> Estimated:  # fmt: skip
+) -> Estimated:
     w = sampled.background_weights
     one_mth = float((w**2).sum())  # 1 / m of equal weights
     c = background.rows - w[:, None, None] * background.rows.sum(axis=0)

@@ -108,9 +108,11 @@ def _run(mlflow: Any, client: Any, given: object) -> str:
     run_id = given if given is not None else active.info.run_id if active else os.environ.get("MLFLOW_RUN_ID")
     if run_id is None:
         raise InputError(
-            "run_id", got="None, and no run of MLflow is active in this thread", wanted="a run to log to",
+            "run_id",
+            got="None, and no run of MLflow is active in this thread",
+            wanted="a run to log to",
             hint=PythonOnly("with mlflow.start_run(): around the call, or run_id=run.info.run_id"),
-        )  # fmt: skip
+        )
     if not isinstance(run_id, str):
         raise InputError(
             "run_id", got=type(run_id).__name__, wanted="a text", hint=PythonOnly("run_id=run.info.run_id")
@@ -210,10 +212,12 @@ def _checked(argument: str, path: object) -> str:
     is_fitting = all(part == allowed(part) for part in path.split("/"))
     if not is_fitting or len(path.encode()) > LONGEST_PREFIX:
         raise InputError(
-            argument, got=f"{shortened(path, LONGEST_PREFIX)!r}", hint=Set(argument, "sage/test data"),
+            argument,
+            got=f"{shortened(path, LONGEST_PREFIX)!r}",
+            hint=Set(argument, "sage/test data"),
             wanted="letters, digits, '_', '-', '.' and blanks, with '/' between parts, of at most "
             f"{LONGEST_PREFIX} bytes",
-        )  # fmt: skip
+        )
     return path
 
 

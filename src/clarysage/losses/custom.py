@@ -68,9 +68,10 @@ class CustomLoss:
             return np.asarray(self.function(y_true, y_pred), dtype=np.float64)
         except Exception as error:
             raise InputError(
-                "loss", got=f"{type(error).__name__} from {self.name}: {error}",
+                "loss",
+                got=f"{type(error).__name__} from {self.name}: {error}",
                 wanted="a function of (y_true, y_pred) that returns one number per example",
-            ) from error  # fmt: skip
+            ) from error
 
 
 def best_by_trial(loss: Any, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
@@ -112,9 +113,10 @@ def _numbers(target: np.ndarray, outputs: int) -> np.ndarray:
         columns = target.astype(np.float64).reshape(len(target), -1)
     except (TypeError, ValueError) as error:
         raise InputError(
-            "loss", got=f"a function, and labels such as {target.ravel()[0]!r} for a model of one output",
+            "loss",
+            got=f"a function, and labels such as {target.ravel()[0]!r} for a model of one output",
             wanted="numbers, among which to look for the best constant",
-        ) from error  # fmt: skip
+        ) from error
     return np.repeat(columns, outputs, axis=1) if columns.shape[1] == 1 else columns
 
 

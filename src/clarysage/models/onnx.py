@@ -14,9 +14,14 @@ from clarysage.models.outputs import LINKS, linked, unknown_output
 from clarysage.models.predictor import Predictor
 
 DTYPES: dict[str, Any] = {
-    "tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
-    "tensor(bool)": np.bool_, "tensor(string)": np.object_, "tensor(float16)": np.float16,
-}  # fmt: skip
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(string)": np.object_,
+    "tensor(float16)": np.float16,
+}
 OPTIONS = ("intra_op_num_threads", "inter_op_num_threads", "graph_optimization_level", "execution_mode")
 
 

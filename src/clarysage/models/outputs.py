@@ -142,21 +142,29 @@ def classes_of(model: Any) -> tuple[Any, ...] | None:
         return None
     if isinstance(classes, list) and any(isinstance(labels, (list, np.ndarray)) for labels in classes):
         raise ModelError(
-            "model", got=f"{type(model).__name__} with {len(classes)} responses", wanted="a classifier of one response",
+            "model",
+            got=f"{type(model).__name__} with {len(classes)} responses",
+            wanted="a classifier of one response",
             hint="one explanation a response, by a callable that returns its probabilities",
-        )  # fmt: skip
+        )
     return tuple(np.asarray(classes).tolist()) or None
 
 
 def unfitted(model: Any) -> ModelError:
     """The error for a model that was not fitted."""
-    return ModelError("model", got=f"{type(model).__name__}, which is not fitted", wanted="a fitted model",
-                      hint="model.fit(...) first")  # fmt: skip
+    return ModelError(
+        "model",
+        got=f"{type(model).__name__}, which is not fitted",
+        wanted="a fitted model",
+        hint="model.fit(...) first",
+    )
 
 
 def unknown_output(name: str, output: str | None) -> InputError:
     """The error for an ``output`` that a model does not have."""
     return InputError(
-        "output", got=f"{output!r}, which {name} does not have", wanted="a method of the model, such as "
+        "output",
+        got=f"{output!r}, which {name} does not have",
+        wanted="a method of the model, such as "
         '"predict_proba", or "sigmoid" / "softmax" for a model that returns logits',
-    )  # fmt: skip
+    )

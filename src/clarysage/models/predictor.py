@@ -82,8 +82,11 @@ class Predictor:
                 for word, found in (("no", missing), ("extra", extra))
                 if found
             )
-            raise InputError("X", got=f"columns that differ from those {self.name} was fitted on: {what}",
-                             wanted="the model's columns, in any order")  # fmt: skip
+            raise InputError(
+                "X",
+                got=f"columns that differ from those {self.name} was fitted on: {what}",
+                wanted="the model's columns, in any order",
+            )
         if order == sorted(order):
             return X
         wanted = [labels[place] for place in order]
@@ -117,8 +120,10 @@ class BoundPredictor:
     is_arranged: bool = False  # whether the schema is known to have the columns in the model's order
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
-        parts = [self._one_call(codes[start : start + self.rows_per_call])
-                 for start in range(0, len(codes), self.rows_per_call)]  # fmt: skip
+        parts = [
+            self._one_call(codes[start : start + self.rows_per_call])
+            for start in range(0, len(codes), self.rows_per_call)
+        ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     @property

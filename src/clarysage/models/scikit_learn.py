@@ -29,12 +29,29 @@ from clarysage.structure.readers.scikit_learn import splits_of_histograms
 # estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
-        ("LinearRegression", "Ridge", "RidgeCV", "Lasso", "LassoCV", "ElasticNet", "ElasticNetCV", "BayesianRidge",
-         "ARDRegression", "HuberRegressor", "SGDRegressor", "Lars", "LassoLars", "LinearSVR", "QuantileRegressor",
-         "TheilSenRegressor"), "identity"),
+        (
+            "LinearRegression",
+            "Ridge",
+            "RidgeCV",
+            "Lasso",
+            "LassoCV",
+            "ElasticNet",
+            "ElasticNetCV",
+            "BayesianRidge",
+            "ARDRegression",
+            "HuberRegressor",
+            "SGDRegressor",
+            "Lars",
+            "LassoLars",
+            "LinearSVR",
+            "QuantileRegressor",
+            "TheilSenRegressor",
+        ),
+        "identity",
+    ),
     **dict.fromkeys(("PoissonRegressor", "GammaRegressor"), "exponential"),
     **dict.fromkeys(("LogisticRegression", "LogisticRegressionCV"), "logistic"),
-}  # fmt: skip
+}
 
 SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
 ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputRegressor", "MultiOutputClassifier")
@@ -171,8 +188,11 @@ def _network(model: Any) -> Structure:
 
 
 NETWORK_LINKS: dict[str, Link] = {
-    "identity": "identity", "logistic": "logistic", "softmax": "softmax", "exp": "exponential"
-}  # fmt: skip
+    "identity": "identity",
+    "logistic": "logistic",
+    "softmax": "softmax",
+    "exp": "exponential",
+}
 
 READERS: dict[str, Callable[[Any], Structure]] = {
     **TREES,

@@ -109,8 +109,12 @@ def check_tensor(output: Any, module: Any) -> None:
     import torch
 
     if not isinstance(output, torch.Tensor):
-        raise ModelError("model", got=f"a {type(output).__name__} from {type(module).__name__}",
-                         wanted="one tensor", hint="a callable that picks one of the module's outputs")  # fmt: skip
+        raise ModelError(
+            "model",
+            got=f"a {type(output).__name__} from {type(module).__name__}",
+            wanted="one tensor",
+            hint="a callable that picks one of the module's outputs",
+        )
 
 
 @contextmanager

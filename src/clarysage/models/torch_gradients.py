@@ -71,11 +71,14 @@ class Gradients:
             start = self._outputs(inputs_of(self.module, baseline[None])).detach()
             parts = [
                 self._batch(
-                    inputs_of(self.module, rows[first : first + at_once]), inputs_of(self.module, baseline), start,
-                    steps, None if wanted is None else wanted[first : first + at_once],
+                    inputs_of(self.module, rows[first : first + at_once]),
+                    inputs_of(self.module, baseline),
+                    start,
+                    steps,
+                    None if wanted is None else wanted[first : first + at_once],
                 )
                 for first in range(0, len(rows), at_once)
-            ]  # fmt: skip
+            ]
         values, change = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
         return Attributed(values, change, len(rows) * (steps + 1) + 1)
 
@@ -104,8 +107,11 @@ class Gradients:
         import torch
 
         if not output.requires_grad:
-            raise ModelError("model", got=f"outputs of {type(self.module).__name__} that carry no gradients",
-                             wanted="a module that PyTorch can differentiate")  # fmt: skip
+            raise ModelError(
+                "model",
+                got=f"outputs of {type(self.module).__name__} that carry no gradients",
+                wanted="a module that PyTorch can differentiate",
+            )
         (found,) = torch.autograd.grad(output.sum(), way, retain_graph=not is_last, allow_unused=True)
         return torch.zeros_like(way) if found is None else found
 

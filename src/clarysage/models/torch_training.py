@@ -113,8 +113,11 @@ def _best(learner: Any, Z: Any, Y: Any, W: Any, held: np.ndarray, rng: np.random
 def _error(learner: Any, rows: Any, wanted: Any, weights: Any) -> Any:
     said = learner(rows)
     if tuple(said.shape) != tuple(wanted.shape):
-        raise _unfit(learner, f"outputs of shape {tuple(said.shape)} from {{}} for {len(rows):,} rows",
-                     f"shape {tuple(wanted.shape)}")  # fmt: skip
+        raise _unfit(
+            learner,
+            f"outputs of shape {tuple(said.shape)} from {{}} for {len(rows):,} rows",
+            f"shape {tuple(wanted.shape)}",
+        )
     return (weights * (said - wanted) ** 2).mean()
 
 

@@ -16,6 +16,14 @@ from clarysage.plots.side_by_side import side_by_side
 from clarysage.plots.signs import signs
 
 __all__ = [
-    "bars", "comparison", "interactions", "monitoring", "pixels", "proxy", "ranks", "removal_errors", "side_by_side",
+    "bars",
+    "comparison",
+    "interactions",
+    "monitoring",
+    "pixels",
+    "proxy",
+    "ranks",
+    "removal_errors",
+    "side_by_side",
     "signs",
-]  # fmt: skip
+]

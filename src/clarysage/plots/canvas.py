@@ -47,9 +47,11 @@ def check_axis(ax: object) -> None:
     if ax is not None and not isinstance(ax, Axes):
         is_many = isinstance(ax, (np.ndarray, list, tuple))
         raise InputError(
-            "ax", got=type(ax).__name__, wanted="a matplotlib Axes, or None for a new figure",
+            "ax",
+            got=type(ax).__name__,
+            wanted="a matplotlib Axes, or None for a new figure",
             hint=PythonOnly("one of its entries, such as ax=axes[0]" if is_many else "ax=fig.add_subplot()"),
-        )  # fmt: skip
+        )
 
 
 def open_axis(ax: Axes | None, width: float, height: float) -> Any:
@@ -103,9 +105,16 @@ def axis_inches(ax: Any) -> tuple[float, float]:
 def note(ax: Any, sentences: Sequence[str], width: float) -> None:
     """Write small sentences under the axis and its label, wrapped to a width in inches."""
     ax.annotate(
-        _wrapped(sentences, width), xy=(0.5, 0), xycoords=("axes fraction", ax.xaxis.label), xytext=(0, -4),
-        textcoords="offset points", ha="center", va="top", annotation_clip=False, **_note_style(),
-    )  # fmt: skip
+        _wrapped(sentences, width),
+        xy=(0.5, 0),
+        xycoords=("axes fraction", ax.xaxis.label),
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        annotation_clip=False,
+        **_note_style(),
+    )
 
 
 def note_inches(sentences: Sequence[str], width: float) -> float:

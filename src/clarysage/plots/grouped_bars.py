@@ -24,17 +24,29 @@ def grouped_bars(ax: Any, comparison: Comparison, places: np.ndarray, level: flo
         low, high = (end[places] for end in ends_of(comparison, k, level))
         ax.barh(at, explanation.values[places], 0.92 * thick, color=COLOURS[k], label=literal(name), gid=f"bars {k}")
         ax.errorbar(
-            (low + high) / 2, at, xerr=(high - low) / 2, fmt="none", ecolor=INK, elinewidth=1.0, capsize=1.5,
+            (low + high) / 2,
+            at,
+            xerr=(high - low) / 2,
+            fmt="none",
+            ecolor=INK,
+            elinewidth=1.0,
+            capsize=1.5,
             gid="intervals",
-        )  # fmt: skip
+        )
         ends += [*low, *high, *explanation.values[places]]
     return float(max(ends) - min(ends)) or 1.0
 
 
 def mark_bars(
-    ax: Any, comparison: Comparison, k: int, places: np.ndarray, marked: np.ndarray, level: float, span: float,
+    ax: Any,
+    comparison: Comparison,
+    k: int,
+    places: np.ndarray,
+    marked: np.ndarray,
+    level: float,
+    span: float,
     **style: Any,
-) -> None:  # fmt: skip
+) -> None:
     """A mark beyond the outer end of each bar of explanation k that is ``marked``."""
     if not marked.any():
         return

@@ -122,7 +122,9 @@ def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
 
 
 def _unit(interactions: Interactions) -> str:
-    saved = "variance of the output" if interactions.sage.values_are == "variance" else (
-        f"{loss_words(interactions.loss)} saved"
-    )  # fmt: skip
+    saved = (
+        "variance of the output"
+        if interactions.sage.values_are == "variance"
+        else (f"{loss_words(interactions.loss)} saved")
+    )
     return f"interaction ({saved} beyond each alone)"

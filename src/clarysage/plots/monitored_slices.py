@@ -48,9 +48,13 @@ def _figure(width: float, monitoring: Monitoring, names: Sequence[str], said: Se
     rows = ROWS if monitoring.losses is not None else ROWS[1:]
     below = 0.16 * font_points() + note_inches(said, 0.95 * (width + 0.9))
     _, axes = pyplot.subplots(
-        len(rows), 1, figsize=(width + 0.9, sum(rows) + 0.2 * len(names) / 2 + below), layout="constrained",
-        height_ratios=rows, sharex=True,
-    )  # fmt: skip
+        len(rows),
+        1,
+        figsize=(width + 0.9, sum(rows) + 0.2 * len(names) / 2 + below),
+        layout="constrained",
+        height_ratios=rows,
+        sharex=True,
+    )
     return np.asarray(axes)
 
 
@@ -108,6 +112,10 @@ def _finish(axes: np.ndarray, monitoring: Monitoring, places: np.ndarray, inches
     labels = contributions.get_legend_handles_labels()[1]
     longest = max(text_inches(label) for label in labels)
     contributions.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=max(1, min(len(labels), int(inches / (longest + 0.6)))),
-        fontsize="small", frameon=False, borderaxespad=0.2,
-    )  # fmt: skip
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=max(1, min(len(labels), int(inches / (longest + 0.6)))),
+        fontsize="small",
+        frameon=False,
+        borderaxespad=0.2,
+    )

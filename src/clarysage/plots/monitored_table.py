@@ -84,8 +84,17 @@ def _inputs(ax: Any, found: Sequence[Finding]) -> None:
     for place, one in enumerate(found):
         colour, fill = (VERMILLION, VERMILLION) if one.is_shifted else (GREY, "white")
         ax.plot([0, one.shift.distance], [place, place], color=colour, linewidth=1.0, gid="stem")
-        ax.plot(one.shift.distance, place, "D", markersize=5, color=colour, markerfacecolor=fill, clip_on=False,
-                zorder=3, gid="shifted" if one.is_shifted else "inputs")  # fmt: skip
+        ax.plot(
+            one.shift.distance,
+            place,
+            "D",
+            markersize=5,
+            color=colour,
+            markerfacecolor=fill,
+            clip_on=False,
+            zorder=3,
+            gid="shifted" if one.is_shifted else "inputs",
+        )
     value_axis(ax, "shift of inputs")
     ax.set_xlim(0, 1)
     ax.set_xticks([0, 0.5, 1], ["0", "", "1"])

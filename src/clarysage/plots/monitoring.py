@@ -94,8 +94,12 @@ def _chosen(monitoring: Monitoring, features: Sequence[str] | None, top: int | N
 def _given(axes: Any, count: int) -> np.ndarray:
     found = np.array([axes] if not isinstance(axes, (list, tuple, np.ndarray)) else axes, dtype=object).ravel()
     if len(found) != count:
-        raise InputError("axes", got=f"{len(found)}", wanted=f"{count} axes, or None for a new figure",
-                         hint=PythonOnly(f"axes=fig.subplots(1, {count})"))  # fmt: skip
+        raise InputError(
+            "axes",
+            got=f"{len(found)}",
+            wanted=f"{count} axes, or None for a new figure",
+            hint=PythonOnly(f"axes=fig.subplots(1, {count})"),
+        )
     for ax in found:
         check_axis(ax)
     return found
@@ -149,5 +153,9 @@ def _check(monitoring: object, features: Any) -> None:
         raise InputError("features", got=f"{features!r}", wanted="a list of one or more names of features")
     for name in features:
         if name not in monitoring.feature_names:
-            raise InputError("features", got=f"{name!r}, which is no feature", wanted="names of features",
-                             hint=resembling(str(name), monitoring.feature_names))  # fmt: skip
+            raise InputError(
+                "features",
+                got=f"{name!r}, which is no feature",
+                wanted="names of features",
+                hint=resembling(str(name), monitoring.feature_names),
+            )

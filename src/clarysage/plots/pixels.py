@@ -84,7 +84,8 @@ def _checked(shape: object, n_values: int) -> tuple[int, int]:
     height, width = map(int, shape)  # type: ignore[call-overload]
     if height * width != n_values:
         raise InputError(
-            "shape", got=f"{height} x {width} = {height * width} pixels",
+            "shape",
+            got=f"{height} x {width} = {height * width} pixels",
             wanted=f"as many as the explanation has values: {n_values}",
-        )  # fmt: skip
+        )
     return height, width

@@ -72,9 +72,18 @@ def _draw(ax: Any, agreement: Agreement) -> None:
 
     n, p = agreement.subsets.shape
     dots = ax.scatter(
-        agreement.v, agreement.u, c=agreement.subsets.sum(axis=1), cmap="viridis", vmin=0, vmax=p,
-        s=np.clip(12_000 / n, SMALLEST, LARGEST), alpha=0.8, linewidths=0, zorder=2.5, gid="subsets",
-    )  # fmt: skip
+        agreement.v,
+        agreement.u,
+        c=agreement.subsets.sum(axis=1),
+        cmap="viridis",
+        vmin=0,
+        vmax=p,
+        s=np.clip(12_000 / n, SMALLEST, LARGEST),
+        alpha=0.8,
+        linewidths=0,
+        zorder=2.5,
+        gid="subsets",
+    )
     bar = ax.figure.colorbar(dots, ax=ax, label="features in S", ticks=MaxNLocator(integer=True), pad=0.02)
     bar.solids.set_alpha(1.0)
     bar.outline.set_visible(False)

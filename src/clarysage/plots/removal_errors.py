@@ -43,9 +43,17 @@ def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: st
     for place, i in enumerate(order):
         color = BLUE if _is_near(quality, quality.names[i]) else GREY
         ax.errorbar(
-            quality.scores[i], place, xerr=_reach(quality.std_error[i], quality.rows), fmt="o", color=color,
-            ecolor=color, elinewidth=1.6, capsize=3, markersize=6, gid="interval",
-        )  # fmt: skip
+            quality.scores[i],
+            place,
+            xerr=_reach(quality.std_error[i], quality.rows),
+            fmt="o",
+            color=color,
+            ecolor=color,
+            elinewidth=1.6,
+            capsize=3,
+            markersize=6,
+            gid="interval",
+        )
     if quality.variance > 0:
         ax.axvline(quality.variance, color=GREY, linestyle=":", linewidth=1.2, gid="variance")
     value_axis(ax, "mean squared distance of f_S from f")

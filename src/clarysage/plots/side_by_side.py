@@ -133,9 +133,16 @@ def _has_interval(explanation: Explanation) -> bool:
 def _write_ranks(ax: Any, ranks: Sequence[int]) -> None:
     for place, rank in enumerate(ranks):
         ax.text(
-            0.99, place, f"{rank}", transform=ax.get_yaxis_transform(), ha="right", va="center", color=INK,
-            fontsize=0.83 * ax.yaxis.get_major_ticks()[0].label1.get_fontsize(), gid="rank",
-        )  # fmt: skip
+            0.99,
+            place,
+            f"{rank}",
+            transform=ax.get_yaxis_transform(),
+            ha="right",
+            va="center",
+            color=INK,
+            fontsize=0.83 * ax.yaxis.get_major_ticks()[0].label1.get_fontsize(),
+            gid="rank",
+        )
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(3))

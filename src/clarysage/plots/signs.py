@@ -94,13 +94,24 @@ def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarr
         if not is_exact:
             ax.hlines(places[own], selection.low[own], selection.high[own], color=colour, linewidth=1.6, gid=word)
         ax.plot(
-            selection.values[own], places[own], linestyle="none", marker=marker, markersize=7, color=colour,
-            markerfacecolor=colour if is_filled else "white", label=f"{word}: {(everything == sign).sum()}",
-        )  # fmt: skip
+            selection.values[own],
+            places[own],
+            linestyle="none",
+            marker=marker,
+            markersize=7,
+            color=colour,
+            markerfacecolor=colour if is_filled else "white",
+            label=f"{word}: {(everything == sign).sum()}",
+        )
     ax.legend(
-        loc="lower center", ncols=len(STYLES), fontsize="small", framealpha=1.0, borderaxespad=0.2, handletextpad=0.1,
+        loc="lower center",
+        ncols=len(STYLES),
+        fontsize="small",
+        framealpha=1.0,
+        borderaxespad=0.2,
+        handletextpad=0.1,
         columnspacing=1.2,
-    )  # fmt: skip
+    )
 
 
 def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:

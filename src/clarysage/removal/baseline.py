@@ -72,8 +72,12 @@ class Baseline:
             row = np.asarray(row, dtype=object if isinstance(row, (list, tuple)) else None)
             row = as_table(row.reshape(1, -1).tolist() if row.ndim <= 1 else row, VALUES)
         if row.shape[0] != 1:
-            raise InputError(VALUES, got=f"{row.shape[0]} rows", wanted="one row, one value a column",
-                             hint=PythonOnly("removal=Marginal(rows) to average over several"))  # fmt: skip
+            raise InputError(
+                VALUES,
+                got=f"{row.shape[0]} rows",
+                wanted="one row, one value a column",
+                hint=PythonOnly("removal=Marginal(rows) to average over several"),
+            )
         return row
 
     def _summary(self, background: np.ndarray, mass: np.ndarray, schema: Schema) -> np.ndarray:
@@ -81,9 +85,11 @@ class Baseline:
         for codes, column, name in zip(background.T, schema.columns, schema.names, strict=True):
             if self.values != "mode" and isinstance(column, Categories) and column.holds_numbers:
                 raise InputError(
-                    "background", got=f"numbers in column {name!r} that are no numeric column, or integers beyond 2^53",
-                    wanted=f"a numeric column, for the {self.values}", hint=PythonOnly('removal=Baseline("mode")'),
-                )  # fmt: skip
+                    "background",
+                    got=f"numbers in column {name!r} that are no numeric column, or integers beyond 2^53",
+                    wanted=f"a numeric column, for the {self.values}",
+                    hint=PythonOnly('removal=Baseline("mode")'),
+                )
             row.append(self._of_column(codes, mass, column.is_number))
         return np.array([row])
 
@@ -112,6 +118,9 @@ def _one_row(values: Mapping[Any, Any], X: Any, names: Sequence[str] | None) -> 
         return row
     wanted = list(names or (f"x{i}" for i in range(X.shape[1])))
     if sorted(map(str, values)) != sorted(wanted):
-        raise InputError(VALUES, got=f"values for {', '.join(map(repr, values))}",
-                         wanted=f"one for each of {', '.join(map(repr, wanted[:8]))}")  # fmt: skip
+        raise InputError(
+            VALUES,
+            got=f"values for {', '.join(map(repr, values))}",
+            wanted=f"one for each of {', '.join(map(repr, wanted[:8]))}",
+        )
     return row[wanted]

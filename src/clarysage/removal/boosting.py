@@ -27,18 +27,29 @@ class Boosted:
 
 
 def boosted(
-    seen: np.ndarray, wanted: np.ndarray, held: np.ndarray, weights: np.ndarray | None, *, schema: Schema,
-    copies_a_row: float, seed: int,
-) -> Boosted:  # fmt: skip
+    seen: np.ndarray,
+    wanted: np.ndarray,
+    held: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    schema: Schema,
+    copies_a_row: float,
+    seed: int,
+) -> Boosted:
     """Ensembles fitted to rows (n, 2 d) and what is wanted (n, t), but for the rows held out (n,)."""
     columns = [
-        place for place, column in enumerate(schema.columns)
+        place
+        for place, column in enumerate(schema.columns)
         if isinstance(column, Categories) and len(column.values) <= MOST_CATEGORIES
-    ]  # fmt: skip
+    ]
     options = {
-        "learning_rate": RATE, "max_leaf_nodes": LEAVES, "max_features": FEATURES, "random_state": seed,
-        "min_samples_leaf": max(20, round(ROWS_A_LEAF * copies_a_row)), "categorical_features": columns or None,
-    }  # fmt: skip
+        "learning_rate": RATE,
+        "max_leaf_nodes": LEAVES,
+        "max_features": FEATURES,
+        "random_state": seed,
+        "min_samples_leaf": max(20, round(ROWS_A_LEAF * copies_a_row)),
+        "categorical_features": columns or None,
+    }
     return Boosted(tuple(_grown(seen, one, held, weights, options) for one in wanted.T))
 
 
@@ -59,6 +70,10 @@ def _grown(
                 break
             least = error
     except ValueError as error:
-        raise InputError("background", got=f"rows that gradient boosting does not take ({error})",
-                         wanted="numbers and categories", hint="another regressor") from error  # fmt: skip
+        raise InputError(
+            "background",
+            got=f"rows that gradient boosting does not take ({error})",
+            wanted="numbers and categories",
+            hint="another regressor",
+        ) from error
     return trees

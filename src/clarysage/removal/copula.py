@@ -69,10 +69,12 @@ class Copula:
         if (mass != mass[0]).any():
             rows = rows[shuffled(mass, rng)]
         with one_thread():
-            margins = [Margin.of(column, order)
-                       for column, order in zip(rows.T, orders(rows, schema.is_number), strict=True)]  # fmt: skip
-            middle = np.column_stack([margin.score(column, np.array(0.5))
-                                      for margin, column in zip(margins, rows.T, strict=True)])  # fmt: skip
+            margins = [
+                Margin.of(column, order) for column, order in zip(rows.T, orders(rows, schema.is_number), strict=True)
+            ]
+            middle = np.column_stack(
+                [margin.score(column, np.array(0.5)) for margin, column in zip(margins, rows.T, strict=True)]
+            )
             share = shrinkage(middle, np.full(len(rows), 1 / len(rows)))
             R = conditionable(latent_correlation(rows, margins) * (1 - share))
         latent = drawn(R, self.draws, rng)

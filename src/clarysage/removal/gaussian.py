@@ -167,10 +167,15 @@ def filled(bound: BoundTables, filling: Filling, rows_of_checks: int = 0) -> Hyb
         )
     nowhere = np.full(m, -1)  # drawn rows are no examples, even where they have the same cells
     return HybridModel(
-        predictor, background, np.full(m, 1 / m), remarks=tuple(remarks),
-        rows_of_checks=predictor.rows_asked + rows_of_checks, source=nowhere, filling=filling,
+        predictor,
+        background,
+        np.full(m, 1 / m),
+        remarks=tuple(remarks),
+        rows_of_checks=predictor.rows_asked + rows_of_checks,
+        source=nowhere,
+        filling=filling,
         encoded=bound.examples,
-    )  # fmt: skip
+    )
 
 
 def _check(schema: Schema, rows: np.ndarray, argument: str) -> None:

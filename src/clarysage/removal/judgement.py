@@ -36,9 +36,15 @@ class Trial:
 
     @classmethod
     def draw(
-        cls, weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator,
-        *, shares: int | None = None,
-    ) -> Trial:  # fmt: skip
+        cls,
+        weights: np.ndarray,
+        rows: int,
+        coalitions: int,
+        p: int,
+        rng: np.random.Generator,
+        *,
+        shares: int | None = None,
+    ) -> Trial:
         """At most ``rows`` of the rows that weigh anything, drawn without replacement, with coalitions for each.
 
         Or, where given, so many draws of coalitions for as many rows each, or one more.

@@ -24,8 +24,12 @@ def latent_correlation(codes: np.ndarray, margins: Sequence[Margin]) -> np.ndarr
     the correlation of scores; for two columns of two values it is the tetrachoric correlation.
     """
     found = [_cell_means(margin) for margin in margins]
-    seen = np.column_stack([mean[np.searchsorted(margin.levels[0], margin.ranks(column)[0], side="right") - 1]
-                            for column, margin, (mean, _) in zip(codes.T, margins, found, strict=True)])  # fmt: skip
+    seen = np.column_stack(
+        [
+            mean[np.searchsorted(margin.levels[0], margin.ranks(column)[0], side="right") - 1]
+            for column, margin, (mean, _) in zip(codes.T, margins, found, strict=True)
+        ]
+    )
     c = np.array([coefficients for _, coefficients in found])  # (d, TERMS)
     return _halved(seen.T @ seen / len(codes), c)
 

@@ -60,9 +60,14 @@ class Pairs:
 
     @classmethod
     def draw(
-        cls, X: np.ndarray, background: np.ndarray, own: np.ndarray | None, weights: np.ndarray, mass: np.ndarray,
+        cls,
+        X: np.ndarray,
+        background: np.ndarray,
+        own: np.ndarray | None,
+        weights: np.ndarray,
+        mass: np.ndarray,
         rng: np.random.Generator,
-    ) -> Pairs:  # fmt: skip
+    ) -> Pairs:
         """Pairs drawn by weight; ``own`` (n,) is the background row that each row of X is, -1 for none."""
         own = np.full(len(X), -1) if own is None else own
         m = int((mass > 0).sum())

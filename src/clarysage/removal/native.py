@@ -215,9 +215,13 @@ def _is_same(said: np.ndarray, known: np.ndarray, structure: Structure) -> bool:
 
 
 def _is_apart(
-    view: Callable[[Any], np.ndarray], owner: np.ndarray, schema: Schema, background: np.ndarray, X: np.ndarray,
+    view: Callable[[Any], np.ndarray],
+    owner: np.ndarray,
+    schema: Schema,
+    background: np.ndarray,
+    X: np.ndarray,
     inner: np.ndarray,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether inner rows of hybrid rows are hybrids of inner rows (m, D), on some rows of X and background."""
     if len(owner) != inner.shape[1]:
         return False

@@ -91,9 +91,15 @@ class Itinerary:
 
 
 def evaluate(
-    walks: HybridWalks, alone: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray], at_once: int,
-    *, skip: bool = True, keep: bool = False,
-) -> Steps:  # fmt: skip
+    walks: HybridWalks,
+    alone: np.ndarray,
+    full: np.ndarray,
+    ask: Callable[[np.ndarray], np.ndarray],
+    at_once: int,
+    *,
+    skip: bool = True,
+    keep: bool = False,
+) -> Steps:
     """Asks a model for the hybrid rows of walks.
 
     ``alone`` (n, q, k) are its predictions for the background rows, ``full`` (n, k) those for the examples. With

@@ -51,13 +51,18 @@ def check_regressor(regressor: Any) -> None:
     """Raise where something is neither a regressor nor a module."""
     is_one = all(callable(getattr(regressor, name, None)) for name in ("fit", "predict", "get_params"))
     if regressor is not None and (isinstance(regressor, type) or not (is_one or is_module(regressor))):
-        raise InputError("regressor", got=repr(regressor)[:80], wanted="a scikit-learn regressor or a PyTorch module",
-                         hint=PythonOnly("HistGradientBoostingRegressor()"))  # fmt: skip
+        raise InputError(
+            "regressor",
+            got=repr(regressor)[:80],
+            wanted="a scikit-learn regressor or a PyTorch module",
+            hint=PythonOnly("HistGradientBoostingRegressor()"),
+        )
 
 
 def _unfit(regressor: Any, what: str) -> InputError:
     return InputError(
-        "regressor", got=what.replace("{}", type(regressor).__name__)[:300],
+        "regressor",
+        got=what.replace("{}", type(regressor).__name__)[:300],
         wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
         hint=[PythonOnly("HistGradientBoostingRegressor(), or "), "a pipeline that begins with an imputer"],
-    )  # fmt: skip
+    )

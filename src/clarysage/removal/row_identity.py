@@ -79,9 +79,10 @@ def source_of(examples: Any, rows: int, count: int) -> np.ndarray | None:
     is_right = is_whole and ((source >= -1) & (source < count)).all()
     if not is_right or (np.unique(source[source >= 0], return_counts=True)[1] > 1).any():
         raise InputError(
-            "background examples", got=repr(examples)[:80],
+            "background examples",
+            got=repr(examples)[:80],
             wanted=f"the number of a row of X for each of {rows} background rows, each at most once, -1 for none",
-        )  # fmt: skip
+        )
     return source
 
 

@@ -111,9 +111,15 @@ class FromLeaves:
 
     @classmethod
     def of(
-        cls, schema: Schema, rows: np.ndarray, mass: np.ndarray, trees: int, min_leaf: int, seed: int,
+        cls,
+        schema: Schema,
+        rows: np.ndarray,
+        mass: np.ndarray,
+        trees: int,
+        min_leaf: int,
+        seed: int,
         cache: Memo[Forest],
-    ) -> FromLeaves:  # fmt: skip
+    ) -> FromLeaves:
         scores = ColumnScores.of(schema, rows, mass)
         z = scores(rows)
         features = ColumnFeatures.of(z, mass, scores.is_number, LEVELS)
@@ -162,8 +168,9 @@ class FromLeaves:
         there = np.sort(rng.permutation(half)[:size])
         places = {
             place: ranked(self.inputs[there, j], wanted[there, 0], self.min_leaf)
-            for place, j in enumerate(columns.tolist()) if not self.scores.is_number[j]
-        }  # fmt: skip
+            for place, j in enumerate(columns.tolist())
+            if not self.scores.is_number[j]
+        }
         inputs = in_order(self.inputs[:, columns], places)
         options = {"max_features": CANDIDATES, "random_state": int(rng.integers(2**31))}
         with config_context(skip_parameter_validation=True):

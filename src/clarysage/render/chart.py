@@ -171,8 +171,9 @@ def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
     """Ends of the axis: zero, all values, and intervals as far as they do not make the values small."""
     values = np.concatenate([one.values for one in series])
     least, most = min(0.0, float(values.min())), max(0.0, float(values.max()))
-    lows, highs = ([float(end) for one in series for ends in one.ends for end in getattr(ends, side)]
-                   for side in ("low", "high"))  # fmt: skip
+    lows, highs = (
+        [float(end) for one in series for ends in one.ends for end in getattr(ends, side)] for side in ("low", "high")
+    )
     room = OUTSIDE * (most - least) or np.inf
     low = max(min([least, *lows]), least - room)
     high = min(max([most, *highs]), most + room)

@@ -102,19 +102,29 @@ class Agreement(Result):
         """The same subsets and powers with the values of another explanation, which costs nothing."""
         places = places_of(explanation, self.names)
         return replace(
-            self, u=proxy(explanation, self.subsets, places), is_in_units=is_in_units(explanation),
-            measure=explanation.measure, model_rows=0, fits=0,
-        )  # fmt: skip
+            self,
+            u=proxy(explanation, self.subsets, places),
+            is_in_units=is_in_units(explanation),
+            measure=explanation.measure,
+            model_rows=0,
+            fits=0,
+        )
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row a subset: its size, its members, u, v, and the standard error of v."""
         import pandas as pd
 
         members = [tuple(name for name, is_in in zip(self.names, row, strict=True) if is_in) for row in self.subsets]
-        return pd.DataFrame({
-            "size": self.subsets.sum(axis=1), "members": members, "u": self.u, "v": self.v,
-            "std_error": self.std_error, "weight": self.weights,
-        })  # fmt: skip
+        return pd.DataFrame(
+            {
+                "size": self.subsets.sum(axis=1),
+                "members": members,
+                "u": self.u,
+                "v": self.v,
+                "std_error": self.std_error,
+                "weight": self.weights,
+            }
+        )
 
     def plot(self, **options: Any) -> Any:
         """u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""

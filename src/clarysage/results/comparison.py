@@ -150,8 +150,12 @@ class Comparison(Result):
         for other, name, difference in zip(self.explanations[1:], names[1:], self.differences, strict=True):
             shapes = {getattr(difference.target, part).shape for part in PARTS_OF_TARGET}
             require(shapes == {(p,)}, f"differences: {name}", shapes, f"{p} values, std_error, dof and skew")
-            require(self._is_of(difference, other), f"differences: {name}: values", difference.target.values,
-                    "what the explanations differ by")  # fmt: skip
+            require(
+                self._is_of(difference, other),
+                f"differences: {name}: values",
+                difference.target.values,
+                "what the explanations differ by",
+            )
 
     def _is_of(self, difference: Difference, other: Explanation) -> bool:
         """Whether a difference is that of the other explanation and the reference, up to rounding."""
@@ -238,10 +242,17 @@ class Comparison(Result):
         for k, name in enumerate(self.names[1:]):
             found = self.differences[k].target
             columns = {
-                "feature": self.feature_names, "reference": self.reference.values, "other": self.of(name),
-                "difference": found.values, "std_error": found.std_error, "low": low[k], "high": high[k],
-                "p": alone[k], "p_adjusted": chances[k], "changed": flags[k],
-            }  # fmt: skip
+                "feature": self.feature_names,
+                "reference": self.reference.values,
+                "other": self.of(name),
+                "difference": found.values,
+                "std_error": found.std_error,
+                "low": low[k],
+                "high": high[k],
+                "p": alone[k],
+                "p_adjusted": chances[k],
+                "changed": flags[k],
+            }
             frame = pd.DataFrame(columns).iloc[self.order]
             frames.append(frame.assign(compared=name) if len(self.differences) > 1 else frame)
         whole = pd.concat(frames, ignore_index=True)
@@ -410,9 +421,12 @@ def arranged(explanation: Explanation, names: Sequence[str]) -> Explanation:
         for about, one in explanation.targets.items()
     }
     return replace(
-        explanation, feature_names=tuple(names), targets=targets, **across,
+        explanation,
+        feature_names=tuple(names),
+        targets=targets,
+        **across,
         covariance=None if covariance is None else covariance[np.ix_(order, order)],
-    )  # fmt: skip
+    )
 
 
 def _check_alike(one: Explanation, other: Explanation, names: tuple[str, str]) -> None:
@@ -553,9 +567,13 @@ class _Pair:
                 "paired",
                 got=[Set("paired", True), f", where {reason}"],
                 wanted="the same rows in both, each with what it contributes",
-                hint=[SAVED_WITH_ROWS, " for explanations that are read from files, and ", Set("paired", False),
-                      " otherwise"],
-            )  # fmt: skip
+                hint=[
+                    SAVED_WITH_ROWS,
+                    " for explanations that are read from files, and ",
+                    Set("paired", False),
+                    " otherwise",
+                ],
+            )
         if not reason:
             return True, []
         text = (

@@ -141,8 +141,12 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
 
 def _given(explanations: Any) -> list[Explanation]:
     if isinstance(explanations, Explanation) or not isinstance(explanations, (list, tuple)):
-        raise InputError("explanations", got=type(explanations).__name__, wanted="a list of explanations",
-                         hint=Call("cs.merge", "[one, other]"))  # fmt: skip
+        raise InputError(
+            "explanations",
+            got=type(explanations).__name__,
+            wanted="a list of explanations",
+            hint=Call("cs.merge", "[one, other]"),
+        )
     for place, one in enumerate(explanations):
         if not isinstance(one, Explanation):
             of_lists = "[cs.merge(runs) for runs in zip(*lists)] for lists, one explanation a loss in each"
@@ -165,9 +169,12 @@ def _exact(runs: Sequence[Explanation]) -> Explanation:
     for place in places[1:]:
         if np.abs(runs[place].values - first.values).max() > ROUNDING * size:
             raise InputError(
-                "explanations", got=f"other values in number {place + 1} than in number {places[0] + 1}, though "
-                "nothing was sampled in either", wanted="the same game in all", hint="the same model and removal",
-            )  # fmt: skip
+                "explanations",
+                got=f"other values in number {place + 1} than in number {places[0] + 1}, though "
+                "nothing was sampled in either",
+                wanted="the same game in all",
+                hint="the same model and removal",
+            )
     beside = len(runs) - len(places)
     if not beside:
         return first
@@ -300,10 +307,14 @@ def _as_estimate(runs: Sequence[Explanation], merged: Explanation) -> Estimate:
     is_seen = merged.draws >= to_see_all or any(one.parts is not None or one.converged for one in runs)
     size = float(np.abs(merged.values).max()) if merged.base is None else abs(merged.base)
     return Estimate(
-        values=merged.values[None], covariance=merged.std_error[None] ** 2, dof=_dof(merged)[None], draws=merged.draws,
-        model_rows=merged.model_rows, scale=np.array([size]),
+        values=merged.values[None],
+        covariance=merged.std_error[None] ** 2,
+        dof=_dof(merged)[None],
+        draws=merged.draws,
+        model_rows=merged.model_rows,
+        scale=np.array([size]),
         coverage=Coverage(unvisited=0 if is_seen else 1, draws_to_see_all=to_see_all),
-    )  # fmt: skip
+    )
 
 
 def _notes(runs: Sequence[Explanation], trusted: Sequence[str]) -> tuple[Note, ...]:
@@ -366,8 +377,10 @@ def _check_same_game(explanations: Sequence[Explanation]) -> tuple[str, ...]:
         _check_draws(explanations)
     if all(fingerprint(one, part) is not None for one in explanations for part in parts):
         return ()
-    return ("Fingerprints of the data are not in all of the merged explanations: that their data are the same was "
-            "taken on trust.",)  # fmt: skip
+    return (
+        "Fingerprints of the data are not in all of the merged explanations: that their data are the same was "
+        "taken on trust.",
+    )
 
 
 def _check_streams(explanations: Sequence[Explanation]) -> tuple[str, ...]:
@@ -383,9 +396,11 @@ def _check_streams(explanations: Sequence[Explanation]) -> tuple[str, ...]:
             )
         if not (_seeds_of(one) and _seeds_of(other)) and _is_same(one, other):
             raise InputError(
-                "explanations", got=f"the same values and errors in numbers {i + 1} and {j + 1}, which is the same run "
-                "twice", wanted="each run once", hint=f"leaving out number {j + 1}",
-            )  # fmt: skip
+                "explanations",
+                got=f"the same values and errors in numbers {i + 1} and {j + 1}, which is the same run twice",
+                wanted="each run once",
+                hint=f"leaving out number {j + 1}",
+            )
     if all(_seeds_of(one) for one in explanations):
         return ()
     return ("Seeds are not in all of the merged explanations: that their draws are independent was taken on trust.",)
@@ -413,8 +428,11 @@ def _check_features(first: Explanation, other: Explanation, place: int) -> None:
         missing = [name for name in there.feature_names if name not in set(here.feature_names)]
         if missing:
             shown = ", ".join(map(repr, missing[:MOST_NAMED])) + (" and others" if len(missing) > MOST_NAMED else "")
-            raise InputError("explanations", got=f"number {without} without {shown}, which number {having} has",
-                             wanted="the same features in all")  # fmt: skip
+            raise InputError(
+                "explanations",
+                got=f"number {without} without {shown}, which number {having} has",
+                wanted="the same features in all",
+            )
     mine, its = ({name: sorted(inside) for name, inside in (one.groups or {}).items()} for one in (first, other))
     _demand_same(mine, its, "groups", place)
 
@@ -428,8 +446,12 @@ def _check_data(first: Explanation, other: Explanation, parts: Sequence[str], pl
                 hint = SAME_BACKGROUND
             elif "rows_of_source" in first.provenance:
                 hint = DRAWN_ONCE
-            raise InputError("explanations", got=f"another {DATA[part]} in number {place + 1} than in number 1",
-                             wanted="the same in all, by its fingerprint", hint=hint)  # fmt: skip
+            raise InputError(
+                "explanations",
+                got=f"another {DATA[part]} in number {place + 1} than in number 1",
+                wanted="the same in all, by its fingerprint",
+                hint=hint,
+            )
 
 
 def _check_settings(first: Explanation, other: Explanation, place: int) -> None:
@@ -456,8 +478,12 @@ def _check_ends(first: Explanation, other: Explanation, place: int) -> None:
             hint: Words = ("the same model; ", SAME_BACKGROUND)
             if first.held_fixed == "learners":
                 hint = "the same folds, and learners with a random_state of their own"
-            raise InputError("explanations", got=f"the {words} {mine!r} in number 1 and {its!r} in number {place + 1}",
-                             wanted="the same in all, up to rounding", hint=hint)  # fmt: skip
+            raise InputError(
+                "explanations",
+                got=f"the {words} {mine!r} in number 1 and {its!r} in number {place + 1}",
+                wanted="the same in all, up to rounding",
+                hint=hint,
+            )
 
 
 def _check_effect(explanations: Sequence[Explanation]) -> None:
@@ -465,9 +491,11 @@ def _check_effect(explanations: Sequence[Explanation]) -> None:
     if any(is_still) and not all(is_still):
         still, moves = is_still.index(True), is_still.index(False)
         raise InputError(
-            "explanations", got=f"number {still + 1}, in which no feature changed any loss, and number {moves + 1}, in "
-            "which some did", wanted="runs of the same game", hint="the same model and removal in every run",
-        )  # fmt: skip
+            "explanations",
+            got=f"number {still + 1}, in which no feature changed any loss, and number {moves + 1}, in which some did",
+            wanted="runs of the same game",
+            hint="the same model and removal in every run",
+        )
 
 
 def _check_draws(explanations: Sequence[Explanation]) -> None:

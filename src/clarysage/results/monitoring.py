@@ -188,8 +188,11 @@ class Monitoring(Result):
     @property
     def flagged(self) -> list[str]:
         """Features that are flagged anywhere, the largest change first."""
-        found = {one.feature: abs(one.difference) for one in sorted(self._all, key=lambda one: abs(one.difference))
-                 if one.is_flagged}  # fmt: skip
+        found = {
+            one.feature: abs(one.difference)
+            for one in sorted(self._all, key=lambda one: abs(one.difference))
+            if one.is_flagged
+        }
         return sorted(found, key=lambda feature: -found[feature])
 
     @property

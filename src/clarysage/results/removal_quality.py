@@ -87,11 +87,18 @@ class RemovalQuality(Result):
         import pandas as pd
 
         apart = np.array([self.difference(name) for name in self.names])
-        frame = pd.DataFrame({
-            "removal": self.names, "error": self.scores, "std_error": self.std_error, "difference": apart[:, 0],
-            "difference_std_error": apart[:, 1], "unexplained": self.unexplained, "seconds": self.seconds,
-            "model_rows": self.model_rows,
-        })  # fmt: skip
+        frame = pd.DataFrame(
+            {
+                "removal": self.names,
+                "error": self.scores,
+                "std_error": self.std_error,
+                "difference": apart[:, 0],
+                "difference_std_error": apart[:, 1],
+                "unexplained": self.unexplained,
+                "seconds": self.seconds,
+                "model_rows": self.model_rows,
+            }
+        )
         return frame.sort_values("error", kind="stable", ignore_index=True)
 
     def plot(self, **options: Any) -> Any:

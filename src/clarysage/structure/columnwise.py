@@ -130,18 +130,41 @@ def _by_columns(transformer: Any) -> np.ndarray:
 
 RULES: dict[str, Callable[[Any], np.ndarray]] = {
     **dict.fromkeys(
-        ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer",
-         "OrdinalEncoder", "Binarizer"), _one_each),
+        (
+            "StandardScaler",
+            "MinMaxScaler",
+            "MaxAbsScaler",
+            "RobustScaler",
+            "PowerTransformer",
+            "QuantileTransformer",
+            "OrdinalEncoder",
+            "Binarizer",
+        ),
+        _one_each,
+    ),
     "OneHotEncoder": _by_categories,
     "KBinsDiscretizer": _by_bins,
     "SplineTransformer": _by_splines,
     "SimpleImputer": _imputed,
     **dict.fromkeys(
-        ("VarianceThreshold", "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe",
-         "GenericUnivariateSelect", "SelectFromModel", "SequentialFeatureSelector", "RFE", "RFECV"), _selected),
+        (
+            "VarianceThreshold",
+            "SelectKBest",
+            "SelectPercentile",
+            "SelectFpr",
+            "SelectFdr",
+            "SelectFwe",
+            "GenericUnivariateSelect",
+            "SelectFromModel",
+            "SequentialFeatureSelector",
+            "RFE",
+            "RFECV",
+        ),
+        _selected,
+    ),
     "FunctionTransformer": _elementwise,
     "TargetEncoder": _encoded_by_target,
     "Pipeline": _in_turn,
     "FeatureUnion": _side_by_side,
     "ColumnTransformer": _by_columns,
-}  # fmt: skip
+}

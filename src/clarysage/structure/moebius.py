@@ -72,9 +72,20 @@ class LeafTerms:
         terms = np.zeros((len(z), len(self.sets), trees.margins))
         terms[:, 0] = trees.base
         leaf_terms(
-            trees.seen(z), trees.left, trees.right, trees.roots, trees.output, trees.values, place, starts, trees.depth,
-            self.leaves.firsts, self.leaves.tables, self.numbers, terms,
-        )  # fmt: skip
+            trees.seen(z),
+            trees.left,
+            trees.right,
+            trees.roots,
+            trees.output,
+            trees.values,
+            place,
+            starts,
+            trees.depth,
+            self.leaves.firsts,
+            self.leaves.tables,
+            self.numbers,
+            terms,
+        )
         return terms
 
 

@@ -85,9 +85,11 @@ class ObliviousTrees:
     def general(self) -> Trees:
         """The same as trees with decisions of their own at every node."""
         return planted(
-            [self._general(place) for place in range(len(self.first) - 1)], self.base, self.columns,
+            [self._general(place) for place in range(len(self.first) - 1)],
+            self.base,
+            self.columns,
             is_single=self.decisions.is_single,
-        )  # fmt: skip
+        )
 
     def _general(self, place: int) -> Tree:
         levels, known = slice(self.first[place], self.first[place + 1]), self.decisions
@@ -110,9 +112,7 @@ class ObliviousTrees:
             if known.count[j := self.first[place] + level[node]] >= 0
         }
         children = np.where(inner, 2 * number + 1, -1)
-        return Tree(
-            children, children + 1, column, threshold, values, missing_left, categories=sets, in_left=False
-        )  # fmt: skip
+        return Tree(children, children + 1, column, threshold, values, missing_left, categories=sets, in_left=False)
 
     def seen(self, z: np.ndarray) -> np.ndarray:
         """Numbers of leaves, (n, trees)."""
@@ -149,9 +149,16 @@ class ObliviousTrees:
 
         margins = np.empty((len(x), steps - 1, self.margins, others.shape[2]))
         follow(
-            x, others, np.ascontiguousarray(arrivals, dtype=np.int32), self.feature, self.first, self.leaves,
-            self.values, self.base, margins,
-        )  # fmt: skip
+            x,
+            others,
+            np.ascontiguousarray(arrivals, dtype=np.int32),
+            self.feature,
+            self.first,
+            self.leaves,
+            self.values,
+            self.base,
+            margins,
+        )
         return margins
 
 
@@ -208,9 +215,15 @@ class TabulatedCrowd:
 
         trees, found = self.trees, np.empty((len(x), steps - 1, self.trees.margins))
         look_up(
-            x, np.ascontiguousarray(arrivals, dtype=np.int32), trees.feature, trees.first, self.start, self.table,
-            trees.base, found,
-        )  # fmt: skip
+            x,
+            np.ascontiguousarray(arrivals, dtype=np.int32),
+            trees.feature,
+            trees.first,
+            self.start,
+            self.table,
+            trees.base,
+            found,
+        )
         return found
 
 

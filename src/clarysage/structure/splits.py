@@ -43,9 +43,18 @@ class Decisions:
         bits = np.zeros((len(z), max(1, -(-len(self.column) // 64))), dtype=np.uint64)
         is_plain = bool((self.rule == MISSING).all() and (self.count < 0).all())
         decide(
-            self.cells(z), self.column, self.threshold, self.missing_left, self.rule, self.first, self.count,
-            self.in_left, self.sets, is_plain, bits,
-        )  # fmt: skip
+            self.cells(z),
+            self.column,
+            self.threshold,
+            self.missing_left,
+            self.rule,
+            self.first,
+            self.count,
+            self.in_left,
+            self.sets,
+            is_plain,
+            bits,
+        )
         return bits
 
     def cells(self, z: np.ndarray) -> np.ndarray:

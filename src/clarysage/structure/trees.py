@@ -97,9 +97,21 @@ class Trees:
 
         margins = np.empty((*picks.shape, steps - 1, len(self.base)))
         along(
-            x, b, _whole(picks), _whole(arrivals), self.feature, self.left, self.right, self.roots, self.output,
-            self.values, self.base, self.depth, _at_once(margins), margins,
-        )  # fmt: skip
+            x,
+            b,
+            _whole(picks),
+            _whole(arrivals),
+            self.feature,
+            self.left,
+            self.right,
+            self.roots,
+            self.output,
+            self.values,
+            self.base,
+            self.depth,
+            _at_once(margins),
+            margins,
+        )
         return margins
 
     def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
@@ -111,9 +123,7 @@ class Trees:
         """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.leaves.paths`."""
         from clarysage.structure.kernels.leaves import paths
 
-        starts, features, place = paths(
-            self.left, self.right, self.roots, self.feature, self.depth, len(self.values)
-        )  # fmt: skip
+        starts, features, place = paths(self.left, self.right, self.roots, self.feature, self.depth, len(self.values))
         return starts, features, place
 
     @property
@@ -162,9 +172,20 @@ class TreeCrowd:
                 part = slice(start, start + EXAMPLES_AT_ONCE)
                 margins = np.empty((len(x[part]), steps - 1, trees.margins, len(mass)))
                 spread(
-                    x[part], goes_left, everyone, _whole(arrivals[part]), trees.feature, trees.left, trees.right,
-                    trees.roots, trees.output, trees.values, trees.base, trees.depth, margins,
-                )  # fmt: skip
+                    x[part],
+                    goes_left,
+                    everyone,
+                    _whole(arrivals[part]),
+                    trees.feature,
+                    trees.left,
+                    trees.right,
+                    trees.roots,
+                    trees.output,
+                    trees.values,
+                    trees.base,
+                    trees.depth,
+                    margins,
+                )
                 found[part] += means(margins, mass, self.link)
         return found
 
@@ -193,10 +214,24 @@ class LeafTables:
         trees, (starts, features, place) = self.trees, self.trees.paths
         margins = np.empty((len(x), steps - 1, trees.margins))
         by_tables(
-            x, _whole(arrivals), trees.feature, trees.left, trees.right, trees.roots, trees.output, trees.values,
-            trees.base, place, starts, features, trees.depth, self.firsts, self.tables,
-            _at_once(margins), margins,
-        )  # fmt: skip
+            x,
+            _whole(arrivals),
+            trees.feature,
+            trees.left,
+            trees.right,
+            trees.roots,
+            trees.output,
+            trees.values,
+            trees.base,
+            place,
+            starts,
+            features,
+            trees.depth,
+            self.firsts,
+            self.tables,
+            _at_once(margins),
+            margins,
+        )
         return margins
 
 
@@ -242,16 +277,28 @@ def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single:
         raise UnknownStructureError(f"trees of {depth} levels are not taken apart")
     column = _joined(parts["column"], np.int64)
     decisions = Decisions(
-        column, _joined(parts["threshold"], np.float64), _joined(parts["missing_left"], np.bool_),
-        _joined(parts["rule"], np.uint8), _joined(first, np.int64), _joined(count, np.int64),
-        _joined(in_left, np.bool_), np.concatenate(sets), is_single,
-    )  # fmt: skip
+        column,
+        _joined(parts["threshold"], np.float64),
+        _joined(parts["missing_left"], np.bool_),
+        _joined(parts["rule"], np.uint8),
+        _joined(first, np.int64),
+        _joined(count, np.int64),
+        _joined(in_left, np.bool_),
+        np.concatenate(sets),
+        is_single,
+    )
     return Trees(
-        decisions, column, _joined(left, np.int64), _joined(right, np.int64),
+        decisions,
+        column,
+        _joined(left, np.int64),
+        _joined(right, np.int64),
         np.array(roots, dtype=np.int64),
-        np.array([tree.output for tree in trees], dtype=np.int64), _joined(values, np.float64),
-        np.ascontiguousarray(base, dtype=np.float64), depth, columns,
-    )  # fmt: skip
+        np.array([tree.output for tree in trees], dtype=np.int64),
+        _joined(values, np.float64),
+        np.ascontiguousarray(base, dtype=np.float64),
+        depth,
+        columns,
+    )
 
 
 def _depth(tree: Tree) -> int:

@@ -99,9 +99,16 @@ def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0)
     fitted = fit(task, _part(X, slice(0, 2 * ROWS)), y[: 2 * ROWS])
     labels = {"array": [f"x{place}" for place in range(len(NUMBERS))], "numbers": NUMBERS, "mixed": MIXED}[table]
     return MeasureProblem(
-        task, table, fitted, _part(X, slice(2 * ROWS, None)), y[2 * ROWS :], _part(X, slice(0, BACKGROUND)),
-        tuple(labels), labels[0], labels[2],
-    )  # fmt: skip
+        task,
+        table,
+        fitted,
+        _part(X, slice(2 * ROWS, None)),
+        y[2 * ROWS :],
+        _part(X, slice(0, BACKGROUND)),
+        tuple(labels),
+        labels[0],
+        labels[2],
+    )
 
 
 def check_names(task: str, table: str, model: Any) -> None:

@@ -53,8 +53,9 @@ def _explained(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:
     model.fit(X_train, y_train)
     say(f"gradient boosting, fitted on {len(X_train)} patients, explained on {len(X_test)} others.")
     background = X_train.sample(BACKGROUND_ROWS, random_state=seed)
-    return cs.sage(model, X_test, y_test, background=background, tolerance=TOLERANCE, n_jobs=n_jobs, rng=seed,
-                   progress=progress)  # fmt: skip
+    return cs.sage(
+        model, X_test, y_test, background=background, tolerance=TOLERANCE, n_jobs=n_jobs, rng=seed, progress=progress
+    )
 
 
 def _make_folder(path: Path) -> None:

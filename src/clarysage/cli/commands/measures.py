@@ -111,9 +111,15 @@ def measures(
         settings = {**problem.settings, **run.settings, **storage.settings}
         with clean_stdout():
             request = Request(
-                *_given(model, data), problem, of_model, seed=run.seed, settings=settings, target=target,
-                background=background, train=train,
-            )  # fmt: skip
+                *_given(model, data),
+                problem,
+                of_model,
+                seed=run.seed,
+                settings=settings,
+                target=target,
+                background=background,
+                train=train,
+            )
             check_options(settings, has_target=target is not None)
             check_background_rows(problem.background_rows, background)
             chosen = None if only is None else named_measures(only)
@@ -135,11 +141,15 @@ def listing() -> str:
         title = f"{name}{STAR * (row['heuristic'] == 'yes')}"
         rows.append((title, row["approximates"], row["subdomain"], row["constant"], marks, row["refits"]))
     letters = ", ".join(f"{word[0].upper()} {word}" for word in PROPERTIES)
-    return "\n".join([
-        *aligned(rows), "", f"{letters}: + yes, ~ partly, - no (Table 1).",
-        "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of its output.",
-        f"{STAR}: a heuristic outside the framework. refits: fits learners anew.",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *aligned(rows),
+            "",
+            f"{letters}: + yes, ~ partly, - no (Table 1).",
+            "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of its output.",
+            f"{STAR}: a heuristic outside the framework. refits: fits learners anew.",
+        ]
+    )
 
 
 def _given(model: str | None, data: Path | None) -> tuple[str, Path]:
@@ -158,6 +168,13 @@ def _compared(request: Request, only: list[str] | None, say: Say, *, refits: boo
     found = loaded(request, say)
     say_costs(found, only, say, refits=refits)
     return cs.importances(
-        found.f, **found.tables, measures=only, refits=refits, train=found.train, groups=found.groups,
-        rng=request.seed, progress=progress, **request.settings,
-    )  # fmt: skip
+        found.f,
+        **found.tables,
+        measures=only,
+        refits=refits,
+        train=found.train,
+        groups=found.groups,
+        rng=request.seed,
+        progress=progress,
+        **request.settings,
+    )

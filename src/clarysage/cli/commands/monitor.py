@@ -116,9 +116,17 @@ def monitor(
     with guarded(say, debug=console.debug, called=CALLED_HERE):
         settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
         request = Request(
-            model, reference, problem, of_model, seed=run.seed, settings=settings, target=target,
-            background=background, by=by, current=current,
-        )  # fmt: skip
+            model,
+            reference,
+            problem,
+            of_model,
+            seed=run.seed,
+            settings=settings,
+            target=target,
+            background=background,
+            by=by,
+            current=current,
+        )
         with clean_stdout():
             check_options(settings, has_target=target is not None)
             asked = {"every": as_every(every, by), **differences.settings}

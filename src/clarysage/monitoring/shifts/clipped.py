@@ -36,9 +36,9 @@ def clipped(samples: Samples) -> list[str]:
 def _is_clipped(samples: Samples) -> bool:
     """Whether as many current numbers are at their highest as the reference has there and beyond."""
     top, n, m = samples.current[-1], len(samples.reference), len(samples.current)
-    at, there, beyond = (int(count.sum()) for count in (
-        samples.current == top, samples.reference == top, samples.reference > top
-    ))  # fmt: skip
+    at, there, beyond = (
+        int(count.sum()) for count in (samples.current == top, samples.reference == top, samples.reference > top)
+    )
     if at < ENOUGH or beyond < ENOUGH:
         return False
     is_more = at / m > there / n and p_of_share(at, at + there, m, n + m) <= CLEAR

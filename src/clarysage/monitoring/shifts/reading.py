@@ -86,9 +86,10 @@ def read_column(cells: Any, library: Backend, argument: str, name: str) -> Cells
         return _dates(column) or _text(column)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            argument, got=f"column {name[:80]!r} of {library.dtype(cells)} ({error})",
+            argument,
+            got=f"column {name[:80]!r} of {library.dtype(cells)} ({error})",
             wanted="numbers, booleans, strings, categories or dates",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def reads_as_numbers(cells: Cells) -> bool:

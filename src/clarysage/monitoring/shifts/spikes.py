@@ -11,8 +11,14 @@ from clarysage.monitoring.shifts.shares import p_of_share
 from clarysage.monitoring.shifts.wording import few_digits, percent
 
 STAND_INS = {float(sign * size) for size in (9, 99, 999, 9999, 99999, 999999, 88, 888, 8888) for sign in (1, -1)} | {
-    -1.0, 0.0, -(2.0**31), 2.0**31 - 1, 2.0**32 - 1, -(2.0**63), 2.0**63 - 1,
-}  # fmt: skip
+    -1.0,
+    0.0,
+    -(2.0**31),
+    2.0**31 - 1,
+    2.0**32 - 1,
+    -(2.0**63),
+    2.0**63 - 1,
+}
 RARE = 0.01  # chance of such a spike by the draw of rows, values looked at counted
 LEAST = 0.005  # share of rows
 TIMES = 5.0  # as many as in the other sample

@@ -86,9 +86,24 @@ def leaf_tables(b, mass, left, right, roots, place, starts, depth, firsts, table
 
 @compiled
 def by_tables(
-    x, arrivals, feature, left, right, roots, output, values, base, place, starts, features, depth, firsts, tables,
-    at_once, margins,
-):  # fmt: skip
+    x,
+    arrivals,
+    feature,
+    left,
+    right,
+    roots,
+    output,
+    values,
+    base,
+    place,
+    starts,
+    features,
+    depth,
+    firsts,
+    tables,
+    at_once,
+    margins,
+):
     """Mean margins (n, p - 1, K) along walks, by tables of leaves, tree by tree for so many examples at once.
 
     A leaf of value w with features P on its way adds w T[P - S] to f_S, and nothing where x fails it on S.

@@ -19,8 +19,11 @@ from clarysage.structure.trees import Tree, planted
 
 EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponent of the sum of trees
 LINKS: dict[str, Link] = {
-    "Logloss": "logistic", "CrossEntropy": "logistic", "Focal": "logistic", "MultiClass": "softmax"
-}  # fmt: skip
+    "Logloss": "logistic",
+    "CrossEntropy": "logistic",
+    "Focal": "logistic",
+    "MultiClass": "softmax",
+}
 
 
 def structure_of_catboost(model: Any, loss: str, *, is_classifier: bool) -> Structure:

@@ -17,11 +17,12 @@ RULES = np.array([MISSING_IS_ZERO, ZERO_IS_MISSING, MISSING, MISSING], dtype=np.
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
         ("regression", "regression_l1", "huber", "fair", "quantile", "mape", "lambdarank", "rank_xendcg", "custom"),
-        "identity"),
+        "identity",
+    ),
     **dict.fromkeys(("poisson", "gamma", "tweedie"), "exponential"),
     **dict.fromkeys(("binary", "cross_entropy"), "positive"),
     "multiclass": "softmax",
-}  # fmt: skip
+}
 
 
 def structure_of_booster(booster: Any, *, both: bool) -> Structure:

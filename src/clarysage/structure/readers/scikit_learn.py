@@ -42,8 +42,12 @@ def from_gradient_boosting(model: Any) -> Structure:
 def from_histograms(model: Any) -> Structure:
     """Of HistGradientBoosting."""
     name = type(model._loss).__name__
-    link = {"HalfPoissonLoss": "exponential", "HalfGammaLoss": "exponential", "HalfBinomialLoss": "logistic",
-            "HalfMultinomialLoss": "softmax"}.get(name, "identity")  # fmt: skip
+    link = {
+        "HalfPoissonLoss": "exponential",
+        "HalfGammaLoss": "exponential",
+        "HalfBinomialLoss": "logistic",
+        "HalfMultinomialLoss": "softmax",
+    }.get(name, "identity")
     trees = [
         _histogram_tree(predictor, output) for stage in model._predictors for output, predictor in enumerate(stage)
     ]

@@ -15,12 +15,22 @@ from clarysage.structure.trees import Tree, planted
 
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
-        ("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror", "reg:quantileerror",
-         "rank:pairwise", "rank:ndcg", "rank:map"), "identity"),
+        (
+            "reg:squarederror",
+            "reg:absoluteerror",
+            "reg:pseudohubererror",
+            "reg:squaredlogerror",
+            "reg:quantileerror",
+            "rank:pairwise",
+            "rank:ndcg",
+            "rank:map",
+        ),
+        "identity",
+    ),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), "exponential"),
     **dict.fromkeys(("binary:logistic", "reg:logistic"), "positive"),
     "multi:softprob": "softmax",
-}  # fmt: skip
+}
 
 
 def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Structure:
@@ -38,9 +48,8 @@ def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Str
     param = learner["learner_model_param"]
     margins = max(int(param["num_class"]), int(param["num_target"]), 1)
     trees = [
-        _tree(tree, weights[place], model["tree_info"][place])
-        for place, tree in enumerate(model["trees"][:count])
-    ]  # fmt: skip
+        _tree(tree, weights[place], model["tree_info"][place]) for place, tree in enumerate(model["trees"][:count])
+    ]
     base = np.broadcast_to(_base(param["base_score"], link), (margins,))
     form = planted(trees, base, int(param["num_feature"]), is_single=True)
     is_categorical = bool((form.decisions.count >= 0).any()) or "c" in learner["feature_types"]
