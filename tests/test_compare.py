@@ -17,7 +17,7 @@ from clarysage.inference.differences import paired, unpaired
 from clarysage.inference.estimate import StopReason, Target, VarianceComponents
 from clarysage.inference.population import Sampled, targets
 from clarysage.inference.significance import adjusted, p_values, two_sided
-from clarysage.results.comparison import arranged
+from clarysage.results.compare import arranged
 from made_up import compared
 from tests.lab.coverage import binomial_range, covers
 

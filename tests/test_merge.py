@@ -22,7 +22,7 @@ from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Target
 from clarysage.inference.sequential import level_of
 from clarysage.removal import Marginal
-from clarysage.results.comparison import arranged
+from clarysage.results.compare import arranged
 from tests.lab.coverage import binomial_room, covers
 from tests.lab.populations import POPULATIONS
 from tests.lab.runs import AfterDraws

@@ -21,8 +21,7 @@ from matplotlib import pyplot
 
 import clarysage as cs
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.integrations.metric_names import allowed, metric_names
-from clarysage.integrations.mlflow import _with_keys, metrics
+from clarysage.integrations.mlflow import _with_keys, allowed, metric_names, metrics
 from made_up import HOSTILE, made_up
 
 mpl.use("Agg")

@@ -20,9 +20,8 @@ from clarysage.errors import FormatError, InputError, ModelError
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.significance import adjusted
 from clarysage.monitoring.slices import sliced
-from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, said_of, two_numbers
+from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Shift, said_of, two_numbers
 from clarysage.results.monitoring import verdicts_of
-from clarysage.results.shift import Shift
 
 NAMES = ["a", "b", "c", "d"]
 BETA = np.array([2.0, 1.0, 0.5, 0.0])  # of the response

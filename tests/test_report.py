@@ -22,9 +22,9 @@ from clarysage.render import html
 from clarysage.render.chart import WIDTH, _bar, _Scale, chart, ticks
 from clarysage.render.figures import pixel_map
 from clarysage.results.explanation import bars, items
-from clarysage.results.readings import Reading, readings
 from clarysage.results.summary import Ends, Image, Series
 from clarysage.results.text import number_format
+from clarysage.results.verdicts import Reading, readings
 from made_up import HOSTILE, made_up
 from parsed_page import Page
 from tests import cli_harness

@@ -12,9 +12,9 @@ import clarysage as cs
 from clarysage.errors import Note, Set
 from clarysage.render import html
 from clarysage.render.figures import STRONGEST, squares
-from clarysage.results._display import Result
 from clarysage.results.importances import by_share, share_grid
 from clarysage.results.interactions import MOST, left_out, pair_grid
+from clarysage.results.result import Result
 from clarysage.results.summary import Column, Squares, Summary, Table
 from clarysage.results.text import number_format
 from made_up import HOSTILE, MEASURES, pairs, several

@@ -20,7 +20,7 @@ from clarysage.monitoring.shifts.number_hints import number_hints
 from clarysage.monitoring.shifts.reading import read_column
 from clarysage.monitoring.shifts.shares import _large, least_p, p_of_any_share, p_of_share
 from clarysage.monitoring.shifts.wording import percent
-from clarysage.results.shift import Shift
+from clarysage.results.finding import Shift
 
 RARE = 1e-4  # the chance at which a simulation may fail where all is right
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]

@@ -944,7 +944,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "paired-difference-sign",
         SIGN,
-        "results/comparison.py",
+        "results/compare.py",
         "else after.parts - before.parts)",
         "else before.parts - after.parts)",
     ),
@@ -982,14 +982,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "signs-one-by-one",
         QUANTILE,
-        "results/readings.py",
+        "results/verdicts.py",
         "explanation.interval(explanation.confidence, about=about, joint=True)",
         "explanation.interval(explanation.confidence, about=about, joint=False)",
     ),
     Fault(
         "smallest-named-first",
         ORDER,
-        "results/readings.py",
+        "results/verdicts.py",
         "np.argsort(-np.abs(explanation.values[places])",
         "np.argsort(np.abs(explanation.values[places])",
     ),
@@ -1197,14 +1197,14 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "names-apart-by-case",
         TIE,
-        "integrations/metric_names.py",
+        "integrations/mlflow.py",
         "if _folded(one) not in taken)",
         "if one not in taken)",
     ),
     Fault(
         "numbers-that-are-none",
         MISSING,
-        "integrations/records.py",
+        "integrations/mlflow.py",
         "if value is not None and math.isfinite(value):",
         "if value is not None:",
     ),

@@ -18,7 +18,7 @@ from clarysage.errors import InputError
 from clarysage.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from clarysage.results._display import Result
+    from clarysage.results.result import Result
     from clarysage.results.summary import Summary
 
 STDOUT = Path("-")

@@ -27,7 +27,7 @@ from clarysage.names import shortened
 from clarysage.protocols import GroupsLike, LossLike, MethodLike, ModelLike, RemovalLike, Seed, TableLike
 from clarysage.removal import default_rows
 from clarysage.results import Explanation, Monitoring, Shift, compare
-from clarysage.results.comparison import check_comparison_options
+from clarysage.results.compare import check_comparison_options
 from clarysage.tables import as_table, labels_of, rows_of
 
 

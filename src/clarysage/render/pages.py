@@ -23,7 +23,7 @@ from clarysage.render.chart import bars
 from clarysage.render.figures import curve, pixel_map, squares
 from clarysage.render.lines import lines
 from clarysage.render.listing import listed
-from clarysage.results._display import Result
+from clarysage.results.result import Result
 from clarysage.results.summary import Bars, Column, Figure, Image, Lines, Page, Squares, Table
 
 LEVEL = 0.95  # of intervals in notebooks
@@ -225,8 +225,8 @@ def _columns_of_notebooks(table: Table) -> list[Column]:
 
 
 def _check(result: Result, title: object) -> None:
-    from clarysage.results._display import Result
     from clarysage.results.files import KINDS
+    from clarysage.results.result import Result
 
     if not isinstance(result, Result):
         kinds = ", ".join(kind.result.__name__ for kind in KINDS.values())

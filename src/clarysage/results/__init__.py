@@ -1,16 +1,16 @@
 """The result of a run: the object, its text, its file."""
 
 from clarysage.results.agreement import Agreement
-from clarysage.results.comparison import Comparison, compare
+from clarysage.results.compare import compare
+from clarysage.results.comparison import Comparison
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import load
-from clarysage.results.finding import Finding
+from clarysage.results.finding import Finding, Shift
 from clarysage.results.importances import Importances, Traits
 from clarysage.results.interactions import Interactions
 from clarysage.results.merge import merge
 from clarysage.results.monitoring import Monitoring
 from clarysage.results.removal_quality import RemovalQuality
-from clarysage.results.shift import Shift
 
 __all__ = [
     "Agreement",

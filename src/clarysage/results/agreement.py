@@ -11,9 +11,9 @@ from clarysage.codec import Array, require, settle_arrays
 from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.execution.seeds import RESAMPLES, stream
 from clarysage.inference.association import Association
-from clarysage.results._display import Result, plots, refuse_about
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import file_format
+from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Summary, Table
 from clarysage.results.text import loss_words
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from string import ascii_lowercase
-from typing import Any, cast, overload
+from typing import Any
 
 import numpy as np
 
 from clarysage.catalogue import ABOUT, ADJUSTMENTS
 from clarysage.codec import require
-from clarysage.errors import Call, InputError, Note, PythonOnly, Set, UnavailableError, as_note
-from clarysage.inference.differences import heaviest, paired, unpaired
-from clarysage.inference.estimate import StopReason, Target
+from clarysage.errors import InputError, Note, as_note
+from clarysage.inference.estimate import Target
 from clarysage.inference.intervals import interval
-from clarysage.inference.significance import adjusted, adjustment, two_sided
+from clarysage.inference.significance import adjusted, two_sided
 from clarysage.names import isolated, shortened
-from clarysage.results._display import Result, plots, refuse_about, text_of
-from clarysage.results.explanation import MOST_DRAWN, Explanation, rounded, setting_words
+from clarysage.results.explanation import MOST_DRAWN, Explanation, setting_words
 from clarysage.results.files import file_format
 from clarysage.results.provenance import notes_of_runs, shared_facts, warnings_first
-from clarysage.results.readings import NAMED, filled
+from clarysage.results.result import Result, plots, refuse_about, text_of
 from clarysage.results.summary import (
     Bars,
     Block,
@@ -46,11 +43,10 @@ from clarysage.results.summary import (
     Terms,
 )
 from clarysage.results.text import LONGEST, chance_words, is_gain, loss_words, number_format, values_words
+from clarysage.results.verdicts import NAMED, filled
 
 POPULATIONS = ("rows", "population")  # that differences are about
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
-HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
-MOST_NAMED = 5  # features in a message
 MOST_PLOTTED = 7  # explanations that a plot has colours for
 ROSE, FELL, UNKNOWN, SAME = "rose", "fell", "no known change", "no change"
 FLAGGED, ALONG = "flagged", "along"  # marks in charts: a star, and a hollow one
@@ -80,7 +76,6 @@ UNCHANGED = Note(
     "That no change is known does not say that there is none. The intervals of the differences tell how large a change "
     "may have been missed; more rows make them narrower."
 )
-SAVED_WITH_ROWS = Call("save", "path", (Set("rows", True),))
 
 
 @dataclass(frozen=True)
@@ -308,390 +303,6 @@ class Comparison(Result):
 
     def _shaped(self, rows: Sequence[np.ndarray]) -> np.ndarray:
         return np.asarray(rows[0] if len(rows) == 1 else np.stack(rows))
-
-
-@overload
-def compare(
-    a: Sequence[Explanation],
-    b: Sequence[Explanation],
-    *,
-    paired: bool | None = ...,
-    adjust: str | None = ...,
-    level: float = ...,
-    names: Sequence[str] | None = ...,
-) -> list[Comparison]: ...
-
-
-@overload
-def compare(
-    a: Explanation | Sequence[Explanation] | Mapping[str, Explanation],
-    b: Explanation | None = ...,
-    *,
-    paired: bool | None = ...,
-    adjust: str | None = ...,
-    level: float = ...,
-    names: Sequence[str] | None = ...,
-) -> Comparison: ...
-
-
-def compare(
-    a: Explanation | Sequence[Explanation] | Mapping[str, Explanation],
-    b: Explanation | Sequence[Explanation] | None = None,
-    *,
-    paired: bool | None = None,
-    adjust: str | None = "holm",
-    level: float = 0.95,
-    names: Sequence[str] | None = None,
-) -> Comparison | list[Comparison]:
-    r"""What features contribute in b less what they contribute in a, with intervals and tests.
-
-    Parameters
-    ----------
-    a, b : two explanations by the same measure and loss of the same features, which are found by their names. Or a
-        alone: a list of several, or a mapping of names to them, of which the first is the reference that all others are
-        compared with. Or two lists, as of several losses: explanations of the same loss are then compared, and a list
-        comes back
-    paired : whether both explain the same rows in the same order: two models on the same data, or the same rows before
-        and after something was done to them. Differences are then taken row by row, and are far better known as a
-        rule. Default: where X, y and weights are those of both, by their fingerprints. Where X was changed that must be
-        said: ``paired=True``
-    adjust : of p-values, since there are many: "holm" (any false flag has a chance of at most 1 - level),
-        "benjamini hochberg" (of the flagged, a share of about 1 - level is false), or None
-    level : 1 less the adjusted p-value below which a difference is flagged
-    names : what the explanations are called in tables and plots; default "a", "b" and so on
-
-    Returns
-    -------
-    Comparison, or a list of them
-
-    Notes
-    -----
-    Differences are about the population of rows, with the background as chosen: explain both with the same
-    ``background``. Backgrounds that differ make differences of their own; where that is known, differences are then
-    about the populations of rows and backgrounds, and otherwise a note says so. With D_x what row x contributes,
-
-    .. math:: \Delta = \bar D' - \bar D, \qquad V = s^2_{D' - D} / N \text{ (paired)}, \quad
-        V = s^2_{D'} / N' + s^2_D / N \text{ (else)}
-
-    Rows are taken to be drawn independently of one another.
-
-    Examples
-    --------
-    >>> import clarysage as cs
-    >>> rng = np.random.default_rng(0)
-    >>> X, background = rng.normal(size=(300, 3)), rng.normal(size=(64, 3))
-    >>> y = X @ [2.0, 1.0, 0.5]
-    >>> f, g = (lambda X: X @ [2.0, 1.0, 0.5]), (lambda X: X @ [2.0, 0.2, 0.5])
-    >>> one, other = (cs.sage(h, X, y, background=background, loss="squared error", rng=0) for h in (f, g))
-    >>> found = cs.compare(one, other)
-    >>> found.changed, found.is_paired
-    (['x1'], True)
-    """
-    if _are_lists(a, b):
-        return [
-            compare(*pair, paired=paired, adjust=adjust, level=level, names=names)
-            for pair in _by_loss(list(cast(Sequence[Explanation], a)), list(cast(Sequence[Explanation], b)))
-        ]
-    explanations, called = _given(a, b, names)
-    check_comparison_options(paired, adjust, level)
-    for other, name in zip(explanations[1:], called[1:], strict=True):
-        _check_alike(explanations[0], other, (called[0], name))
-    first, *others = (arranged(one, explanations[0].feature_names) for one in explanations)
-    pairs = [
-        _Pair(first, other, (called[0], name)).difference(paired)
-        for other, name in zip(others, called[1:], strict=True)
-    ]
-    notes = {str(note): note for _, each in pairs for note in each}  # each once
-    differences = tuple(difference for difference, _ in pairs)
-    return Comparison((first, *others), called, differences, adjustment(adjust), float(level), tuple(notes.values()))
-
-
-def arranged(explanation: Explanation, names: Sequence[str]) -> Explanation:
-    """The same explanation, its players in the order of the names."""
-    if explanation.feature_names == tuple(names):
-        return explanation
-    order = [explanation.feature_names.index(name) for name in names]
-    covariance = explanation.covariance
-    across: dict[str, Any] = {
-        part: None if (array := getattr(explanation, part)) is None else array[..., order]
-        for part in ("values", "std_error", "dof", "per_example", "per_example_error", "parts", "parts_error")
-    }
-    targets = {
-        about: Target(*(getattr(one, part)[order] for part in PARTS_OF_TARGET))
-        for about, one in explanation.targets.items()
-    }
-    return replace(
-        explanation,
-        feature_names=tuple(names),
-        targets=targets,
-        **across,
-        covariance=None if covariance is None else covariance[np.ix_(order, order)],
-    )
-
-
-def _check_alike(one: Explanation, other: Explanation, names: tuple[str, str]) -> None:
-    """An error where a difference would say nothing."""
-    for part in ("measure", "loss"):
-        mine, its = getattr(one, part), getattr(other, part)
-        if mine != its:
-            raise InputError(part, got=f"{mine!r} in {names[0]} and {its!r} in {names[1]}", wanted=f"the same {part}")
-    for (here, there), (name, its_name) in zip([(one, other), (other, one)], [names, names[::-1]], strict=True):
-        missing = [feature for feature in there.feature_names if feature not in set(here.feature_names)]
-        if missing:
-            shown = ", ".join(map(repr, missing[:MOST_NAMED])) + (" and others" if len(missing) > MOST_NAMED else "")
-            raise InputError(
-                name,
-                got=f"an explanation without {shown}, which {its_name} has",
-                wanted="the same features in both",
-                hint=[Set("feature_names"), " where columns have other names, or groups of the features that differ"],
-            )
-    members = [{name: sorted(inside) for name, inside in (each.groups or {}).items()} for each in (one, other)]
-    if members[0] != members[1]:
-        raise InputError("groups", got=f"other members in {names[0]} than in {names[1]}", wanted="the same groups")
-
-
-def check_comparison_options(paired: object, adjust: str | None, level: object) -> None:
-    """Raise for options that cannot be understood."""
-    if paired is not None and not isinstance(paired, (bool, np.bool_)):
-        raise InputError("paired", got=f"{paired!r}", wanted="True, False, or None to see by the data")
-    adjustment(adjust)  # raises for a name that is not known
-    if not isinstance(level, (int, float, np.floating)) or isinstance(level, bool) or not 0 < level < 1:
-        raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint=Set("level", 0.95))
-
-
-def _are_lists(a: Any, b: Any) -> bool:
-    return all(isinstance(one, (list, tuple)) for one in (a, b))
-
-
-def _by_loss(a: list[Any], b: list[Any]) -> list[tuple[Explanation, Explanation]]:
-    """Explanations of the same losses, in the order of a."""
-    for argument, found in (("a", a), ("b", b)):
-        _check_explanations(argument, found)
-        if not found or len({one.loss for one in found}) < len(found):
-            raise InputError(
-                argument,
-                got=f"explanations with losses {[one.loss for one in found]}",
-                wanted="one explanation a loss in each of two lists",
-                hint=[Call("cs.compare", "[...]"), " for several explanations with the same loss"],
-            )
-    theirs = {one.loss: one for one in b}
-    if set(theirs) != {one.loss for one in a}:
-        raise InputError("b", got=f"losses {list(theirs)}", wanted=f"those of a, {[one.loss for one in a]}")
-    return [(one, theirs[one.loss]) for one in a]
-
-
-def _given(a: Any, b: Any, names: Sequence[str] | None) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
-    """The explanations, two or more, and what they are called."""
-    if b is not None:
-        found, own = [a, b], None
-        for argument, one in (("a", a), ("b", b)):
-            _check_explanations(argument, [one])
-    elif isinstance(a, Mapping):
-        found, own = list(a.values()), [str(name) for name in a]
-    elif isinstance(a, (list, tuple)):
-        found, own = list(a), None
-    else:
-        raise InputError("b", got="None", wanted="an explanation to compare a with", hint=Call("cs.compare", "a, b"))
-    _check_explanations("a", found)
-    if len(found) < 2:
-        raise InputError("a", got=f"{len(found)} explanation{'s' * (len(found) != 1)}", wanted="two or more")
-    return tuple(found), _names(len(found), own if names is None else names)
-
-
-def _check_explanations(argument: str, found: Sequence[object]) -> None:
-    for one in found:
-        if not isinstance(one, Explanation):
-            raise InputError(
-                argument, got=type(one).__name__, wanted="an Explanation", hint=PythonOnly("the result of cs.sage")
-            )
-
-
-def _names(count: int, names: Any) -> tuple[str, ...]:
-    if names is None:
-        return tuple(ascii_lowercase[i] if count <= len(ascii_lowercase) else f"{i + 1}" for i in range(count))
-    is_right = not isinstance(names, str) and all(isinstance(name, str) and name.strip() for name in names)
-    if not is_right or len(set(names)) != count or len(list(names)) != count:
-        raise InputError(
-            "names", got=f"{names!r}", wanted=f"{count} distinct texts", hint=Set("names", ("before", "after"))
-        )
-    return tuple(names)
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """A reference and another explanation of the same players, in the same order, with their names."""
-
-    reference: Explanation
-    other: Explanation
-    names: tuple[str, str]
-
-    def difference(self, paired: bool | None) -> tuple[Difference, list[Note]]:
-        """The other less the reference, with notes; ``paired`` as in :func:`compare`."""
-        about, notes = self.about(paired)
-        is_paired, reasons = self.pairing(paired) if about == "rows" else (False, [])
-        target = self.paired_target() if is_paired else self.unpaired_target(about)
-        target = rounded(target, max(self.reference.least, self.other.least))
-        return Difference(target, is_paired, about), [*notes, *reasons, *self.tails(target, is_paired)]
-
-    def about(self, paired: bool | None) -> tuple[str, list[Note]]:
-        """What the difference is about, and notes on removals and backgrounds that differ."""
-        (here, there), notes = self.names, []
-        if self.reference.removal != self.other.removal:
-            text = (
-                f"Removals differ ({self.reference.removal!r} in {here}, {self.other.removal!r} in {there}): what "
-                "features are worth without others is then not the same, whatever the model and the rows."
-            )
-            notes.append(Note(text))
-        if fingerprint(self.reference, "background") == fingerprint(self.other, "background"):
-            return "rows", notes
-        both = f"Backgrounds of {here} and {there} differ, if only in the order of columns"
-        cure = ("The same ", Set("background"), " in both leaves the rows alone to differ.")
-        if paired is not True and all("population" in each.targets for each in self._both):
-            text = (
-                f"{both}: differences are about the populations of rows and of both backgrounds. They are of values "
-                "freed of the bias that a finite background brings, and so are not one shown column less the other. "
-            )
-            return "population", [*notes, Note((text, *cure))]
-        text = f"{both}: part of a difference may come from there, and intervals do not count it. "
-        return "rows", [*notes, Note((text, *cure))]
-
-    def pairing(self, paired: bool | None) -> tuple[bool, list[Note]]:
-        """Whether to go row by row; with a note where that is not possible, or might be."""
-        if paired is False or all(each.stopped is StopReason.NO_EFFECT for each in self._both):
-            return False, []
-        if paired is None and not self._are_rows_the_same:
-            return False, self._rows_may_be_the_same()
-        reason = self._reason_not_to_pair()
-        if reason and paired:
-            raise UnavailableError(
-                "paired",
-                got=[Set("paired", True), f", where {reason}"],
-                wanted="the same rows in both, each with what it contributes",
-                hint=[
-                    SAVED_WITH_ROWS,
-                    " for explanations that are read from files, and ",
-                    Set("paired", False),
-                    " otherwise",
-                ],
-            )
-        if not reason:
-            return True, []
-        text = (
-            f"Both explain the same rows, but {reason}: they are compared as if they were different rows, which makes "
-            "errors larger as a rule. Explanations that are read from files need "
-        )
-        return False, [Note((text, SAVED_WITH_ROWS, "."))]
-
-    @property
-    def _are_rows_the_same(self) -> bool:
-        """Whether X, y and weights are known to be the same; y only where the measure looks at it."""
-        parts = ["X", "weights", *(["y"] if self._has_y else [])]
-        return fingerprint(self.reference, "X") is not None and all(map(self._is_the_same, parts))
-
-    def _rows_may_be_the_same(self) -> list[Note]:
-        """A note where responses and weights are the same, but X is not."""
-        is_known = all(fingerprint(self.reference, part) is not None for part in ("X", "y"))
-        if not (is_known and self._has_y and self._is_the_same("y") and self._is_the_same("weights")):
-            return []
-        text = "Responses are the same in both, but X is not: if the rows are the same too, in the same order, "
-        return [Note((text, Set("paired", True), " compares them one by one."))]
-
-    @property
-    def _has_y(self) -> bool:
-        return self.reference.values_are != "variance"  # which rows alone make
-
-    def _is_the_same(self, part: str) -> bool:
-        return bool(fingerprint(self.reference, part) == fingerprint(self.other, part))
-
-    def _reason_not_to_pair(self) -> str:
-        (here, there), weights = self.names, [one.parts_weight for one in self._both if one.parts_weight is not None]
-        without = [name for name, each in zip(self.names, self._both, strict=True) if not _has_parts(each)]
-        if without:
-            return f"{' and '.join(without)} did not keep what single rows contribute"
-        if len({len(each) for each in weights}) > 1:
-            return f"there are {len(weights[0]):,} rows in {here} and {len(weights[1]):,} in {there}"
-        if not all(np.allclose(weights[0], each, rtol=1e-9, atol=0) for each in weights):
-            return "weights of the rows are not the same"
-        return "there are fewer than two rows" if len(weights[0]) < 2 else ""
-
-    def paired_target(self) -> Target:
-        """The difference taken row by row."""
-        parts, weights = self._parts_of_differences()
-        errors = [each.parts_error for each in self._both if each.parts_error is not None]
-        return paired(parts, weights, sum((error**2 for error in errors), np.zeros(parts.shape[1])))
-
-    def unpaired_target(self, about: str) -> Target:
-        """The difference of explanations of rows that were drawn independently."""
-        return unpaired(*(_target(each, about, name) for each, name in zip(self._both, self.names, strict=True)))
-
-    def tails(self, target: Target, is_paired: bool) -> list[Note]:
-        """A warning where few rows carry most of the variance of a difference."""
-        if is_paired:
-            parts, weights = self._parts_of_differences()
-            shares, rows = heaviest(parts, weights), max(1, len(parts) // 100)
-            return self._heavy(np.where(target.std_error > 0, shares, 0.0), rows)
-        shares, rows = np.zeros(len(target.values)), 1
-        for each in self._both:
-            if each.parts is not None and each.parts_weight is not None and "rows" in each.targets:
-                variance = heaviest(each.parts, each.parts_weight) * each.targets["rows"].std_error ** 2
-                nothing = np.zeros_like(variance)
-                share = np.divide(variance, target.std_error**2, out=nothing, where=target.std_error > 0)
-                if share.max() > shares.max():
-                    shares, rows = share, max(1, len(each.parts) // 100)
-        return self._heavy(shares, rows)
-
-    def _heavy(self, shares: np.ndarray, rows: int) -> list[Note]:
-        """A warning about the feature whose heaviest rows carry most, if that is much."""
-        heavy = np.flatnonzero(shares > HEAVY)
-        if len(heavy) == 0:
-            return []
-        worst = heavy[np.argmax(shares[heavy])]
-        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows:,} in number, carry"
-        more = len(heavy) - 1
-        others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
-        text = (
-            f"{which} {100 * shares[worst]:.0f} % of the variance of the difference of "
-            f"{self.reference.feature_names[worst]!r} between {self.names[0]} and {self.names[1]}{others}: with tails "
-            "so heavy, intervals may hold less often than they say."
-        )
-        return [Note(text, advice="More rows help.")]
-
-    def _parts_of_differences(self) -> tuple[np.ndarray, np.ndarray]:
-        """What rows contribute to the differences, (N, p), and their weights (N,)."""
-        before, after = self.reference, self.other
-        if before.parts is None or before.parts_weight is None:  # nothing moves there
-            assert after.parts is not None
-            assert after.parts_weight is not None
-            return after.parts, after.parts_weight
-        return (-before.parts if after.parts is None else after.parts - before.parts), before.parts_weight
-
-    @property
-    def _both(self) -> tuple[Explanation, Explanation]:
-        return self.reference, self.other
-
-
-def _target(explanation: Explanation, about: str, name: str) -> Target:
-    if explanation.stopped is StopReason.NO_EFFECT:
-        nothing = np.zeros(len(explanation.values))
-        return Target(nothing, nothing, nothing + 1.0, nothing)
-    if about in explanation.targets:
-        return explanation.targets[about]
-    raise UnavailableError(
-        name,
-        got="an explanation that does not say how values vary from row to row",
-        wanted=["one that has intervals ", Set("about", "rows")],
-        hint=[Set("method", "paired walks"), " where another was used, and more than one row"],
-    )
-
-
-def _has_parts(explanation: Explanation) -> bool:
-    return explanation.parts is not None or explanation.stopped is StopReason.NO_EFFECT
-
-
-def fingerprint(explanation: Explanation, part: str) -> Any:
-    """The fingerprint of X, y, the weights or the background; None where it is not known."""
-    prints = explanation.provenance.get("fingerprints")
-    return prints.get(part) if isinstance(prints, Mapping) else None
 
 
 # what there is to say

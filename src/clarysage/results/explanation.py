@@ -20,10 +20,9 @@ from clarysage.inference.intervals import interval
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
 from clarysage.inference.significance import adjusted, p_values
 from clarysage.names import shortened
-from clarysage.results._display import Result, agreement_with, plots, text_of
 from clarysage.results.files import file_format, save
 from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
-from clarysage.results.readings import OPEN, Reading, Vocabulary, findings, reading, readings, vocabulary_of
+from clarysage.results.result import Result, agreement_with, plots, text_of
 from clarysage.results.summary import (
     Bars,
     Block,
@@ -47,6 +46,7 @@ from clarysage.results.summary import (
     Table,
 )
 from clarysage.results.text import about_words, chance_words, cost_words, number_format, whole_words
+from clarysage.results.verdicts import OPEN, Reading, Vocabulary, findings, reading, readings, vocabulary_of
 
 if TYPE_CHECKING:
     from clarysage.protocols import Game, Seed

@@ -12,10 +12,10 @@ import numpy as np
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
 from clarysage.names import shortened, visible
-from clarysage.results._display import Result, plots, text_of
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import file_format
 from clarysage.results.provenance import named, names_by_note, notes_of_runs, shared_facts, warnings_first
+from clarysage.results.result import Result, plots, text_of
 from clarysage.results.summary import (
     Block,
     Column,

@@ -14,12 +14,12 @@ from clarysage.inference.estimate import StopReason
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT
 from clarysage.inference.sequential import UNDECIDED as OPEN
 from clarysage.names import shortened
-from clarysage.results._display import Result, plots
 from clarysage.results.explanation import Explanation, bars, details_of, items
 from clarysage.results.files import file_format
-from clarysage.results.readings import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, reading
+from clarysage.results.result import Result, plots
 from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
 from clarysage.results.text import about_words, cost_words, number_format
+from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, reading
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
 

@@ -15,7 +15,7 @@ from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
-from clarysage.results.comparison import MOST_NAMED, arranged, fingerprint
+from clarysage.results.compare import MOST_NAMED, arranged, fingerprint
 from clarysage.results.explanation import Explanation
 
 ROUNDING = 1e-6  # of the loss: models in single precision differ by so much from one machine to another

@@ -13,7 +13,6 @@ from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
 from clarysage.inference.significance import adjusted
 from clarysage.names import isolated, shortened, visible
-from clarysage.results._display import Result, plots, refuse_about, text_of
 from clarysage.results.comparison import (
     ALONG,
     NAME_COLUMNS,
@@ -49,6 +48,7 @@ from clarysage.results.finding import (
     INPUTS,
     UNCHANGED,
     Finding,
+    Shift,
     called,
     hardly_moved,
     hint,
@@ -56,7 +56,7 @@ from clarysage.results.finding import (
     said_of,
 )
 from clarysage.results.provenance import shared_facts, warnings_first
-from clarysage.results.shift import Shift
+from clarysage.results.result import Result, plots, refuse_about, text_of
 from clarysage.results.summary import (
     Bars,
     Block,

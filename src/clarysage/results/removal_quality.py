@@ -11,8 +11,8 @@ import numpy as np
 
 from clarysage.codec import Array, require, settle_arrays
 from clarysage.errors import InputError, Note, as_note
-from clarysage.results._display import Result, plots, refuse_about
 from clarysage.results.files import file_format
+from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Summary, Table
 
 HEADLINE = "Removals by the mean squared distance of f_S from f: the smaller, the nearer to E[f | x_S]"

@@ -13,7 +13,7 @@ from clarysage.monitoring.shifts.number_hints import number_hints
 from clarysage.monitoring.shifts.numbers import LOOKS, number_facts
 from clarysage.monitoring.shifts.reading import NUMBERS, TEXT, Cells
 from clarysage.monitoring.shifts.shares import p_of_any_share
-from clarysage.results.shift import Shift
+from clarysage.results.finding import Shift
 
 
 def category_shift(name: str, reference: Cells, current: Cells) -> Shift:

@@ -14,7 +14,7 @@ from clarysage.monitoring.shifts.fewness import are_few
 from clarysage.monitoring.shifts.numbers import number_shift
 from clarysage.monitoring.shifts.reading import NUMBERS, TEXT, Cells, read_column
 from clarysage.monitoring.shifts.retyped import retyped_shift
-from clarysage.results.shift import Shift
+from clarysage.results.finding import Shift
 from clarysage.tables import as_table, container_of, labels_of
 from clarysage.tables.cells import backend
 
@@ -32,7 +32,7 @@ def shifts(reference: Any, current: Any, columns: Sequence[str] | None = None) -
 
     Returns
     -------
-    A :class:`~clarysage.results.shift.Shift` for each column. P-values are each on its own: of many columns that
+    A :class:`~clarysage.results.finding.Shift` for each column. P-values are each on its own: of many columns that
     did not change, one in twenty at most has a p-value below 0.05. Hints are for columns with such p-values.
 
     Examples

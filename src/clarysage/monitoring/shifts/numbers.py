@@ -10,7 +10,7 @@ from clarysage.monitoring.shifts.line import Line
 from clarysage.monitoring.shifts.number_hints import number_hints
 from clarysage.monitoring.shifts.reading import DATES, DURATIONS, Cells
 from clarysage.monitoring.shifts.shares import least_p, p_of_any_share
-from clarysage.results.shift import Shift
+from clarysage.results.finding import Shift
 
 LOOKS = 0.05  # p-value of a column up to which it gets hints
 REACHES = 0.01  # a test that cannot have a p-value so small is left out

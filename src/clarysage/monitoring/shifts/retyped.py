@@ -6,7 +6,7 @@ from clarysage.monitoring.shifts.combined import combined, missing_hint, missing
 from clarysage.monitoring.shifts.reading import TEXT, Cells, reads_as_numbers
 from clarysage.monitoring.shifts.shares import p_of_share
 from clarysage.monitoring.shifts.wording import quoted
-from clarysage.results.shift import Shift
+from clarysage.results.finding import Shift
 
 
 def retyped_shift(name: str, reference: Cells, current: Cells) -> Shift:
