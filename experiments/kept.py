@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from clarysage.whole_file import write_whole
+from clarysage._utils.atomic import write_whole
 
 Piece = TypeVar("Piece", bound=Hashable)
 SAVED_EVERY = 20  # seconds

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import clarysage as cs
-from clarysage.whole_file import write_whole
+from clarysage._utils.atomic import write_whole
 
 LIBRARIES = ("numpy", "scikit-learn", "catboost", "xgboost-cpu", "torch")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from clarysage.whole_file import write_whole
+from clarysage._utils.atomic import write_whole
 from experiments.items import ITEMS
 from experiments.outcome import Outcome
 from experiments.page import findings, numbers

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
+from clarysage._utils.atomic import _draft
 from clarysage.errors import ClarysageWarning, InputError
 from clarysage.estimators import (
     LEAVE_ONE_IN,
@@ -43,7 +44,6 @@ from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Converged
 from clarysage.protocols import without_end
 from clarysage.removal import Marginal
-from clarysage.whole_file import _draft
 
 N, P = 40, 4
 RNG = np.random.default_rng(8)
@@ -490,7 +490,7 @@ def test_a_disk_that_is_full_costs_the_file_and_not_the_run(tmp_path: Path, monk
     def full(number: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("clarysage.whole_file.os.fsync", full)
+    monkeypatch.setattr("clarysage._utils.atomic.os.fsync", full)
     with pytest.warns(ClarysageWarning, match="No space left on device"):
         found = sage(tmp_path / "run")
     assert bits(found) == bits(sage())

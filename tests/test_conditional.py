@@ -15,9 +15,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
+from clarysage._utils.threads import one_thread
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import Exact, estimate
-from clarysage.one_thread import one_thread
 from clarysage.removal.gaussian import Scale, conditionable, drawn
 from clarysage.removal.latent_correlation import latent_correlation
 from clarysage.removal.margins import Margin

@@ -15,9 +15,9 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import clarysage as cs
+from clarysage._utils.display import visible
 from clarysage.errors import Note, Set
 from clarysage.inference.estimate import Target
-from clarysage.names import visible
 from clarysage.render import html
 from clarysage.render.chart import WIDTH, _bar, _Scale, chart, ticks
 from clarysage.render.figures import pixel_map

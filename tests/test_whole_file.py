@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clarysage.whole_file import write_bytes_whole, write_whole
+from clarysage._utils.atomic import write_bytes_whole, write_whole
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")

@@ -46,7 +46,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from clarysage.whole_file import write_whole
+from clarysage._utils.atomic import write_whole
 from conftest import OTHER_LANES
 from tests.lab.faults_in_src import FAULTS, SOURCE, Fault, problems
 

@@ -1,4 +1,4 @@
-"""One thread for what is computed by other libraries, so that sums do not depend on the machine."""
+"""Limits on the threads and workers of other libraries, so that their sums have the same bits on any machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ BRING_THREADS = ("sklearn.utils._openmp_helpers", "torch")  # libraries that are
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A context within which BLAS and OpenMP compute with one thread.
+    """Limits BLAS and OpenMP to one thread within the context.
 
-    Threads may be within it at the same time: the first to come sets the limit, the last to leave takes it off.
+    Several threads may be inside at the same time: the first to enter sets the limit, the last to leave removes it.
     """
     loaded = tuple(name in sys.modules for name in BRING_THREADS)
     with _LOCK:
@@ -37,7 +37,7 @@ def one_thread() -> Iterator[None]:
 
 @dataclass
 class _Inside:
-    """How many are within, and what takes the limit off."""
+    """The number of threads inside the context, and the limit to remove."""
 
     count: int = 0
     limit: Any = None
@@ -49,3 +49,25 @@ _LOCK, _INSIDE = Lock(), _Inside()
 @cache
 def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
     return ThreadpoolController()
+
+
+@contextmanager
+def unshared() -> Iterator[None]:
+    """Makes joblib run its tasks one after the other within the context.
+
+    A forest with ``n_jobs=2`` adds up its trees in the order in which threads end, so that the last bits depend on
+    timing; under ``joblib.parallel_config("dask")`` it would send each call to the cluster, and wait for ever if a
+    worker is lost for good. Parallel work is left to our own workers.
+
+    Examples
+    --------
+    >>> with unshared():
+    ...     sum(range(4))
+    6
+    """
+    joblib = sys.modules.get("joblib")
+    if joblib is None:  # then no library uses it
+        yield
+        return
+    with joblib.parallel_config("sequential"):
+        yield

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clarysage._utils.display import listed
 from clarysage.cli.console import Say, reason
 from clarysage.cli.files import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
-from clarysage.names import listed
 
 SEPARATORS = ",;\t"
 MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns the model may know, too

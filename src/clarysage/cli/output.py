@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from clarysage._utils.atomic import write_whole
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.cli.files import check_writable
 from clarysage.cli.words import note_in_shell
 from clarysage.errors import InputError
-from clarysage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from clarysage.results.result import Result

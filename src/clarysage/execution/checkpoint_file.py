@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clarysage._utils.atomic import check_drafts, file_at, write_bytes_whole
 from clarysage.errors import FormatError, InputError
 from clarysage.execution.coded import DamagedError, Decoder, Encoder
-from clarysage.whole_file import check_drafts, file_at, write_bytes_whole
 
 BEGINNING, VERSION = b"clarysage checkpoint ", 2
 FIRST_LINE = BEGINNING + b"%d\n" % VERSION

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
-from clarysage.one_thread import one_thread
+from clarysage._utils.threads import one_thread
 
 Group = Sequence[Any]
 Done = tuple[list[Any], float]  # results of a group, and the seconds they took

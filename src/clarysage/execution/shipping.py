@@ -14,8 +14,8 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
+from clarysage._utils.atomic import is_gone
 from clarysage.errors import ModelError, Set
-from clarysage.whole_file import is_gone
 
 PREFIX = "clarysage-sent-"  # of folders, followed by the number of the process
 ALIGNED = 64  # bytes, at which arrays begin

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.one_thread import one_thread
+from clarysage._utils.threads import one_thread
 
 FEWEST_ROWS = 32  # of the background, below which there is nothing to be fitted
 MOST_ROWS = 512  # that are fitted to

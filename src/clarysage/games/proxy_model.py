@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
 from clarysage.losses.classification import SUM_TOLERANCE
-from clarysage.one_thread import one_thread
 from clarysage.protocols import (
     Comparison,
     Game,

@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from clarysage._utils.display import shortened
 from clarysage.errors import Call, InputError, MissingLibraryError, PythonOnly, Set, Words
-from clarysage.names import shortened
 from clarysage.results.files import save
 from clarysage.results.result import Result
 from clarysage.results.summary import Record, Summary

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from clarysage._utils.threads import unshared
 from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelError, PythonOnly, Set
 from clarysage.protocols import Check, ModelFacts
 from clarysage.structure.base import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select
-from clarysage.unshared import unshared
 
 Task = Literal["classification", "regression"]
 

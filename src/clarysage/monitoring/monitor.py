@@ -13,6 +13,7 @@ from clarysage._measures.examples import check_size
 from clarysage._measures.options import SEVERAL_RUNS, Run, RunOptions, with_shared_options
 from clarysage._measures.problem import drawn_background
 from clarysage._measures.sage import sage
+from clarysage._utils.display import shortened
 from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
@@ -23,7 +24,6 @@ from clarysage.monitoring.series import explained_slices
 from clarysage.monitoring.shifts import shifts_of_each
 from clarysage.monitoring.sides import LONGEST, Layout, Side, features_taken, with_columns_of
 from clarysage.monitoring.slices import Slices, sliced
-from clarysage.names import shortened
 from clarysage.protocols import GroupsLike, LossLike, MethodLike, ModelLike, RemovalLike, Seed, TableLike
 from clarysage.removal import default_rows
 from clarysage.results import Explanation, Monitoring, Shift, compare

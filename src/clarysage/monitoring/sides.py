@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from clarysage._utils.display import listed, shortened
 from clarysage.errors import Argument, InputError, PythonOnly, resembling
 from clarysage.models import Predictor
 from clarysage.models.feature_columns import feature_columns
-from clarysage.names import listed, shortened
 from clarysage.tables import as_table, labels_of, rows_of, select
 from clarysage.tables.cells import backend
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from clarysage.one_thread import one_thread
+from clarysage._utils.threads import one_thread
 from clarysage.removal.gaussian import conditionable, drawn, filled, shrinkage
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.latent_correlation import latent_correlation

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError, Set, Words
-from clarysage.one_thread import one_thread
 from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.marginal import BoundTables, bound_to
 from clarysage.removal.matheron import RIDGE, Filling

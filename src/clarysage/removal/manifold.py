@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from clarysage._utils.threads import unshared
 from clarysage.coalitions import draw_by_size
 from clarysage.players import Players
 from clarysage.removal.dependence import Dependence, Scale
-from clarysage.unshared import unshared
 
 PAIRS = 256  # of a row of X and a background row, at most
 FEWEST = 25  # pairs below which nothing is said

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.lazy import Lazy
+from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
 from clarysage.models import BoundPredictor
 from clarysage.models.torch_training import is_module, trained
-from clarysage.one_thread import one_thread
 from clarysage.protocols import Check, ModelFacts
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.boosting import boosted
 from clarysage.removal.hybrid import mean_over
-from clarysage.removal.lazy import Lazy
 from clarysage.removal.masked_rows import MaskedRows, as_seen
 from clarysage.removal.output_form import OutputForm
 from clarysage.removal.prefixes import at_prefixes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.names import columns, isolated
+from clarysage._utils.display import columns, isolated
 from clarysage.render.listing import listed
 from clarysage.results.summary import Bars, Series
 

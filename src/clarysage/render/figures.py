@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.names import columns
+from clarysage._utils.display import columns
 from clarysage.render.chart import FEWEST_LETTERS, LETTER, WIDTH
 from clarysage.results.summary import Curve, Image, Squares
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clarysage.names import shortened, visible
+from clarysage._utils.display import shortened, visible
 from clarysage.results.summary import Items
 
 CHOICES_OF_MANY = (10, 20, 50, 100, 200)  # how many features may be shown, where there are many

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import columns, shortened, visible
 from clarysage.errors import InputError, in_python
-from clarysage.names import columns, shortened, visible
 from clarysage.render.chart import bars
 from clarysage.render.figures import curve, pixel_map, squares
 from clarysage.render.lines import lines

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from clarysage._utils.display import columns, shortened, visible
 from clarysage.errors import Note, Words, in_python
-from clarysage.names import columns, shortened, visible
 from clarysage.results.summary import Cell, Column, Summary, Table
 
 LONGEST = 60  # columns of a name in a table; frames and files have it whole

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from clarysage._utils.display import shortened
 from clarysage.catalogue import ABOUT
 from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
 from clarysage.errors import InputError, Note, PythonOnly, Set, UnavailableError, as_note
@@ -19,7 +20,6 @@ from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import interval
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
 from clarysage.inference.significance import adjusted, p_values
-from clarysage.names import shortened
 from clarysage.results.files import file_format, save
 from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
 from clarysage.results.result import Result, agreement_with, plots, text_of

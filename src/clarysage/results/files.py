@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from clarysage._utils.atomic import write_whole
 from clarysage.codec import AS_WRITTEN, decode, encode, fields_on_request
 from clarysage.errors import FormatError
 from clarysage.registry import Registry
-from clarysage.whole_file import write_whole
 
 VERSION = 2
 PREFIX = "clarysage "  # of what files say they hold

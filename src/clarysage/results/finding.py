@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import Literal
 
+from clarysage._utils.display import shortened
 from clarysage.codec import require
-from clarysage.names import shortened
 
 BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
 ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import shortened, visible
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
-from clarysage.names import shortened, visible
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import file_format
 from clarysage.results.provenance import named, names_by_note, notes_of_runs, shared_facts, warnings_first

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import shortened
 from clarysage.codec import require
 from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT
 from clarysage.inference.sequential import UNDECIDED as OPEN
-from clarysage.names import shortened
 from clarysage.results.explanation import Explanation, bars, details_of, items
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots

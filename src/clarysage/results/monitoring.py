@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import isolated, shortened, visible
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
 from clarysage.inference.significance import adjusted
-from clarysage.names import isolated, shortened, visible
 from clarysage.results.comparison import (
     ALONG,
     NAME_COLUMNS,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from clarysage._utils.display import shortened, visible
 from clarysage.errors import Note, parts_of
 from clarysage.inference.estimate import StopReason
-from clarysage.names import shortened, visible
 from clarysage.results.summary import Facts, Runs, Terms
 from clarysage.results.text import is_gain, loss_words, number_format
 

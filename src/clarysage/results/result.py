@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from clarysage._utils.atomic import write_whole
 from clarysage.errors import InputError
 from clarysage.results.files import as_plain, save
 from clarysage.results.summary import Block, Facts, Notes, Page, Paragraph, Section, Summary
-from clarysage.whole_file import write_whole
 
 if TYPE_CHECKING:
     from clarysage.protocols import Game, Seed

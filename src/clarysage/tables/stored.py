@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.display import listed
 from clarysage.errors import ClarysageWarning, InputError, MissingLibraryError, PythonOnly, Words, resembling
-from clarysage.names import listed
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 WANTED = "a Parquet or Arrow file, a folder of Parquet files, or a table"

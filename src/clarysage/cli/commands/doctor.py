@@ -6,10 +6,10 @@ import json
 
 import typer
 
+from clarysage._utils.atomic import write_whole
 from clarysage.cli.console import FAILED, clean_stdout, complain, guarded, print_data, speaker
 from clarysage.cli.options import ConsoleOptions, JsonOptions, with_groups
 from clarysage.cli.output import STDOUT, Delivery
-from clarysage.whole_file import write_whole
 
 
 @with_groups

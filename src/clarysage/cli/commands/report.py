@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from clarysage._utils.atomic import write_whole
 from clarysage.cli.completion import names
 from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speaker
 from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_groups
 from clarysage.cli.output import STDOUT, about_known
-from clarysage.whole_file import write_whole
 
 
 @with_groups
