@@ -1,0 +1,81 @@
+"""Optional abilities of objects: a protocol says what an object offers, :func:`ability` asks whether it does."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Protocol, TypeVar, cast
+
+Kind = TypeVar("Kind")
+
+
+def ability(thing: object, kind: type[Kind]) -> Kind | None:
+    """The thing seen as something that has an optional ability, or None where it has not.
+
+    An ability is a class: a :class:`~typing.Protocol`, which a thing has that has all its public members, or any other
+    class, which a thing has that inherits from it. Types alone are looked at: no property is evaluated. A thing whose
+    abilities depend on what it is made of has a method ``__conform__(kind)`` (PEP 246) that returns the object to be
+    used, or None; it is asked for what its type alone does not give.
+
+    Examples
+    --------
+    >>> class Refits(Protocol):
+    ...     def refit(self) -> str: ...
+    >>> class Lasso:
+    ...     def refit(self):
+    ...         return "refitted"
+    >>> ability(Lasso(), Refits).refit()
+    'refitted'
+    >>> ability("lasso", Refits) is None
+    True
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Pipeline:
+    ...     last: object
+    ...     def __conform__(self, kind):
+    ...         return ability(self.last, kind)
+    >>> ability(Pipeline(Lasso()), Refits).refit()
+    'refitted'
+    >>> ability(Pipeline("lasso"), Refits) is None
+    True
+    """
+    cls: type = type(thing)
+    wanted: type = kind
+    missing = _missing_members(cls, wanted)
+    if missing is not None and (not missing or missing <= getattr(thing, "__dict__", {}).keys()):
+        return cast(Kind, thing)
+    conform = getattr(cls, "__conform__", None)
+    return None if conform is None else cast("Kind | None", conform(thing, kind))
+
+
+def gives_ability(cls: type, kind: type) -> bool:
+    """Whether all things of a class have an ability by their type alone.
+
+    Examples
+    --------
+    >>> class Counts(Protocol):
+    ...     def count(self, value: object) -> int: ...
+    >>> gives_ability(list, Counts), gives_ability(dict, Counts)
+    (True, False)
+    """
+    return _missing_members(cls, kind) == frozenset()
+
+
+@lru_cache(maxsize=4096)
+def _missing_members(cls: type, kind: type) -> frozenset[str] | None:
+    """Members of a protocol that a class leaves to its instances; None where it would have to inherit and does not."""
+    if kind in cls.__mro__:
+        return frozenset()
+    if Protocol not in kind.__bases__:
+        return None
+    declared = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+    bases = [base for base in kind.__mro__ if Protocol in base.__bases__]
+    members = {name for base in bases for name in (*vars(base), *inspect.get_annotations(base))}
+    absent = object()
+    return frozenset(
+        name
+        for name in members - declared
+        if not name.startswith("_") and inspect.getattr_static(cls, name, absent) is absent
+    )
