@@ -334,7 +334,13 @@ FAULTS: tuple[Fault, ...] = (
         "np.asarray(self.std_error * (student.ppf(0.975, 1e9) / normal.ppf(0.975)))",
     ),
     Fault("hint-left-out", MESSAGE, "errors.py", '(f" Try {hint}." if hint else "")', '""'),
-    Fault("direction-of-text-shown", ESCAPE, "_utils/display.py", r"\ud800-\udfff\u202a-\u202e\u2066", r"\ud800-\udfff\u2066"),
+    Fault(
+        "direction-of-text-shown",
+        ESCAPE,
+        "_utils/display.py",
+        r"\ud800-\udfff\u202a-\u202e\u2066",
+        r"\ud800-\udfff\u2066",
+    ),
     Fault(
         "written-in-place",
         ATOMIC,
