@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.links import linked
+from clarysage.structure.base import linked
 
 
 def shapley(v: dict[frozenset[int], Any], p: int) -> np.ndarray:

@@ -73,9 +73,9 @@ def unkept(folder: Path) -> Path:
 @pytest.mark.subprocess
 def test_kernels_work_where_compiled_code_can_be_kept_nowhere(tmp_path):
     script = EXPLAINED + (
-        "from clarysage.structure.kernels import walks\n"
+        "from clarysage.structure.kernels import trees\n"
         "from numba.core.caching import NullCache\n"
-        "fast = next(cell.cell_contents for cell in walks.alone.__closure__"
+        "fast = next(cell.cell_contents for cell in trees.alone.__closure__"
         " if hasattr(cell.cell_contents, 'signatures'))\n"
         "assert fast.signatures and isinstance(fast._cache, NullCache), fast._cache\n"
         "print(told.values.tobytes().hex())\n"

@@ -640,7 +640,7 @@ def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     "name", marked(["depth 4", "deep", "three classes, lightgbm", "three classes, catboost", "counts, xgboost"])
 )
 def test_lattice_holds_the_margins_of_all_coalitions(name, player, seed):
-    from clarysage.structure.kernels.lattice import lattice
+    from clarysage.structure.kernels.trees import lattice
 
     parts, z = expansion(name, np.random.default_rng(seed), player)
     trees = parts.trees

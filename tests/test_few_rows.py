@@ -16,9 +16,8 @@ from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.prefixes import Itinerary, evaluate
-from clarysage.structure.base import Structure
+from clarysage.structure.base import Structure, linked
 from clarysage.structure.linear import Linear
-from clarysage.structure.links import linked
 
 DRAWN = 20_000
 

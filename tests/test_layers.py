@@ -12,10 +12,8 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import clarysage as cs
 from clarysage.structure import layers
-from clarysage.structure.activations import FUNCTIONS, Activation
-from clarysage.structure.base import Structure
-from clarysage.structure.layers import Affine, Layers
-from clarysage.structure.links import linked
+from clarysage.structure.base import Structure, linked
+from clarysage.structure.layers import FUNCTIONS, Activation, Affine, Layers
 from oracle import RowByRow
 
 D = 6

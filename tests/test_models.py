@@ -43,7 +43,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import clarysage as cs
 from clarysage.models import adapter, libraries
-from clarysage.models.onnx_labels import class_labels
+from clarysage.models.onnx import class_labels
 from clarysage.models.scikit_learn import LINKS
 from clarysage.registry import loaded
 from clarysage.structure.base import Structure

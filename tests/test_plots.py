@@ -24,7 +24,7 @@ import clarysage as cs
 from clarysage.catalogue import ABOUT
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.plots import bars, pixels, signs
-from clarysage.plots.canvas import BLUE, VERMILLION
+from clarysage.plots.axes import BLUE, VERMILLION
 
 VALUES = (0.1, -0.6, 0.5, 0.02)
 NAMES = ("a", "b", "c", "d")

@@ -22,8 +22,8 @@ from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError
 from clarysage.inference.estimate import Target
 from clarysage.plots import ranks, side_by_side
-from clarysage.plots.canvas import BLUE, VERMILLION
-from clarysage.plots.ranks import _is_dark
+from clarysage.plots.axes import BLUE, VERMILLION
+from clarysage.plots.importances import _is_dark
 from clarysage.results import Explanation, Importances, Traits
 
 NAMES = ("a", "b", "c", "d")

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.plots.slice_axis import places_of
+from clarysage.plots.axes import places_of
 from clarysage.results import Explanation, Monitoring, Shift, compare
 
 NAMES = ("a", "b", "c", "d")

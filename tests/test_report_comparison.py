@@ -12,7 +12,7 @@ import pytest
 import clarysage as cs
 from clarysage.errors import Note
 from clarysage.inference.estimate import Target
-from clarysage.plots.grouped_bars import COLOURS
+from clarysage.plots.comparison import COLOURS
 from clarysage.render import html, notebook
 from clarysage.render.chart import HEAD, bars
 from clarysage.render.pages import source

@@ -155,7 +155,7 @@ def test_rows_that_the_module_writes_into_stay_as_they_are(X):
 def test_batches_change_nothing(X, seed, monkeypatch):
     module = _network(seed)
     whole = aggregated_saliency(module, X)
-    monkeypatch.setattr("clarysage.models.torch_gradients.AT_ONCE", 100)
+    monkeypatch.setattr("clarysage.models.torch.GRADIENT_ROWS", 100)
     assert aggregated_saliency(module, X).values == pytest.approx(whole.values)
 
 

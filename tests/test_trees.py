@@ -24,8 +24,7 @@ from clarysage.removal.hybrid import HybridModel
 from clarysage.removal.native import beside
 from clarysage.structure.base import Structure
 from clarysage.structure.oblivious import Level, ObliviousTree, PairedCrowd, TabulatedCrowd, in_levels, tabulated
-from clarysage.structure.splits import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions
-from clarysage.structure.trees import Tree, TreeCrowd, planted
+from clarysage.structure.trees import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions, Tree, TreeCrowd, planted
 from oracle import RowByRow
 
 N, D, ROWS = 300, 4, 400

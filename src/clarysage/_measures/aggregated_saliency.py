@@ -14,7 +14,7 @@ from clarysage.games.pointwise import outputs_of
 from clarysage.inference.estimate import Target
 from clarysage.inference.population import about_rows
 from clarysage.models import Predictor
-from clarysage.models.torch_gradients import Attributed, Gradients, gradients_of
+from clarysage.models.torch import Attributed, Gradients, gradients_of
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike
 from clarysage.removal import Baseline
 from clarysage.results import Explanation

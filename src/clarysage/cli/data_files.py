@@ -101,7 +101,7 @@ def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], 
     for column, option in apart.items():
         if fitted is not None and column in fitted and option not in MAY_BE_FEATURES:
             raise InputError(option, got=f"{column!r}, which is a feature of the model", wanted="another column")
-    from clarysage.models.feature_columns import feature_columns  # late, since models take a second to load
+    from clarysage.models.predictor import feature_columns  # late, since models take a second to load
 
     kept = feature_columns(table.columns, fitted, apart, argument=table.what, table=table.name)
     ignored = [column for column in table.columns if column not in kept and column not in apart]

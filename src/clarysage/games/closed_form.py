@@ -15,7 +15,7 @@ import numpy as np
 
 from clarysage.coalitions import shapley_values
 from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
-from clarysage.structure.links import means
+from clarysage.structure.base import means
 from clarysage.structure.moebius import Expansion, LeafTerms, LinearTerms, Terms
 
 SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
@@ -214,7 +214,7 @@ class FromPairs:
     native: KnownStructure
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels.lattice import lattice
+        from clarysage.structure.kernels.trees import lattice
 
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None

@@ -10,19 +10,16 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import ClarysageError
-from clarysage.models.adapter import adapter_of, as_predictor
-from clarysage.models.function import coefficients_of
+from clarysage.models.adapter import adapter_of, as_predictor, coefficients_of
 from clarysage.models.libraries import library_of
 from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.protocols import ability
 from clarysage.structure.abilities import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
-from clarysage.structure.activations import Activation
-from clarysage.structure.base import EXACT, SINGLE, Structure, UnknownStructureError
+from clarysage.structure.base import EXACT, SINGLE, Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import Transformed, owners, working
-from clarysage.structure.layers import Affine, Layers
+from clarysage.structure.layers import Activation, Affine, Layers
 from clarysage.structure.linear import Linear
-from clarysage.structure.links import Link
 from clarysage.structure.readers.scikit_learn import READERS as TREES
 from clarysage.structure.readers.scikit_learn import splits_of_histograms
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from clarysage.models.outputs import Values, from_methods
 from clarysage.models.predictor import Predictor
-from clarysage.structure.base import Structure
+from clarysage.structure.base import Link, Structure
 from clarysage.structure.linear import Linear
-from clarysage.structure.links import Link
 
 CLASSIFIERS = ("Logit", "Probit", "MNLogit")
 LINKS: dict[str, Link] = {

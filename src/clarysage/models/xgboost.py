@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, ModelError
-from clarysage.models.function import coefficients_of
+from clarysage.models.adapter import coefficients_of
 from clarysage.models.outputs import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor

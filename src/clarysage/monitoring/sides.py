@@ -8,7 +8,7 @@ from typing import Any
 from clarysage._utils.display import listed, shortened
 from clarysage.errors import Argument, InputError, PythonOnly, resembling
 from clarysage.models import Predictor
-from clarysage.models.feature_columns import feature_columns
+from clarysage.models.predictor import feature_columns
 from clarysage.tables import as_table, labels_of, rows_of, select
 from clarysage.tables.cells import backend
 

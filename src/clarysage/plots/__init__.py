@@ -6,13 +6,12 @@ matplotlib is imported when a function is first called, not before.
 
 from clarysage.plots.bars import bars
 from clarysage.plots.comparison import comparison
+from clarysage.plots.importances import ranks, side_by_side
 from clarysage.plots.interactions import interactions
 from clarysage.plots.monitoring import monitoring
 from clarysage.plots.pixels import pixels
 from clarysage.plots.proxy import proxy
-from clarysage.plots.ranks import ranks
 from clarysage.plots.removal_errors import removal_errors
-from clarysage.plots.side_by_side import side_by_side
 from clarysage.plots.signs import signs
 
 __all__ = [

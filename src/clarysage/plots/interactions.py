@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.plots.bars import bars
-from clarysage.plots.canvas import (
+from clarysage.plots.axes import (
     BLUE,
     INK,
     VERMILLION,
+    Labels,
     axis_inches,
     check_axis,
+    convergence_note,
     font_points,
+    interval_note,
     note,
     note_of_figure,
     open_axis,
 )
-from clarysage.plots.feature_axis import Labels
-from clarysage.plots.words import convergence_note, interval_note
+from clarysage.plots.bars import bars
 from clarysage.results import Interactions
 from clarysage.results.interactions import UNDECIDED, left_out
 from clarysage.results.text import loss_words, number_format

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError, PythonOnly
-from clarysage.plots.canvas import axis_inches, check, is_count, literal, note, open_axis
-from clarysage.plots.words import convergence_note, value_label
+from clarysage.plots.axes import axis_inches, check, convergence_note, is_count, literal, note, open_axis, value_label
 from clarysage.results import Explanation
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.plots.canvas import INK, axis_inches, check_axis, literal, note, note_of_figure, open_axis
+from clarysage.plots.axes import INK, axis_inches, check_axis, literal, note, note_of_figure, open_axis
 from clarysage.results import Agreement
 from clarysage.results.text import loss_words
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.inference.intervals import interval
-from clarysage.plots.canvas import BLUE, GREY, check_axis, note
-from clarysage.plots.feature_axis import feature_axis, value_axis
+from clarysage.plots.axes import BLUE, GREY, check_axis, feature_axis, note, value_axis
 from clarysage.results import RemovalQuality
 
 if TYPE_CHECKING:

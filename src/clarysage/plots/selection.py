@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.errors import InputError, Set
 from clarysage.inference.intervals import interval
-from clarysage.plots.canvas import is_count
+from clarysage.plots.axes import is_count
 from clarysage.results import Explanation, Importances, Monitoring
 from clarysage.results.monitoring import notable as notable_of
 

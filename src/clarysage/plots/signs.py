@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clarysage.plots.canvas import BLUE, GREY, VERMILLION, check, note
-from clarysage.plots.feature_axis import feature_axis, value_axis
+from clarysage.plots.axes import (
+    BLUE,
+    GREY,
+    VERMILLION,
+    check,
+    convergence_note,
+    feature_axis,
+    interval_note,
+    note,
+    value_axis,
+    value_label,
+)
 from clarysage.plots.selection import Selection, select
-from clarysage.plots.words import convergence_note, interval_note, value_label
 from clarysage.results import Explanation
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from clarysage.models import BoundPredictor
 from clarysage.removal.prefixes import Itinerary, settled
 from clarysage.removal.row_identity import bits, marks
 from clarysage.removal.single_imputation import put_in
-from clarysage.structure.base import EXACT, Crowd, Structure, UnknownStructureError
-from clarysage.structure.links import linked
+from clarysage.structure.base import EXACT, Crowd, Structure, UnknownStructureError, linked
 from clarysage.tables import Schema
 
 BYTES_AT_HAND = 2**29  # of background rows as a form sees them

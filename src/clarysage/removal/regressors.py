@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.errors import InputError, PythonOnly
 from clarysage.models.learners import weights_argument
-from clarysage.models.torch_training import is_module
+from clarysage.models.torch import is_module
 
 
 @dataclass(frozen=True)

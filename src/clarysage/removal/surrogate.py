@@ -14,7 +14,7 @@ from clarysage._utils.lazy import Lazy
 from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
 from clarysage.models import BoundPredictor
-from clarysage.models.torch_training import is_module, trained
+from clarysage.models.torch import is_module, trained
 from clarysage.protocols import Check, ModelFacts
 from clarysage.removal.background_rows import BackgroundRows
 from clarysage.removal.boosting import boosted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage._utils.display import columns, isolated, shortened
-from clarysage.plots.slice_axis import DATE, kept_of, places_of
+from clarysage.plots.axes import DATE, kept_of, places_of
 from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
 from clarysage.results.summary import Ends, Line, Lines, Panel, Series
 

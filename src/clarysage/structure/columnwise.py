@@ -1,12 +1,12 @@
-"""Transformers that keep columns apart: what they make of a column depends on that column alone.
+"""Views of tables that treat each column by itself: fitted transformers, and the codes of categories.
 
-Such a transformer commutes with the swapping of columns, so that rows are transformed once, and hybrid rows are made of
-what it makes of them.
+What such a transformer makes of a column depends on that column alone. It therefore commutes with swapping columns
+between rows: rows are transformed once, and hybrid rows are assembled from transformed rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,3 +168,39 @@ RULES: dict[str, Callable[[Any], np.ndarray]] = {
     "FeatureUnion": _side_by_side,
     "ColumnTransformer": _by_columns,
 }
+
+
+@dataclass(frozen=True)
+class CategoryCodes:
+    """A view of frames: numbers as they are, categories by their place among those of the column at training.
+
+    ``known`` has these by the column's place; a column of categories that is not there counts by the frame's own.
+    """
+
+    known: Mapping[int, Sequence[Any]]
+
+    def __call__(self, table: Any) -> np.ndarray:
+        if isinstance(table, np.ndarray):
+            return np.asarray(table, dtype=np.float64)
+        if not hasattr(table, "iloc"):
+            raise UnknownStructureError("categories are read from pandas frames alone")
+        inner = np.empty(table.shape)
+        for place in range(table.shape[1]):
+            column = table.iloc[:, place]
+            inner[:, place] = self._codes(column, place) if column.dtype == "category" else numbers_of(column)
+        return inner
+
+    def _codes(self, column: Any, place: int) -> np.ndarray:
+        if place in self.known:
+            column = column.cat.set_categories(list(self.known[place]))
+        codes = column.cat.codes.to_numpy().astype(np.float64)
+        codes[codes < 0] = np.nan
+        return np.asarray(codes)
+
+
+def numbers_of(column: Any) -> np.ndarray:
+    """Cells of a column of a frame, missing ones as NaN."""
+    try:
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    except (TypeError, ValueError) as error:
+        raise UnknownStructureError(f"column {column.name!r} holds neither numbers nor categories") from error

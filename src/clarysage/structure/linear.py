@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.links import Link, means, outputs_of
+from clarysage.structure.base import Link, means, outputs_of
 
 EXAMPLES_AT_ONCE = 8
 FARTHEST = 600.0  # from zero that a margin may be, for its odds to be a number

@@ -55,7 +55,7 @@ class LeafTerms:
     @cached_property
     def numbers(self) -> np.ndarray:
         """The term that each entry of the tables adds to."""
-        from clarysage.structure.kernels.leaves import sets_of_leaves
+        from clarysage.structure.kernels.leaf_tables import sets_of_leaves
 
         if self.ids is not None:
             return self.ids
@@ -66,7 +66,7 @@ class LeafTerms:
         return numbers
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels.leaves import leaf_terms
+        from clarysage.structure.kernels.leaf_tables import leaf_terms
 
         trees, (starts, _, place) = self.trees, self.trees.paths
         terms = np.zeros((len(z), len(self.sets), trees.margins))

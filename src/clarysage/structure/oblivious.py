@@ -8,10 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.base import Crowd
-from clarysage.structure.links import Link, means, outputs_of
-from clarysage.structure.splits import MISSING, Decisions
-from clarysage.structure.trees import EXAMPLES_AT_ONCE, Tree, Trees, planted, thresholds_of
+from clarysage.structure.base import Crowd, Link, means, outputs_of
+from clarysage.structure.trees import EXAMPLES_AT_ONCE, MISSING, Decisions, Tree, Trees, planted, thresholds_of
 
 ROWS_AT_ONCE = 512  # of the background
 DEEPEST, LARGEST = 8, 2**24  # trees, and numbers in all tables, for which means over background rows are tabulated

@@ -1,4 +1,4 @@
-"""Tree ensembles: flat arrays of all their trees, and walks by the decisions at their nodes."""
+"""Tree ensembles: split rules, flat arrays of all trees, and restricted predictions along walks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,88 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.base import Crowd, UnknownStructureError
-from clarysage.structure.links import Link, means, outputs_of
-from clarysage.structure.splits import MISSING, Decisions
+from clarysage.structure.base import Crowd, Link, UnknownStructureError, means, outputs_of
+
+MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1, 2  # rules: what to do with cells that are missing
+NEARLY_ZERO = float(np.float32(1e-35))  # as LightGBM has it
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Which way rows go at each of the internal nodes of an ensemble.
+
+    Attributes
+    ----------
+    column : inner column that is looked at, (nodes,)
+    threshold : rows go left where the cell is less
+    missing_left : whether missing cells go left
+    rule : what missing cells are
+    first, count : where the words of a set of categories are, and how many; count -1 where there is none
+    in_left : whether the categories of the set go left, and all others right, or the other way round
+    sets : words of 32 categories each
+    is_single : whether cells are rounded to single precision first
+    """
+
+    column: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    rule: np.ndarray
+    first: np.ndarray
+    count: np.ndarray
+    in_left: np.ndarray
+    sets: np.ndarray
+    is_single: bool
+
+    def bits(self, z: np.ndarray) -> np.ndarray:
+        """Decisions on rows z (n, D), 64 to a word, set where a row goes left."""
+        from clarysage.structure.kernels.trees import decide
+
+        bits = np.zeros((len(z), max(1, -(-len(self.column) // 64))), dtype=np.uint64)
+        is_plain = bool((self.rule == MISSING).all() and (self.count < 0).all())
+        decide(
+            self.cells(z),
+            self.column,
+            self.threshold,
+            self.missing_left,
+            self.rule,
+            self.first,
+            self.count,
+            self.in_left,
+            self.sets,
+            is_plain,
+            bits,
+        )
+        return bits
+
+    def cells(self, z: np.ndarray) -> np.ndarray:
+        """Rows z (n, D) as they are compared with thresholds."""
+        with np.errstate(over="ignore"):  # infinite is what the library makes of such cells
+            rounded = z.astype(np.float32) if self.is_single else z
+        return np.ascontiguousarray(rounded, dtype=np.float64)
+
+    def table(self, z: np.ndarray) -> np.ndarray:
+        """The same, whether rows go left, (n, nodes), column by column without a kernel: the slow twin."""
+        left = np.empty((len(z), len(self.column)), dtype=bool)
+        for node, column in enumerate(self.column):
+            cells = self.cells(z)[:, column].copy()
+            if self.rule[node] == MISSING_IS_ZERO:
+                cells = np.nan_to_num(cells, nan=0.0, posinf=np.inf, neginf=-np.inf)
+            missing = np.isnan(cells)
+            if self.rule[node] == ZERO_IS_MISSING:
+                missing |= np.abs(cells) <= NEARLY_ZERO
+            if self.count[node] < 0:
+                goes_left = cells < self.threshold[node]
+            else:
+                goes_left = np.array([self._is_in(node, cell) for cell in cells]) == self.in_left[node]
+            left[:, node] = np.where(missing, self.missing_left[node], goes_left)
+        return left
+
+    def _is_in(self, node: int, cell: float) -> bool:
+        if not 0 <= cell < 32 * self.count[node]:
+            return False
+        word, place = divmod(int(cell), 32)
+        return bool(int(self.sets[self.first[node] + word]) >> place & 1)
+
 
 EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
 DEEPEST = 250  # levels of a tree
@@ -86,14 +165,14 @@ class Trees:
         return self.decisions.bits(z)
 
     def alone(self, rows: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels.walks import alone
+        from clarysage.structure.kernels.trees import alone
 
         margins = np.empty((len(rows), len(self.base)))
         alone(rows, self.left, self.right, self.roots, self.output, self.values, self.base, margins)
         return margins
 
     def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels.walks import along
+        from clarysage.structure.kernels.trees import along
 
         margins = np.empty((*picks.shape, steps - 1, len(self.base)))
         along(
@@ -120,8 +199,8 @@ class Trees:
 
     @cached_property
     def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.leaves.paths`."""
-        from clarysage.structure.kernels.leaves import paths
+        """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.leaf_tables.paths`."""
+        from clarysage.structure.kernels.leaf_tables import paths
 
         starts, features, place = paths(self.left, self.right, self.roots, self.feature, self.depth, len(self.values))
         return starts, features, place
@@ -151,7 +230,7 @@ class TreeCrowd:
     @cached_property
     def blocks(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """For so many rows at a time: which of them go left at each node, which there are, and their masses."""
-        from clarysage.structure.kernels.walks import ROWS
+        from clarysage.structure.kernels.trees import ROWS
 
         found = []
         for start in range(0, len(self.b), ROWS):
@@ -163,7 +242,7 @@ class TreeCrowd:
         return found
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels.walks import spread
+        from clarysage.structure.kernels.trees import spread
 
         trees = self.trees
         found = np.zeros((len(x), steps - 1, outputs_of(trees.margins, self.link)))
@@ -200,7 +279,7 @@ class LeafTables:
 
     @classmethod
     def of(cls, trees: Trees, b: np.ndarray, mass: np.ndarray) -> LeafTables:
-        from clarysage.structure.kernels.leaves import leaf_tables
+        from clarysage.structure.kernels.leaf_tables import leaf_tables
 
         starts, _, place = trees.paths
         firsts, entries = trees.tables
@@ -209,7 +288,7 @@ class LeafTables:
         return cls(trees, firsts, tables)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels.leaves import by_tables
+        from clarysage.structure.kernels.leaf_tables import by_tables
 
         trees, (starts, features, place) = self.trees, self.trees.paths
         margins = np.empty((len(x), steps - 1, trees.margins))

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import Form, Structure, UnknownStructureError
-from clarysage.structure.category_codes import numbers_of
-from clarysage.structure.links import Link
+from clarysage.structure.base import Form, Link, Structure, UnknownStructureError
+from clarysage.structure.columnwise import numbers_of
 from clarysage.structure.oblivious import Level, ObliviousTree, in_levels
 from clarysage.structure.trees import Tree, planted
 

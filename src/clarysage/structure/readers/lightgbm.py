@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import Structure, UnknownStructureError
-from clarysage.structure.category_codes import CategoryCodes
-from clarysage.structure.links import Link
-from clarysage.structure.splits import MISSING, MISSING_IS_ZERO, NEARLY_ZERO, ZERO_IS_MISSING
-from clarysage.structure.trees import Tree, planted
+from clarysage.structure.base import Link, Structure, UnknownStructureError
+from clarysage.structure.columnwise import CategoryCodes
+from clarysage.structure.trees import MISSING, MISSING_IS_ZERO, NEARLY_ZERO, ZERO_IS_MISSING, Tree, planted
 
 RULES = np.array([MISSING_IS_ZERO, ZERO_IS_MISSING, MISSING, MISSING], dtype=np.uint8)  # by missing_type
 LINKS: dict[str, Link] = {

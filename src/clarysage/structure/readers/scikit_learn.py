@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import Structure, UnknownStructureError
-from clarysage.structure.links import Link
+from clarysage.structure.base import Link, Structure, UnknownStructureError
 from clarysage.structure.trees import Tree, planted
 
 

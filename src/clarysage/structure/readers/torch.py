@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.activations import Activation
-from clarysage.structure.base import EXACT, SINGLE, Structure, UnknownStructureError
-from clarysage.structure.layers import Affine, Layers
-from clarysage.structure.links import Link
+from clarysage.structure.base import EXACT, SINGLE, Link, Structure, UnknownStructureError
+from clarysage.structure.layers import Activation, Affine, Layers
 
 LINKS: dict[str | None, Link] = {"sigmoid": "logistic", "softmax": "softmax"}  # of the ``output`` that a user asks for
 WITHOUT_EFFECT = ("Identity", "Dropout", "AlphaDropout")  # once training is over

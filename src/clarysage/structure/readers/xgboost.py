@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import SINGLE, Structure, UnknownStructureError
-from clarysage.structure.category_codes import CategoryCodes
-from clarysage.structure.links import Link
+from clarysage.structure.base import SINGLE, Link, Structure, UnknownStructureError
+from clarysage.structure.columnwise import CategoryCodes
 from clarysage.structure.trees import Tree, planted
 
 LINKS: dict[str, Link] = {

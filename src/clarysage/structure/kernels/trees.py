@@ -1,10 +1,42 @@
-"""Walks through trees: with no, few and all background rows."""
+"""Kernels for decision trees."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clarysage.structure.kernels.compiled import compiled, trailing_zeros
+from clarysage.structure.trees import NEARLY_ZERO
+
+
+@compiled
+def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, is_plain, bits):
+    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.trees.Decisions`.
+
+    ``is_plain``: all decisions compare numbers, of which missing ones are as they are.
+    """
+    for i in range(z.shape[0]):
+        for w in range(bits.shape[1]):
+            word = np.uint64(0)
+            for node in range(64 * w, min(64 * w + 64, len(column))):
+                value = z[i, column[node]]
+                is_left = value < threshold[node]
+                if is_plain:
+                    is_left |= (value != value) & missing_left[node]
+                else:
+                    if rule[node] == 1 and value != value:
+                        value = 0.0
+                        is_left = value < threshold[node]
+                    if count[node] >= 0:
+                        is_in = False
+                        if 0.0 <= value < 32.0 * count[node]:
+                            code = np.int64(value)
+                            is_in = (np.int64(sets[first[node] + code // 32]) >> (code % 32)) & 1 == 1
+                        is_left = is_in == in_left[node]
+                    if value != value or (rule[node] == 2 and abs(value) <= NEARLY_ZERO):
+                        is_left = missing_left[node]
+                word |= np.uint64(is_left) << np.uint64(node - 64 * w)
+            bits[i, w] = word
+
 
 WORDS = 8  # of 64 background rows each, walked together
 ROWS = 64 * WORDS
@@ -174,3 +206,56 @@ def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output
             for k in range(len(base)):
                 for row in range(rows):
                     found[t, k, row] += found[t - 1, k, row]
+
+
+@compiled
+def lattice(x, b, player, left, right, roots, output, values, base, depth, margins):
+    """Margins (2^p, K, m) of one example x (words,) with every background row, for every coalition by number.
+
+    A leaf that is reached when the players of one set are known and those of another are not has a value for all
+    coalitions between; sums over subsets at the end give it to them.
+    """
+    one = np.uint64(1)
+    size = depth + 2
+    node_of, in_of, out_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    margins[:] = 0.0
+    for k in range(len(base)):
+        margins[0, k, :] = base[k]
+    for tree in range(len(roots)):
+        for row in range(b.shape[0]):
+            node_of[0], in_of[0], out_of[0], top = roots[tree], 0, 0, 1
+            while top > 0:
+                top -= 1
+                node, known, unknown = node_of[top], in_of[top], out_of[top]
+                while node >= 0:
+                    where = np.uint64(node & 63)
+                    by_x, by_b = (x[node >> 6] >> where) & one, (b[row, node >> 6] >> where) & one
+                    if by_x != by_b:
+                        bit = 1 << player[node]
+                        if unknown & bit:
+                            by_x = by_b
+                        elif not known & bit:
+                            node_of[top] = left[node] if by_b else right[node]
+                            in_of[top], out_of[top] = known, unknown | bit
+                            top += 1
+                            known |= bit
+                    node = left[node] if by_x else right[node]
+                for v in range(values.shape[1]):
+                    part, value = unknown, values[~node, v]
+                    while True:
+                        sign, rest = value, part
+                        while rest:
+                            rest &= rest - 1
+                            sign = -sign
+                        margins[known | part, output[tree] + v, row] += sign
+                        if part == 0:
+                            break
+                        part = (part - 1) & unknown
+    coalitions, bit = margins.shape[0], 1
+    while bit < coalitions:
+        for s in range(coalitions):
+            if s & bit:
+                for k in range(len(base)):
+                    for row in range(margins.shape[2]):
+                        margins[s, k, row] += margins[s - bit, k, row]
+        bit <<= 1

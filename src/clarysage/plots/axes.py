@@ -1,0 +1,318 @@
+"""Axes, labels and notes that all plots share; everything else of matplotlib is imported in the functions that draw."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clarysage.errors import InputError, MissingLibraryError, PythonOnly
+from clarysage.results import Explanation, Importances
+from clarysage.results.finding import called
+from clarysage.results.text import LABELS, loss_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, which people with any colour vision can tell apart
+BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
+INK = "#333333"
+NOTE = 0.83  # size of notes, in units of the font size
+LINES = 1.25  # from one line of them to the next, in units of their size
+LETTER = 0.6  # width of an average letter, in units of the font size
+
+
+def check(explanation: object, ax: object) -> None:
+    """An error for anything but one Explanation and one axis, or None for it; and for want of matplotlib."""
+    if not isinstance(explanation, Explanation):
+        hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
+        raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=PythonOnly(hint))
+    check_axis(ax)
+
+
+def check_importances(importances: object, ax: object) -> None:
+    """An error for anything but Importances and one axis, or None for it; and for want of matplotlib."""
+    if not isinstance(importances, Importances):
+        wanted, hint = "Importances", "the result of cs.importances"
+        raise InputError("importances", got=type(importances).__name__, wanted=wanted, hint=PythonOnly(hint))
+    check_axis(ax)
+
+
+def check_axis(ax: object) -> None:
+    """An error for anything but one axis, or None for it; and for want of matplotlib."""
+    try:
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise MissingLibraryError("matplotlib", None, "A plot") from error
+    if ax is not None and not isinstance(ax, Axes):
+        is_many = isinstance(ax, (np.ndarray, list, tuple))
+        raise InputError(
+            "ax",
+            got=type(ax).__name__,
+            wanted="a matplotlib Axes, or None for a new figure",
+            hint=PythonOnly("one of its entries, such as ax=axes[0]" if is_many else "ax=fig.add_subplot()"),
+        )
+
+
+def open_axis(ax: Axes | None, width: float, height: float) -> Any:
+    """The axis given, or one in a new figure of this size in inches, which pyplot knows and notebooks show."""
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def is_count(value: Any) -> bool:
+    """Whether this is a whole number of one or more; True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value > 0)
+
+
+def literal(text: str) -> str:
+    """Text that matplotlib shows letter by letter: a dollar sign does not begin a formula.
+
+    Examples
+    --------
+    >>> print(literal("price_$ or cost_$"))
+    price_\\$ or cost_\\$
+    """
+    return text.replace("$", r"\$")
+
+
+def font_points(setting: str = "font.size") -> float:
+    """Size in points of one of matplotlib's font settings."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    return float(FontProperties(size=rcParams[setting]).get_size_in_points())
+
+
+def text_inches(line: str, setting: str = "font.size") -> float:
+    """Width in inches of a line of text in the font of one of matplotlib's settings."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=font_points(setting))
+    return float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]) / 72
+
+
+def axis_inches(ax: Any) -> tuple[float, float]:
+    """Width and height of an axis as it stands, in inches; a layout may still take some of it."""
+    box, dpi = ax.get_window_extent(), ax.figure.dpi
+    return box.width / dpi, box.height / dpi
+
+
+def note(ax: Any, sentences: Sequence[str], width: float) -> None:
+    """Write small sentences under the axis and its label, wrapped to a width in inches."""
+    ax.annotate(
+        _wrapped(sentences, width),
+        xy=(0.5, 0),
+        xycoords=("axes fraction", ax.xaxis.label),
+        xytext=(0, -4),
+        textcoords="offset points",
+        ha="center",
+        va="top",
+        annotation_clip=False,
+        **_note_style(),
+    )
+
+
+def note_inches(sentences: Sequence[str], width: float) -> float:
+    """Height of such a note."""
+    return (_wrapped(sentences, width).count("\n") + 1) * LINES * NOTE * font_points() / 72
+
+
+def note_of_figure(figure: Any, sentences: Sequence[str]) -> None:
+    """Write small sentences under all axes of a figure."""
+    figure.supxlabel(_wrapped(sentences, 0.95 * figure.get_size_inches()[0]), **_note_style())
+
+
+def _note_style() -> dict[str, Any]:
+    return {"fontsize": NOTE * font_points(), "color": INK, "linespacing": LINES, "gid": "note"}
+
+
+def _wrapped(sentences: Sequence[str], width: float) -> str:
+    letters = max(30, int(72 * width / (LETTER * NOTE * font_points())))
+    return literal("\n".join(line for sentence in sentences for line in textwrap.wrap(sentence, letters)))
+
+
+LONGEST_LINE = 40  # letters of a name before it goes on in the next line
+MOST_LINES = 5  # of a name, before it breaks off
+SPACING = 1.25  # of lines, in units of the font size
+BREADTH, HEIGHT = 5.0, 3.5  # inches for the values, across and upright
+THINNEST = 0.13  # inches of one of several bars at a place
+SHORTEST, LONGEST = 1.1, 200.0  # inches for the features, whatever their number
+
+
+class _Wrapper(textwrap.TextWrapper):
+    """Breaks lines at blanks, and after the joints of names such as mean_daily_load."""
+
+    wordsep_re = re.compile(r"(\s+|[^\s_./-]*[_./-]+)")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names as they are written: wrapped, and free of formulas."""
+
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Labels:
+        wrapper = _Wrapper(LONGEST_LINE, max_lines=MOST_LINES, placeholder="…")
+        return cls(tuple(literal("\n".join(wrapper.wrap(name))) for name in names))
+
+    @property
+    def lines(self) -> int:
+        return max(text.count("\n") + 1 for text in self.texts)
+
+    @property
+    def length(self) -> float:
+        """Inches of the longest line."""
+        return max(text_inches(line, "ytick.labelsize") for text in self.texts for line in text.split("\n"))
+
+
+def feature_axis(
+    ax: Axes | None, names: Sequence[str], *, is_horizontal: bool = True, spare: float = 0.0, bars: int = 1
+) -> tuple[Axes, float]:
+    """An axis whose places 0, 1, ... bear the names, from the top or from the left; and its width in inches.
+
+    ``spare`` inches after the last place stay free; there is room for so many ``bars`` beside one another at each.
+    """
+    labels = Labels.of(names)
+    along = min(max(inches_along(labels, bars), SHORTEST if is_horizontal else BREADTH), LONGEST) + spare
+    inside = (BREADTH, along) if is_horizontal else (along, HEIGHT)
+    if ax is None:
+        ax = _new_axis(inside, labels.length, is_horizontal)
+    else:
+        inside = axis_inches(ax)
+        inside = (0.85 * inside[0], inside[1])  # names, too, will take some of its width
+    _write_names(ax, labels, inside[1] if is_horizontal else inside[0], is_horizontal, spare)
+    return ax, inside[0]
+
+
+def inches_along(labels: Labels, bars: int = 1) -> float:
+    """Room that the places of so many bars take, and their names, one below the other."""
+    inch = font_points("ytick.labelsize") / 72
+    return len(labels.texts) * max(0.27, THINNEST * (bars + 1), inch * (SPACING * labels.lines + 0.5))
+
+
+def _new_axis(inside: tuple[float, float], reach: float, is_horizontal: bool) -> Any:
+    """An axis of about this size in inches, within a figure that also holds names of this length and a note."""
+    frame = 0.13 * font_points()
+    width, height = inside
+    return open_axis(
+        None, width + (reach + 0.4 if is_horizontal else 0.9), height + frame + (0.0 if is_horizontal else reach)
+    )
+
+
+def _write_names(ax: Any, labels: Labels, inches: float, is_horizontal: bool, spare: float) -> None:
+    """Names at the ticks, in a font no larger than the room for each allows."""
+    n = len(labels.texts)
+    pitch = max(inches - spare, 0.5 * inches) / n
+    points = font_points("ytick.labelsize")
+    style = {"fontsize": max(1.0, min(points, 72 * pitch / (SPACING * labels.lines))), "usetex": False}
+    if is_horizontal:
+        ax.set_yticks(range(n), labels=labels.texts, **style)
+        ax.set_ylim(n - 0.5 + spare / pitch, -0.5)  # the first at the top
+    else:
+        fits = pitch > labels.length + 0.2
+        ax.set_xticks(range(n), labels=labels.texts, rotation=0 if fits else 90, **style)
+        ax.set_xlim(-0.5, n - 0.5 + spare / pitch)
+    ax.tick_params(axis="y" if is_horizontal else "x", length=0)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def value_axis(ax: Any, label: str, *, is_horizontal: bool = True) -> None:
+    """A label, a line at zero and a faint grid for the values."""
+    (ax.set_xlabel if is_horizontal else ax.set_ylabel)(literal(label))
+    (ax.axvline if is_horizontal else ax.axhline)(0, color=INK, linewidth=0.8, zorder=1.5, gid="zero")
+    ax.grid(axis="x" if is_horizontal else "y", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+DATE = re.compile(r"\d{4}(Q[1-4]|-\d\d(-\d\d( \d\d:\d\d)?)?)?")  # as slices of dates are called
+SPARSEST = 4.0  # places a slice at most: with longer gaps, distances say less than they cost
+SLICE_NAME_LETTERS = 24  # of a name
+NAME_GAP = 0.12  # inches between two names
+
+
+def places_of(names: Sequence[str]) -> np.ndarray:
+    """Where slices are, the nearest two at a distance of one.
+
+    Examples
+    --------
+    >>> places_of(["2024-11", "2024-12", "2025-02"]).tolist(), places_of(["b", "a"]).tolist()
+    ([0.0, 1.0, 3.0], [0.0, 1.0])
+    """
+    equal = np.arange(len(names), dtype=float)
+    if len({len(name) for name in names}) > 1 or not all(map(DATE.fullmatch, names)):
+        return equal
+    try:
+        times = np.array([_time(name) for name in names], dtype=float)
+    except ValueError:  # such as month 13
+        return equal
+    steps = np.diff(times)
+    if len(steps) == 0 or steps.min() <= 0 or times[-1] - times[0] > SPARSEST * len(names) * steps.min():
+        return equal
+    return np.asarray((times - times[0]) / steps.min())
+
+
+def _time(name: str) -> int:
+    if "Q" in name:
+        year, quarter = name.split("Q")
+        return 4 * int(year) + int(quarter)
+    return int(np.datetime64(name.replace(" ", "T")).astype(int))
+
+
+def write_slices(ax: Any, names: Sequence[str], places: np.ndarray, inches: float) -> None:
+    """Names below the axis, which is so many inches wide: as many as can be read; dates level, others upright if long.
+
+    >>> kept_of(np.array([0.0, 1.0, 2.0, 3.0]), 1.5)
+    [0, 2]
+    """
+    texts = [literal(called(name, SLICE_NAME_LETTERS)) for name in names]
+    pitch = inches / (places[-1] - places[0] + 1)
+    longest = max(text_inches(text, "xtick.labelsize") for text in texts) + NAME_GAP
+    is_level = longest <= pitch or all(map(DATE.fullmatch, names))
+    room = longest if is_level else 1.25 * font_points("xtick.labelsize") / 72
+    kept = kept_of(places, room / pitch)
+    ax.set_xticks(places[kept], [texts[i] for i in kept], rotation=0 if is_level else 90, usetex=False)
+    ax.set_xticks(places, minor=True)
+    ax.set_xlim(places[0] - 0.5, places[-1] + 0.5)
+
+
+def kept_of(places: np.ndarray, apart: float) -> list[int]:
+    """Every so many, such that they are that far apart."""
+    kept = [0]
+    for i in range(1, len(places)):
+        if places[i] - places[kept[-1]] >= apart - 1e-9:
+            kept.append(i)
+    return kept
+
+
+def value_label(explanation: Explanation) -> str:
+    """The name of the value and its unit, the loss."""
+    if explanation.values_are == "variance":
+        return "Shapley effect (variance of the output)"
+    if explanation.measure in LABELS:
+        return f"{LABELS[explanation.measure]} ({loss_words(explanation.loss)} saved)"
+    name = explanation.measure[:1].upper() + explanation.measure[1:]
+    is_loss = explanation.base is not None and explanation.loss
+    return f"{name} (in units of {explanation.loss})" if is_loss else name
+
+
+def interval_note(explanation: Explanation, level: float, joint: bool, about: str) -> list[str]:
+    """What the intervals are about, or that there is nothing to be unsure of."""
+    if explanation.draws == 0 and about == "data":
+        return ["No sampling error."]
+    reach = "all holding at once" if joint else "each on its own"
+    return [f"{100 * level:.6g}% intervals, {reach}, about {explanation.meaning(about)}."]
+
+
+def convergence_note(explanation: Explanation) -> list[str]:
+    """A warning, if the run ended before it converged."""
+    return [] if explanation.stopped.is_wanted else [f"NOT CONVERGED: {explanation.stopped.value}"]
