@@ -21,8 +21,8 @@ import numpy as np
 from kept import ROOT, digest, line, made, put
 
 from clarysage.estimators import METHODS
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import clock
-from clarysage.execution.parallel import as_executor
 from clarysage.losses import as_loss
 from tests.lab.bars import AT_A_STOP, Bars, failures
 from tests.lab.calibration import Calibration

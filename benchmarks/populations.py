@@ -23,8 +23,8 @@ import numpy as np
 from kept import ROOT, Cells, digest, line, made, put
 
 import clarysage as cs
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import clock
-from clarysage.execution.parallel import as_executor
 from tests.lab.decision_runs import Hasty, decision_runs
 from tests.lab.population_runs import population_runs
 from tests.lab.populations import POPULATIONS

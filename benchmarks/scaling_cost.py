@@ -19,7 +19,7 @@ import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.estimators.checkpoint import Checkpoint
 from clarysage.estimators.loop import Work
-from clarysage.execution.crew import Crew
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 
 BASE = {"n": 1000, "d": 16, "m": 128}
@@ -117,10 +117,10 @@ def of_engine(kind: str, workers: int = 2) -> dict[str, Any]:
     """Seconds of a round and of a group of empty tasks, when workers are there and have done some before."""
     with engine_of(kind, workers) as engine:
         few, many = [], []
-        crew = Crew(engine, group=1)
+        scheduler = Scheduler(engine, group=1)
         for count, found in ((4, []), *[pair for _ in range(12) for pair in ((1, few), (EMPTY_GROUPS, many))]):
             begun = time.perf_counter()
-            list(crew.map(nothing, range(count)))
+            list(scheduler.map(nothing, range(count)))
             found.append(time.perf_counter() - begun)
     group = max(0.0, (min(many) - min(few)) / (EMPTY_GROUPS - 1))
     return {"engine": kind, "round": min(few) - group, "group": group}

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import clarysage as cs
-from clarysage.execution.crew import Crew
-from clarysage.execution.local import Local
+from clarysage.execution.joblib import Joblib
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 from clarysage.protocols import without_end
 
@@ -186,13 +186,13 @@ def engine_of(kind: str, workers: int) -> Iterator[Any]:
     if kind == "serial":
         yield 1
     elif kind == "threads":
-        yield Local(workers, backend="threading")
+        yield Joblib(workers, backend="threading")
     elif kind == "loky":
         from joblib.externals.loky import get_reusable_executor
 
         get_reusable_executor(max_workers=workers).shutdown(wait=True)
         try:
-            yield Local(workers)
+            yield Joblib(workers)
         finally:
             get_reusable_executor(max_workers=workers).shutdown(wait=True)
     elif kind.startswith("dask"):
@@ -204,14 +204,14 @@ def engine_of(kind: str, workers: int) -> Iterator[Any]:
 
 
 def executor_of(engine: Any) -> Any:
-    return Serial() if engine == 1 else Crew(engine)
+    return Serial() if engine == 1 else Scheduler(engine)
 
 
 @contextmanager
-def engines_of(crews: Sequence[tuple[str, int]]) -> Iterator[dict[tuple[str, int], Any]]:
+def engines_of(kinds: Sequence[tuple[str, int]]) -> Iterator[dict[tuple[str, int], Any]]:
     """Workers of several kinds at once, by their kind and number."""
     with ExitStack() as stack:
-        yield {crew: stack.enter_context(engine_of(*crew)) for crew in crews}
+        yield {workers: stack.enter_context(engine_of(*workers)) for workers in kinds}
 
 
 # a machine that others may be using

@@ -1,8 +1,8 @@
 """What a run would take on workers that are not there: measured times of batches, replayed on up to a thousand.
 
-Which batches a round has is asked of the sampling loop itself, and how they are put together into groups of the crew
-that shares them out, so that the simulation cannot drift from what is simulated. Only time is made up: batches take
-seconds that are given, and these are rounds of the simulation:
+Which batches a round has is asked of the sampling loop itself, and how they are put together into groups of the
+scheduler that hands them out, so that the simulation cannot drift from what is simulated. Only time is made up: batches
+take seconds that are given, and these are rounds of the simulation:
 
 - the parent hands out groups one after the other, each at a cost of its own;
 - a group goes to the worker that is free first, in their order;
@@ -21,7 +21,7 @@ import numpy as np
 
 from clarysage.estimators import PairedWalks
 from clarysage.estimators.limits import Chunk, Limits
-from clarysage.execution.crew import WORTH_SHARING, Crew
+from clarysage.execution.scheduler import WORTH_SHARING, Scheduler
 from clarysage.execution.seeds import PILOT, stream
 
 WITHOUT_END = Limits(float("inf"), float("inf"), float("inf"))
@@ -67,7 +67,7 @@ class Simulated:
 
 @dataclass
 class Pretended:
-    """An engine of so many workers, of which a crew asks no more than their number."""
+    """An engine of so many workers, of which a scheduler asks no more than their number."""
 
     number: int
     name: str = field(default="pretended", init=False)
@@ -100,18 +100,18 @@ def simulate(
     overheads: Overheads,
 ) -> Simulated:
     """A run of the given rounds, of batches that take so long, on so many workers."""
-    crew = Crew(Pretended(workers))  # type: ignore[arg-type]
+    scheduler = Scheduler(Pretended(workers))  # type: ignore[arg-type]
     now, work, handed, ends = overheads.start, 0.0, 0, []
     for tasks in rounds:
         begun, taken = now, [seconds_of(task) for task in tasks]
-        if crew.seconds is not None and len(tasks) * crew.seconds < WORTH_SHARING:
+        if scheduler.seconds is not None and len(tasks) * scheduler.seconds < WORTH_SHARING:
             now += sum(taken) + overheads.merge * len(tasks)
         else:
             taken = [seconds / overheads.pace for seconds in taken]
-            groups = crew.groups(range(len(tasks)))
+            groups = scheduler.groups(range(len(tasks)))
             now = _shared(now, [[taken[i] for i in group] for group in groups], workers, overheads)
             handed += len(groups)
-        crew.seconds = sum(taken) / max(1, len(tasks))
+        scheduler.seconds = sum(taken) / max(1, len(tasks))
         now, work = now + overheads.round, work + sum(taken)
         ends.append(now - begun)
     return Simulated(now, tuple(ends), work, handed, workers)

@@ -31,7 +31,7 @@ import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.estimators.limits import Chunk
 from clarysage.estimators.loop import Work
-from clarysage.execution.crew import Crew
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 
 PROCESSES = ("loky", "dask", "ray")
@@ -74,8 +74,8 @@ def speeds(repeats: int) -> list[dict[str, Any]]:
         with engine_of(kind, workers) as engine:
             pairs = [
                 tuple(
-                    speed(*case, *crew, with_run=turn % TURNS_PER_RUN == 0)
-                    for crew in (("serial", 1, 1), (kind, workers, engine))
+                    speed(*case, *kind_and_workers, with_run=turn % TURNS_PER_RUN == 0)
+                    for kind_and_workers in (("serial", 1, 1), (kind, workers, engine))
                 )
                 for turn in range(TURNS_PER_RUN * repeats)
                 for case in cases
@@ -255,7 +255,7 @@ def memory(kind: str, megabytes: int) -> dict[str, Any]:
             rng=0,
             n_jobs=engine,
         )
-        told = dict(Crew(engine, group=1).map(status, range(8)))
+        told = dict(Scheduler(engine, group=1).map(status, range(8)))
     most = max(told.values(), key=lambda one: one["peak"])
     return {"engine": kind, "megabytes": megabytes, "examples": n, "workers seen": len(told), **most}
 
@@ -275,7 +275,7 @@ def bits(seeds: int, kinds: Sequence[str] = ("serial", "loky", "threads", "dask"
             wanted = estimate(game, PairedWalks(), stop=[cs.Converged(0.08)], executor=Serial(), seed=seed)
             looked += wanted.stopped.is_converged
             for (kind, _), engine in engines.items():
-                executor = Serial() if kind == "serial" else Crew(engine, group=1 + seed % 3)
+                executor = Serial() if kind == "serial" else Scheduler(engine, group=1 + seed % 3)
                 stop = [cs.Converged(0.08)]
                 found = estimate(game, PairedWalks(), stop=stop, executor=executor, seed=seed)
                 same[kind] += _bytes(found) == _bytes(wanted)

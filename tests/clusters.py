@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import clarysage as cs
-from clarysage.execution.local import Local
+from clarysage.execution.joblib import Joblib
 
 KINDS = ("processes", "threads", "dask", "ray")
 
@@ -49,7 +49,7 @@ def ray_cluster(workers: int = 2) -> Iterator[Any]:
 
 
 @contextmanager
-def crew_of(kind: str) -> Iterator[Any]:
+def backend_of(kind: str) -> Iterator[Any]:
     """Two workers of a kind, as ``n_jobs`` takes them."""
     if kind == "dask":
         with dask_cluster() as client:
@@ -58,7 +58,7 @@ def crew_of(kind: str) -> Iterator[Any]:
         with ray_cluster():
             yield cs.Ray()
     else:
-        yield 2 if kind == "processes" else Local(2, backend="threading")
+        yield 2 if kind == "processes" else Joblib(2, backend="threading")
 
 
 class Deadly:

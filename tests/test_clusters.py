@@ -22,10 +22,10 @@ from sklearn.neural_network import MLPRegressor
 
 import clarysage as cs
 from clarysage.estimators.limits import chunk_ends
-from clarysage.execution.crew import SECONDS_PER_GROUP, Crew
-from clarysage.execution.parallel import as_executor, workers_of
-from clarysage.execution.shipping import Shipped
-from tests.clusters import KINDS, Counting, Deadly, Slow, bits, crew_of, dask_cluster, made_up, plain
+from clarysage.execution.broadcast import BroadcastFunction
+from clarysage.execution.n_jobs import as_executor, workers_of
+from clarysage.execution.scheduler import SECONDS_PER_GROUP, Scheduler
+from tests.clusters import KINDS, Counting, Deadly, Slow, backend_of, bits, dask_cluster, made_up, plain
 
 NEEDED = {"dask": "distributed", "ray": "ray"}
 CASES = [
@@ -36,19 +36,19 @@ PROCESSES = [case for case in CASES if case.values[0] != "threads"]
 
 
 @pytest.fixture(scope="module")
-def crews() -> Iterator[Any]:
+def backends() -> Iterator[Any]:
     """Workers by their kind; clusters are started when they are first asked for."""
     from contextlib import ExitStack
 
     found: dict[str, Any] = {}
     with ExitStack() as stack:
 
-        def crew(kind: str) -> Any:
+        def backend_of_kind(kind: str) -> Any:
             if kind not in found:
-                found[kind] = stack.enter_context(crew_of(kind))
+                found[kind] = stack.enter_context(backend_of(kind))
             return found[kind]
 
-        yield crew
+        yield backend_of_kind
 
 
 MODELS = {
@@ -60,32 +60,32 @@ MODELS = {
 
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("model", sorted(MODELS))
-def test_every_kind_of_worker_gives_the_bits_of_one_process(crews, kind, model):
+def test_every_kind_of_worker_gives_the_bits_of_one_process(backends, kind, model):
     X, y = made_up()
     f = MODELS[model](X, y)
     options = {"background": X[:32], "method": "paired walks", "tolerance": 0.02, "rng": 11}
     alone = cs.sage(f, X, y, **options)
     assert alone.converged
-    assert bits(cs.sage(f, X, y, n_jobs=crews(kind), **options)) == bits(alone)
+    assert bits(cs.sage(f, X, y, n_jobs=backends(kind), **options)) == bits(alone)
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_decisions_have_the_same_bits_with_every_kind_of_worker(crews, kind):
+def test_decisions_have_the_same_bits_with_every_kind_of_worker(backends, kind):
     X, y = made_up()
     model = LogisticRegression().fit(X, y > 0)
     runs = [
         cs.sage(model.predict_proba, X, y > 0, loss="cross entropy", stop=cs.TopKnown(2), rng=2, n_jobs=workers)
-        for workers in (1, crews(kind))
+        for workers in (1, backends(kind))
     ]
     assert bits(runs[0]) == bits(runs[1])
 
 
 @pytest.mark.parametrize("kind", PROCESSES)
-def test_a_model_goes_to_each_worker_once(crews, kind, tmp_path):
+def test_a_model_goes_to_each_worker_once(backends, kind, tmp_path):
     X, y = made_up()
     model = Counting(tmp_path / "marks")
     options = {"method": "permutation", "tolerance": 0.02, "rng": 3, "loss": "squared error", "background": X[:64]}
-    shared = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+    shared = cs.sage(model, X, y, n_jobs=backends(kind), **options)
     marks = (tmp_path / "marks").read_text().splitlines()
     unpacked = [mark for mark in marks if mark.startswith("unpacked")]
     assert marks.count("packed") == 1
@@ -94,32 +94,32 @@ def test_a_model_goes_to_each_worker_once(crews, kind, tmp_path):
 
 
 @pytest.mark.needs("distributed")
-def test_data_that_dask_has_thinned_out_do_not_travel_again(crews):
-    engine = cs.Dask(crews("dask").client)
-    crew, data = Crew(engine, group=1), np.arange(1000.0)
+def test_data_that_dask_has_thinned_out_do_not_travel_again(backends):
+    engine = cs.Dask(backends("dask").client)
+    scheduler, data = Scheduler(engine, group=1), np.arange(1000.0)
 
     def slowly(task):
         time.sleep(0.02)
         return data[task]
 
-    assert list(crew.map(slowly, range(20))) == list(range(20))
+    assert list(scheduler.map(slowly, range(20))) == list(range(20))
     for _ in range(3):
         engine.client.amm.run_once()  # as Dask does by itself every two seconds: one copy of what was sent is left
         time.sleep(0.1)
         before = engine.client.run(received)
-        assert list(crew.map(slowly, range(20))) == list(range(20))
+        assert list(scheduler.map(slowly, range(20))) == list(range(20))
         assert engine.client.run(received) == before
 
 
 @pytest.mark.needs("distributed")
-def test_threads_of_a_worker_wait_for_a_group_and_no_longer(crews):
-    client = crews("dask").client
+def test_threads_of_a_worker_wait_for_a_group_and_no_longer(backends):
+    client = backends("dask").client
     before = client.run(sys.getswitchinterval)
-    during = list(Crew(cs.Dask(client), group=1).map(lambda task: sys.getswitchinterval(), range(4)))
+    during = list(Scheduler(cs.Dask(client), group=1).map(lambda task: sys.getswitchinterval(), range(4)))
     assert min(during) > max(before.values())
     assert client.run(sys.getswitchinterval) == before
     with pytest.raises(ZeroDivisionError):
-        list(Crew(cs.Dask(client), group=1).map(lambda task: 1 / task, [1, 0]))
+        list(Scheduler(cs.Dask(client), group=1).map(lambda task: 1 / task, [1, 0]))
     assert client.run(sys.getswitchinterval) == before
 
 
@@ -136,7 +136,7 @@ def test_threads_of_others_do_not_wait_longer(shape):
     from distributed import Client, LocalCluster
 
     with LocalCluster(n_workers=1, dashboard_address=None, **shape) as cluster, Client(cluster) as client:
-        during = list(Crew(cs.Dask(client), group=1).map(lambda task: sys.getswitchinterval(), range(4)))
+        during = list(Scheduler(cs.Dask(client), group=1).map(lambda task: sys.getswitchinterval(), range(4)))
         assert set(during) == {sys.getswitchinterval()}
 
 
@@ -153,36 +153,36 @@ def someone(task):
     return whoever(task)
 
 
-def shares(crew, tasks=40):
+def shares(scheduler, tasks=40):
     """How many tasks each worker has done, in a round for which all of them have what they need."""
-    list(crew.map(whoever, range(tasks)))
-    done = list(crew.map(whoever, range(tasks)))
+    list(scheduler.map(whoever, range(tasks)))
+    done = list(scheduler.map(whoever, range(tasks)))
     return [done.count(pid) for pid in set(done)]
 
 
 @pytest.mark.needs("distributed")
 def test_workers_have_even_shares_whatever_happened_between_rounds():
     with dask_cluster(2) as client:
-        crew = Crew(cs.Dask(client), group=1)
-        list(crew.map(whoever, range(1)))  # which one of them does
-        assert min(shares(crew)) >= 10
-        list(Crew(cs.Dask(client), group=1).map(someone, range(8)))  # another run, whose function workers now have
-        assert min(shares(crew)) >= 10
+        scheduler = Scheduler(cs.Dask(client), group=1)
+        list(scheduler.map(whoever, range(1)))  # which one of them does
+        assert min(shares(scheduler)) >= 10
+        list(Scheduler(cs.Dask(client), group=1).map(someone, range(8)))  # another run, whose function workers now have
+        assert min(shares(scheduler)) >= 10
         client.cluster.scale(3)
         client.wait_for_workers(3)
-        assert len(found := shares(crew, 60)) == 3
+        assert len(found := shares(scheduler, 60)) == 3
         assert min(found) >= 10
 
 
 @pytest.mark.parametrize("kind", PROCESSES)
 @pytest.mark.parametrize("times", [1, 2])
-def test_what_a_killed_worker_had_to_do_is_done_again_with_the_same_bits_and_a_warning(crews, kind, times, tmp_path):
+def test_what_a_killed_worker_had_to_do_is_done_again_with_the_same_bits_and_a_warning(backends, kind, times, tmp_path):
     X, y = made_up()
     options = {"method": "permutation", "tolerance": 0.05, "rng": 3, "loss": "squared error", "background": X[:64]}
     alone = cs.sage(plain, X, y, **options)
     model = Deadly(tmp_path / "marks", times)
     with pytest.warns(cs.ClarysageWarning, match=r"lost.*The result does not change"):
-        found = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+        found = cs.sage(model, X, y, n_jobs=backends(kind), **options)
     assert (tmp_path / "marks").read_text() == ""
     assert bits(found) == bits(alone)
 
@@ -192,7 +192,7 @@ def test_workers_that_always_die_end_the_run_with_an_error(kind, tmp_path):
     X, y = made_up()
     model = Deadly(tmp_path / "marks", 1000)
     with (  # a cluster of its own, which such a run leaves in ruins
-        crew_of(kind) as workers,
+        backend_of(kind) as workers,
         pytest.warns(cs.ClarysageWarning, match="A worker was lost"),
         pytest.raises(cs.WorkersLostError, match=r"n_jobs: got workers that were lost 3 times in a row"),
     ):
@@ -200,7 +200,7 @@ def test_workers_that_always_die_end_the_run_with_an_error(kind, tmp_path):
 
 
 @pytest.mark.needs("ray")
-def test_a_group_whose_worker_was_lost_twice_is_sent_anew_and_then_given_up(crews, monkeypatch):
+def test_a_group_whose_worker_was_lost_twice_is_sent_anew_and_then_given_up(backends, monkeypatch):
     from clarysage.execution import ray as engine
 
     class CrashedError(Exception):
@@ -213,22 +213,22 @@ def test_a_group_whose_worker_was_lost_twice_is_sent_anew_and_then_given_up(crew
         asked.append(reference)
         raise CrashedError("gone")
 
-    crews("ray")
+    backends("ray")
     monkeypatch.setattr(engine, "_got", got)
     with (
         pytest.warns(cs.ClarysageWarning, match="A worker was lost"),
         pytest.raises(cs.WorkersLostError, match="3 times in a row"),
     ):
-        list(Crew(cs.Ray(), group=1).map(abs, [-1, -2]))
+        list(Scheduler(cs.Ray(), group=1).map(abs, [-1, -2]))
     assert len(asked) == 3 * (1 + engine.LOSSES_OF_A_GROUP)
 
 
 @pytest.mark.parametrize("kind", PROCESSES)
-def test_a_deadline_cancels_what_is_pending_and_returns_the_estimate_so_far(crews, kind, tmp_path):
+def test_a_deadline_cancels_what_is_pending_and_returns_the_estimate_so_far(backends, kind, tmp_path):
     X, y = made_up()
     model = Slow(tmp_path / "marks", 0.4)
     options = {"method": "permutation", "tolerance": 1e-9, "deadline": 3.0, "rng": 3, "background": X[:64]}
-    found = cs.sage(model, X, y, n_jobs=crews(kind), **options)
+    found = cs.sage(model, X, y, n_jobs=backends(kind), **options)
     assert found.stopped is cs.StopReason.DEADLINE
     assert found.draws >= 2
     assert np.isfinite(found.interval()[0]).all()
@@ -236,10 +236,10 @@ def test_a_deadline_cancels_what_is_pending_and_returns_the_estimate_so_far(crew
 
 
 @pytest.mark.parametrize("kind", PROCESSES)
-def test_ctrl_c_cancels_what_is_pending_and_returns_the_estimate_so_far(crews, kind, tmp_path):
+def test_ctrl_c_cancels_what_is_pending_and_returns_the_estimate_so_far(backends, kind, tmp_path):
     X, y = made_up()
     model = Slow(tmp_path / "marks", 0.4)
-    options = {"method": "permutation", "tolerance": 1e-9, "rng": 3, "background": X[:64], "n_jobs": crews(kind)}
+    options = {"method": "permutation", "tolerance": 1e-9, "rng": 3, "background": X[:64], "n_jobs": backends(kind)}
     interrupting = threading.Thread(target=_interrupt_after, args=(tmp_path / "marks", 6), daemon=True)
     interrupting.start()
     found = cs.sage(model, X, y, **options)
@@ -264,7 +264,7 @@ def _assert_nobody_works_on(marks: Path) -> None:
 
 
 @pytest.mark.needs("distributed")
-def test_a_slow_batch_does_not_outlast_the_deadline(crews, tmp_path):
+def test_a_slow_batch_does_not_outlast_the_deadline(backends, tmp_path):
     X, y = made_up()
 
     def asleep(Z):
@@ -281,20 +281,20 @@ def test_a_slow_batch_does_not_outlast_the_deadline(crews, tmp_path):
     for kind in ("processes", "dask"):
         begun = time.monotonic()
         options = {"method": "permutation", "tolerance": None, "stop": rule, "deadline": 4.0, "rng": 3}
-        found = cs.sage(asleep, X, y, n_jobs=crews(kind), **options)
+        found = cs.sage(asleep, X, y, n_jobs=backends(kind), **options)
         assert found.stopped is cs.StopReason.DEADLINE
         assert time.monotonic() - begun < 30  # not a bound on speed: a batch alone would take 60
         (tmp_path / "mark").unlink()  # whoever sleeps wakes up, for the next test
 
 
 @pytest.mark.needs("distributed", "ray")
-def test_a_configuration_of_joblib_leads_to_the_cluster(crews, tmp_path):
+def test_a_configuration_of_joblib_leads_to_the_cluster(backends, tmp_path):
     X, y = made_up()
     options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error", "background": X[:16]}
     alone = bits(cs.sage(plain, X, y, **options))
     forest = RandomForestRegressor(10, random_state=0, n_jobs=2).fit(X, y)
     bits_of_forest = bits(cs.sage(forest.predict, X, y, **options))
-    client = crews("dask").client
+    client = backends("dask").client
     with joblib.parallel_config("dask", client=client):
         assert as_executor(None).engine.client is client
         assert as_executor(2).engine.client is client
@@ -303,35 +303,36 @@ def test_a_configuration_of_joblib_leads_to_the_cluster(crews, tmp_path):
     from ray.util.joblib import register_ray
 
     register_ray()
-    crews("ray")
+    backends("ray")
     with joblib.parallel_config("ray", n_jobs=2):
         assert isinstance(as_executor(None).engine, cs.Ray)
         assert bits(cs.sage(plain, X, y, **options)) == alone
 
 
 @pytest.mark.needs("distributed")
-def test_a_client_will_do_for_a_cluster(crews):
+def test_a_client_will_do_for_a_cluster(backends):
     X, y = made_up()
-    client = crews("dask").client
+    client = backends("dask").client
     assert bits(cs.sage(plain, X, y, rng=1, n_jobs=client)) == bits(cs.sage(plain, X, y, rng=1))
-    assert isinstance(as_executor(client), Crew)
+    assert isinstance(as_executor(client), Scheduler)
 
 
 @pytest.mark.needs("distributed")
-def test_an_address_leads_to_the_cluster_as_its_client_does(crews):
+def test_an_address_leads_to_the_cluster_as_its_client_does(backends):
     X, y = made_up()
     options = {"method": "permutation", "tolerance": 0.05, "rng": 4, "loss": "squared error"}
-    address = crews("dask").client.scheduler.address
+    address = backends("dask").client.scheduler.address
     assert bits(cs.sage(plain, X, y, n_jobs=cs.Dask(address), **options)) == bits(cs.sage(plain, X, y, **options))
 
 
 @pytest.mark.needs("distributed")
-def test_other_measures_take_a_cluster_too(crews):
+def test_other_measures_take_a_cluster_too(backends):
     X, y = made_up(60, 4)
     for name in ("permutation test", "mean loss shap", "feature ablation"):
         model = KNeighborsRegressor().fit(X, y)
         options = {"rng": 1, "background": X[:16]} if name != "feature ablation" else {"rng": 1}
-        alone, shared = (cs.importance(name, model, X, y, n_jobs=workers, **options) for workers in (1, crews("dask")))
+        n_jobs = (1, backends("dask"))
+        alone, shared = (cs.importance(name, model, X, y, n_jobs=workers, **options) for workers in n_jobs)
         assert alone.values.tobytes() == shared.values.tobytes()
 
 
@@ -357,7 +358,7 @@ def test_an_adaptive_cluster_brings_workers_when_it_is_asked():
 
     with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         cluster.adapt(minimum=0, maximum=2)
-        assert list(Crew(cs.Dask(client), group=1).map(abs, [-1, -2, -3])) == [1, 2, 3]
+        assert list(Scheduler(cs.Dask(client), group=1).map(abs, [-1, -2, -3])) == [1, 2, 3]
 
 
 @pytest.mark.needs("distributed")
@@ -387,7 +388,7 @@ def test_a_cluster_without_workers_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [case for case in PROCESSES if case.values[0] != "processes"])
-def test_a_model_that_cannot_be_packed_is_refused_by_a_cluster(crews, kind):
+def test_a_model_that_cannot_be_packed_is_refused_by_a_cluster(backends, kind):
     X, y = made_up()
     lock = threading.Lock()
 
@@ -396,7 +397,7 @@ def test_a_model_that_cannot_be_packed_is_refused_by_a_cluster(crews, kind):
             return plain(Z)
 
     with pytest.raises(cs.ModelError, match="model: got a model that cannot be sent to other processes"):
-        cs.sage(model, X, y, method="permutation", n_jobs=crews(kind))
+        cs.sage(model, X, y, method="permutation", n_jobs=backends(kind))
 
 
 @pytest.mark.parametrize("wrong", [0, True, 2.0, "dask", [1], cs.Dask, cs.Ray])
@@ -436,9 +437,9 @@ class Idle:
 @pytest.mark.parametrize("workers", [1, 2, 7])
 @pytest.mark.parametrize("tasks", [1, 5, 64, 1000])
 def test_groups_hold_every_task_once_and_none_is_larger_than_the_part_of_a_worker(seconds, workers, tasks):
-    crew = Crew(Idle(workers))
-    crew.seconds = seconds
-    groups = crew.groups(range(tasks))
+    scheduler = Scheduler(Idle(workers))
+    scheduler.seconds = seconds
+    groups = scheduler.groups(range(tasks))
     assert [task for group in groups for task in group] == list(range(tasks))
     sizes = [len(group) for group in groups]
     assert sizes[0] <= -(-tasks // workers)
@@ -450,9 +451,9 @@ def test_groups_hold_every_task_once_and_none_is_larger_than_the_part_of_a_worke
 @pytest.mark.parametrize("workers", [2, 7, 100])
 @pytest.mark.parametrize("tasks", [16, 80, 1000, 20_000])
 def test_groups_are_few_and_workers_end_at_the_same_time(workers, tasks):
-    crew = Crew(Idle(workers))
-    crew.seconds = 1.0
-    sizes = [len(group) for group in crew.groups(range(tasks))]
+    scheduler = Scheduler(Idle(workers))
+    scheduler.seconds = 1.0
+    sizes = [len(group) for group in scheduler.groups(range(tasks))]
     part = tasks / workers
     assert len(sizes) <= 12 * workers
     ends = [0.0] * workers
@@ -495,12 +496,12 @@ def test_rounds_that_are_sooner_done_than_handed_over_are_done_here():
         def results(self, *args: Any) -> Any:
             raise AssertionError("asked to work")
 
-    crew = Crew(Refuses(2))
-    crew.seconds = 1e-5
-    assert list(crew.map(abs, [-1, -2, -3])) == [1, 2, 3]
-    crew.seconds = 1.0
+    scheduler = Scheduler(Refuses(2))
+    scheduler.seconds = 1e-5
+    assert list(scheduler.map(abs, [-1, -2, -3])) == [1, 2, 3]
+    scheduler.seconds = 1.0
     with pytest.raises(AssertionError, match="asked to work"):
-        list(crew.map(abs, [-1, -2, -3]))
+        list(scheduler.map(abs, [-1, -2, -3]))
 
 
 def test_what_is_shipped_arrives_with_arrays_that_can_be_written_to_but_are_nobody_elses():
@@ -512,13 +513,13 @@ def test_what_is_shipped_arrives_with_arrays_that_can_be_written_to_but_are_nobo
         "none": np.empty((0, 3)),
         "s": np.array("x"),
     }
-    shipped = Shipped(lambda task: arrays)
+    shipped = BroadcastFunction(lambda task: arrays)
     one = pickle.loads(pickle.dumps(shipped))(None)
     assert all(np.array_equal(one[name], arrays[name]) and one[name].dtype == arrays[name].dtype for name in arrays)
     one["a"][:] = -1.0
-    from clarysage.execution import shipping
+    from clarysage.execution import broadcast
 
-    shipping._held.clear()
+    broadcast._held.clear()
     assert np.array_equal(pickle.loads(pickle.dumps(shipped))(None)["a"], np.arange(5.0))
     folder = Path(shipped.path)
     assert folder.is_dir()
@@ -531,16 +532,16 @@ def test_folders_of_processes_that_were_killed_are_swept_up(tmp_path, monkeypatc
     import subprocess
     import sys
 
-    from clarysage.execution import shipping
+    from clarysage.execution import broadcast
 
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    monkeypatch.setattr(shipping, "gettempdir", lambda: str(tmp_path))
-    names = [f"{shipping.PREFIX}{pid}-x" for pid in (ended.pid, os.getpid())]
-    for name in (*names, f"{shipping.PREFIX}mine-x"):
+    monkeypatch.setattr(broadcast, "gettempdir", lambda: str(tmp_path))
+    names = [f"{broadcast.PREFIX}{pid}-x" for pid in (ended.pid, os.getpid())]
+    for name in (*names, f"{broadcast.PREFIX}mine-x"):
         (tmp_path / name).mkdir()
-    Shipped(abs)
-    assert sorted(found.name for found in tmp_path.iterdir()) == sorted([names[1], f"{shipping.PREFIX}mine-x"])
+    BroadcastFunction(abs)
+    assert sorted(found.name for found in tmp_path.iterdir()) == sorted([names[1], f"{broadcast.PREFIX}mine-x"])
 
 
 class AllAtOnce(joblib._parallel_backends.ThreadingBackend):
@@ -565,12 +566,12 @@ def test_a_deadline_is_kept_by_workers_that_hand_results_over_all_at_once():
 
 
 @pytest.mark.needs("ray")
-def test_a_ray_cluster_that_is_not_there_or_another_one_is_refused(crews, monkeypatch):
+def test_a_ray_cluster_that_is_not_there_or_another_one_is_refused(backends, monkeypatch):
     import ray
 
     with pytest.raises(cs.InputError, match="address: got 5; wanted text"):
         cs.Ray(5)
-    crews("ray")
+    backends("ray")
     with pytest.raises(cs.InputError, match=r"n_jobs: got Ray\('127.0.0.1:9'\), while this process is connected to"):
         cs.Ray("127.0.0.1:9").workers()
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
@@ -579,10 +580,10 @@ def test_a_ray_cluster_that_is_not_there_or_another_one_is_refused(crews, monkey
 
 
 @pytest.mark.needs("distributed")
-def test_a_closed_client_and_an_address_without_a_port_are_refused(crews):
+def test_a_closed_client_and_an_address_without_a_port_are_refused(backends):
     from distributed import Client
 
-    client = Client(crews("dask").client.scheduler.address, set_as_default=False)
+    client = Client(backends("dask").client.scheduler.address, set_as_default=False)
     client.close()
     with pytest.raises(cs.InputError, match=r"n_jobs: got Dask\(\) of a client that is closed"):
         cs.Dask(client).workers()
@@ -617,4 +618,4 @@ class Failing:
 
 def test_losses_count_in_a_row_and_not_over_a_round():
     with pytest.warns(cs.ClarysageWarning, match="A worker was lost"):
-        assert list(Crew(Failing(), group=1).map(abs, [-1, -2, -3, -4, -5, -6])) == [1, 2, 3, 4, 5, 6]
+        assert list(Scheduler(Failing(), group=1).map(abs, [-1, -2, -3, -4, -5, -6])) == [1, 2, 3, 4, 5, 6]

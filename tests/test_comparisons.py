@@ -13,7 +13,7 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import codes, draw_by_size, kernel_sizes, shapley_values, steady_sizes, value_weights
 from clarysage.estimators import exact
-from clarysage.estimators.bias_correction import BiasCorrection, correction
+from clarysage.estimators.paired_walks.bias_correction import BiasCorrection, correction
 from clarysage.inference.moments import FULL_COVARIANCE, Moments
 
 
@@ -89,7 +89,8 @@ def test_expected_contributions_are_the_values_of_what_few_rows_are_off_by(seed,
     for example, coalition in product(range(n), subsets(p)):
         drawn = SimpleNamespace(choice=lambda count, size, p, example=example: np.array([example]))
         monkeypatch.setattr(
-            "clarysage.estimators.bias_correction.draw_by_size", lambda count, sizes, rng, kept=coalition: kept[None]
+            "clarysage.estimators.paired_walks.bias_correction.draw_by_size",
+            lambda count, sizes, rng, kept=coalition: kept[None],
         )
         chance = chances[example] * sizes[coalition.sum() - 1] / comb(p, coalition.sum())
         expected += chance * comparisons.draw(game, 1, drawn)[0][0, 0]

@@ -13,8 +13,8 @@ import pytest
 import clarysage as cs
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import METHODS, estimate
-from clarysage.execution.crew import Crew
-from clarysage.execution.local import Local
+from clarysage.execution.joblib import Joblib
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.seeds import DRAWS, stream
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.intervals import interval
@@ -121,7 +121,7 @@ def test_a_planted_fault_of_draws_makes_the_coverage_test_fail(seed):
 
 def run_both_ways(method: str, game: cs.TabularGame, seed: int) -> tuple[Estimate, Estimate]:
     """Makes a run with one job, and the same run with two."""
-    alone, shared = (run(METHODS[method](), game, seed, executor) for executor in (None, Crew(Local(2))))
+    alone, shared = (run(METHODS[method](), game, seed, executor) for executor in (None, Scheduler(Joblib(2))))
     return alone, shared
 
 

@@ -16,10 +16,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import clarysage as cs
 import oracle
 from clarysage.estimators import Exact, PairedWalks, estimate
-from clarysage.estimators.paired_walks import VARYING
-from clarysage.estimators.sampling_design import SamplingDesign, size_measure
-from clarysage.execution.crew import Crew
-from clarysage.execution.local import Local
+from clarysage.estimators.paired_walks.estimator import VARYING
+from clarysage.estimators.paired_walks.sampling_design import SamplingDesign, size_measure
+from clarysage.execution.joblib import Joblib
+from clarysage.execution.scheduler import Scheduler
 from clarysage.inference.stratified import StratifiedMoments, estimated_sum
 from clarysage.players import Players
 from clarysage.protocols import ModelFacts
@@ -148,7 +148,7 @@ def test_all_orders_of_an_example_give_what_enumeration_gives(name, seed, monkey
     rng = np.random.default_rng(seed)
     estimator = PairedWalks().prepared(v, math.inf, rng)
     orders = np.array(list(permutations(range(v.n_players))))
-    monkeypatch.setattr("clarysage.estimators.paired_walks.permutations", lambda draws, players, rng: orders)
+    monkeypatch.setattr("clarysage.estimators.paired_walks.estimator.permutations", lambda draws, players, rng: orders)
     values = estimator.read(v, estimator.draw(v, 0, len(orders), rng)).values
     assert np.allclose(values, estimate(v, Exact()).values, rtol=0, atol=1e-9)
 
@@ -523,7 +523,7 @@ def test_the_bits_depend_neither_on_the_number_of_jobs_nor_on_how_chunks_are_gro
     v = cs.PredictivePower.of(cs.Marginal(background).restrict(f, X), loss, X, y)
     alone = walked(v, draws, seed)
     assert PairedWalks().chunk(v) < draws // 5  # several chunks in the last round
-    for executor in (Crew(Local(2)), Crew(Local(2), group=1), Crew(Local(2), group=3)):
+    for executor in (Scheduler(Joblib(2)), Scheduler(Joblib(2), group=1), Scheduler(Joblib(2), group=3)):
         shared = walked(v, draws, seed, executor=executor)
         assert shared.values.tobytes() == alone.values.tobytes()
         assert shared.covariance.tobytes() == alone.covariance.tobytes()

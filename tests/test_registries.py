@@ -33,7 +33,7 @@ from clarysage.catalogue import (
 )
 from clarysage.cli.completion import REGISTRIES, names, registry
 from clarysage.errors import InputError
-from clarysage.execution.parallel import workers_of
+from clarysage.execution.n_jobs import workers_of
 from clarysage.inference.significance import adjusted
 from clarysage.losses import as_loss
 from clarysage.losses.debiasing import Debiasing, Plain

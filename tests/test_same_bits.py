@@ -12,8 +12,8 @@ from sklearn.neural_network import MLPRegressor
 import clarysage as cs
 from clarysage.coalitions import permutations
 from clarysage.estimators import METHODS, estimate
-from clarysage.execution.crew import Crew
-from clarysage.execution.local import Local
+from clarysage.execution.joblib import Joblib
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.seeds import BACKGROUND, DRAWS, stream
 from clarysage.execution.serial import Serial
 
@@ -85,7 +85,7 @@ def test_the_answer_does_not_depend_on_how_chunks_are_grouped(models, data, grou
     v = cs.PredictivePower.of(f_S, "squared error", X, y)
     options = {"stop": [cs.Converged(0.1)], "seed": 9}
     alone = estimate(v, cs.Permutation(), executor=Serial(), **options)
-    grouped = estimate(v, cs.Permutation(), executor=Crew(Local(2), group=group), **options)
+    grouped = estimate(v, cs.Permutation(), executor=Scheduler(Joblib(2), group=group), **options)
     assert alone.values.tobytes() == grouped.values.tobytes()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
-from clarysage.execution.crew import Crew
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 
 ROOT = Path(__file__).parent.parent
@@ -128,10 +128,10 @@ def test_simulated_groups_are_those_that_a_crew_hands_out(rounds):
             handed.extend(groups)
             yield from ((list(group), sum(group)) for group in groups)
 
-    crew = Crew(Engine())
+    scheduler = Scheduler(Engine())
     shorter = [[seconds / 20 for seconds in tasks] for tasks in (rounds[3], rounds[4], rounds[4])]
     for tasks in shorter:
-        list(crew.map(itself, tasks))
+        list(scheduler.map(itself, tasks))
     assert any(len(group) > 1 for group in handed)
     assert simulate(shorter, itself, 3, Overheads()).groups == len(handed)
 

@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
 from clarysage.estimators import Exact, PairedWalks, SurrogateWalks, estimate
-from clarysage.estimators.paired_walks import VARYING
-from clarysage.execution.crew import Crew
-from clarysage.execution.local import Local
+from clarysage.estimators.paired_walks.estimator import VARYING
+from clarysage.execution.joblib import Joblib
+from clarysage.execution.scheduler import Scheduler
 from clarysage.games.proxy_model import ProxyModel
 from clarysage.inference.intervals import interval
 
@@ -387,7 +387,7 @@ def test_the_bits_depend_neither_on_the_number_of_jobs_nor_on_how_chunks_are_gro
     f, loss = GAMES[name]
     v = game(f, loss, data[0], response(f, data), data[1])
     alone = walked(v, seed, tree(), pairs=128)
-    for executor in (Crew(Local(2)), Crew(Local(2), group=1)):
+    for executor in (Scheduler(Joblib(2)), Scheduler(Joblib(2), group=1)):
         shared = walked(v, seed, tree(), pairs=128, executor=executor)
         assert shared.values.tobytes() == alone.values.tobytes()
         assert shared.covariance.tobytes() == alone.covariance.tobytes()

@@ -49,8 +49,8 @@ import clarysage as cs
 from clarysage.coalitions import masks
 from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
-from clarysage.execution.crew import Crew
-from clarysage.execution.local import Local
+from clarysage.execution.joblib import Joblib
+from clarysage.execution.scheduler import Scheduler
 from clarysage.games.cross_fitting import crossed, split
 from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
@@ -513,7 +513,7 @@ def test_bits_by_hand_are_those_of_the_measure(data):
     X, y = data
     at_once = cs.universal_power(Least(), X, y, method="paired walks", rng=5)
     v = cs.UniversalPower.of(Least(), X, y, seed=5)
-    for executor in (None, Crew(Local(2), group=1)):
+    for executor in (None, Scheduler(Joblib(2), group=1)):
         by_hand = estimate(v.together, cs.PairedWalks(), seed=5, executor=executor)
         assert np.array_equal(by_hand.values[0], at_once.values)
 

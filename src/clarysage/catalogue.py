@@ -239,7 +239,7 @@ METHODS: Registry[MethodRow] = Registry(
         MethodRow(
             "paired walks",
             "random orders of the features and their reversals",
-            "clarysage.estimators.paired_walks:PairedWalks",
+            "clarysage.estimators.paired_walks.estimator:PairedWalks",
             by_example="clarysage.estimators.per_example:PerExample",
         ),
         MethodRow(
@@ -289,8 +289,8 @@ class BackendRow:
 BACKENDS: Registry[BackendRow] = Registry(
     "backend",
     (
-        BackendRow("processes", "processes of this machine", "clarysage.execution.parallel:processes"),
-        BackendRow("threads", "threads of this process", "clarysage.execution.parallel:threads"),
+        BackendRow("processes", "processes of this machine", "clarysage.execution.n_jobs:processes"),
+        BackendRow("threads", "threads of this process", "clarysage.execution.n_jobs:threads"),
         BackendRow(
             "dask",
             "the workers of a Dask cluster",

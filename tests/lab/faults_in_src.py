@@ -362,28 +362,28 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "pairs-not-reversed",
         CORRECTION,
-        "estimators/antithetic.py",
+        "estimators/paired_walks/antithetic.py",
         "np.vstack([orders, orders[:, ::-1]])",
         "np.vstack([orders, orders])",
     ),
     Fault(
         "comparisons-sign",
         SIGN,
-        "estimators/bias_correction.py",
+        "estimators/paired_walks/bias_correction.py",
         "(payoffs.exact - payoffs.subsampled)[:, :, None]",
         "(payoffs.subsampled - payoffs.exact)[:, :, None]",
     ),
     Fault(
         "comparisons-unweighted",
         IGNORED,
-        "estimators/bias_correction.py",
+        "estimators/paired_walks/bias_correction.py",
         "(game.weights[examples] / self.chances[examples])[:, None, None]",
         "np.ones((count, 1, 1))",
     ),
     Fault(
         "bias-of-few-rows-stays",
         CORRECTION,
-        "estimators/paired_walks.py",
+        "estimators/paired_walks/estimator.py",
         "return weighted_sum([subsampled, self._correction(state.corrections, visits)], [1.0, 1.0])",
         "return subsampled",
     ),
@@ -1172,9 +1172,15 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("axes-turned-twice", AXIS, "execution/coded.py", "laid.transpose(np.argsort(axes))", "laid.transpose(axes)"),
     Fault(
-        "work-sent-once", CACHE, "execution/local.py", "if self._sent[0] is not function:", "if self._sent[0] is None:"
+        "work-sent-once", CACHE, "execution/joblib.py", "if self._sent[0] is not function:", "if self._sent[0] is None:"
     ),
-    Fault("losses-in-all", COUNT, "execution/crew.py", "left, losses = left[1:], 0", "left, losses = left[1:], losses"),
+    Fault(
+        "losses-in-all",
+        COUNT,
+        "execution/scheduler.py",
+        "left, losses = left[1:], 0",
+        "left, losses = left[1:], losses",
+    ),
     # datasets
     Fault("download-unchecked", CHECKSUM, "datasets/download.py", "if found != file.sha256:", "if not found:"),
     Fault(

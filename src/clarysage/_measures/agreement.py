@@ -10,8 +10,8 @@ import numpy as np
 
 from clarysage.coalitions import draw_evenly, even_chances, masks
 from clarysage.errors import Call, InputError, Set
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
-from clarysage.execution.parallel import as_executor
 from clarysage.execution.seeds import SUBSETS, WORTHS, entropy_of, stream
 from clarysage.protocols import (
     CoalitionValue,

@@ -13,7 +13,7 @@ from clarysage._measures.problem import Problem
 from clarysage._measures.provenance import provenance_of
 from clarysage._measures.run import as_asked, rules_of
 from clarysage.errors import Note
-from clarysage.execution.parallel import as_executor
+from clarysage.execution.n_jobs import as_executor
 from clarysage.players import Players
 from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.registry import Registry, Special, Word

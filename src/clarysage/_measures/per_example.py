@@ -13,7 +13,7 @@ from clarysage._measures.run import is_auto, rules_of
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note
 from clarysage.estimators import Exact, as_estimator, choose, chosen_note
-from clarysage.estimators.antithetic import rows_of_pair
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, needs_all_rows
 from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import PredictivePower

@@ -21,7 +21,7 @@ from clarysage._measures.table import MEASURES
 from clarysage.errors import ClarysageError, InputError, Note, Set, Words
 from clarysage.estimators import ExhaustedError, PairedWalks, as_estimator, chosen_note, estimate
 from clarysage.estimators.leave_one_out import OneByOne
-from clarysage.execution.parallel import as_executor
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason

@@ -13,8 +13,8 @@ from clarysage._measures.problem import Problem
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, RunFailedError
 from clarysage.estimators import as_estimator, choose, estimate, estimate_null_game
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
-from clarysage.execution.parallel import as_executor
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import Estimate
 from clarysage.inference.stopping import Budget, Converged, Deadline

@@ -23,7 +23,7 @@ from clarysage._measures.refits import (
 from clarysage._measures.response import is_of_classes
 from clarysage._measures.table import MEASURES
 from clarysage.errors import Note
-from clarysage.execution.parallel import as_executor
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.models.learners import refittable
 from clarysage.protocols import LossLike, LossList, MethodLike, ModelLike, TableLike, TargetLike

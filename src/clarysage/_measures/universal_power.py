@@ -8,7 +8,7 @@ from clarysage._measures.examples import taken_apart
 from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.options import SharedOptions, apart, with_shared_options
 from clarysage._measures.refits import OF_REFITS, RefitProblem, TrainLike, over_subsets, rules_of_refits
-from clarysage.execution.parallel import as_executor
+from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
 from clarysage.protocols import LossLike, LossList, MethodLike, TableLike, TargetLike

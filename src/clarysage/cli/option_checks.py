@@ -15,7 +15,7 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
     """Raise for settings of cs.sage, or of cs.importances, that are wrong whatever the files hold."""
     from clarysage._measures.examples import check_memory
     from clarysage.catalogue import LOSSES, METHODS, REMOVALS
-    from clarysage.execution.parallel import as_executor
+    from clarysage.execution.n_jobs import as_executor
     from clarysage.inference.stopping import Budget, Converged, Deadline
     from clarysage.losses.choice import makes_shapley_effects
 
@@ -50,7 +50,7 @@ def check_background_rows(rows: int | None, background: Path | None) -> None:
 def workers(n_jobs: int, backend: str, address: str | None) -> Any:
     """Who works, as the library takes it for ``n_jobs``; a cluster has to be there."""
     from clarysage.catalogue import BACKENDS
-    from clarysage.execution.parallel import workers_of
+    from clarysage.execution.n_jobs import workers_of
 
     try:
         found = workers_of(n_jobs, backend, address)

@@ -14,7 +14,7 @@ from clarysage.estimators.kernel import Kernel
 from clarysage.estimators.leave_one_out import LEAVE_ONE_IN, LEAVE_ONE_OUT
 from clarysage.estimators.loop import ExhaustedError, estimate
 from clarysage.estimators.null_game import estimate_null_game
-from clarysage.estimators.paired_walks import PairedWalks
+from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.estimators.permutation import Permutation
 from clarysage.estimators.permutation_importance import Repeats
 from clarysage.estimators.surrogate_walks import SurrogateWalks

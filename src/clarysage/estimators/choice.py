@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from clarysage.errors import Note
-from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.paired_walks import PairedWalks
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
+from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 

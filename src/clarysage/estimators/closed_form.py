@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from clarysage.errors import InputError, Set
-from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.draws import by_quarters, scale
-from clarysage.estimators.paired_walks import PairedWalks, Walked
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
+from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.local import LocalValues
 from clarysage.protocols import ClosedForm, Game, SubsampledGame, ability

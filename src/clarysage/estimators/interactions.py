@@ -8,12 +8,12 @@ import numpy as np
 
 from clarysage.coalitions import draw_evenly, interaction_shares, value_shares
 from clarysage.errors import InputError
-from clarysage.estimators.bias_correction import BiasCorrection
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.estimators.exact import Exact, Table, enumerated
-from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pilot import Pilot
-from clarysage.estimators.sampling_design import SamplingDesign, size_measure
+from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
+from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
+from clarysage.estimators.paired_walks.pilot import Pilot
+from clarysage.estimators.paired_walks.sampling_design import SamplingDesign, size_measure
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.stratified import StratifiedMoments
 from clarysage.protocols import Game, SubsampledGame, ability

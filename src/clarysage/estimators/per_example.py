@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clarysage.estimators.antithetic import rows_of_pair
-from clarysage.estimators.bias_correction import BiasCorrection
 from clarysage.estimators.draws import rows_per_chunk
-from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.pilot import SHARE_OF_BUDGET, Pilot, find_active
-from clarysage.estimators.sampling_design import NUMBERS_KEPT, SamplingDesign
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
+from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
+from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
+from clarysage.estimators.paired_walks.pilot import SHARE_OF_BUDGET, Pilot, find_active
+from clarysage.estimators.paired_walks.sampling_design import NUMBERS_KEPT, SamplingDesign
 from clarysage.inference.estimate import Estimate, VarianceComponents
 from clarysage.inference.local import LocalValues
 from clarysage.protocols import Game, SubsampledGame, ability

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, Set
-from clarysage.estimators.antithetic import rows_of_pair
 from clarysage.estimators.loop import estimate
-from clarysage.estimators.paired_walks import PairedWalks, Walked
-from clarysage.estimators.sampling_design import SamplingDesign, size_measure
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
+from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
+from clarysage.estimators.paired_walks.sampling_design import SamplingDesign, size_measure
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
 from clarysage.protocols import Game, Imitable, SubsampledWalks, ability

@@ -13,8 +13,8 @@ from typing import Any
 from weakref import finalize
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.engine import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
-from clarysage.execution.shipping import held, held_already, packed_for_others
+from clarysage.execution.backend import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
+from clarysage.execution.broadcast import held, held_already, packed_for_others
 
 SECONDS_TO_CONNECT = 10
 OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses, beside those that sockets can be tried at

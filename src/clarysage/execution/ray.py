@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.engine import Done, Group, check_answers, do_packed, mentions, unpacked
-from clarysage.execution.shipping import held, packed_for_others
+from clarysage.execution.backend import Done, Group, check_answers, do_packed, mentions, unpacked
+from clarysage.execution.broadcast import held, packed_for_others
 
 SECONDS_TO_CONNECT = 10
 NAMED = (None, "auto", "local")  # that lead to a cluster, whatever its address

@@ -20,7 +20,7 @@ class LostWorkerError(Exception):
 
 
 @runtime_checkable
-class Engine(Protocol):
+class WorkerBackend(Protocol):
     """Workers of some kind: of this machine, of a Dask or of a Ray cluster, or of another."""
 
     @property

@@ -1,9 +1,9 @@
 """Paired walks: antithetic permutation sampling, by a stratified design, with subsamples of the background.
 
-A run is a pilot (:mod:`clarysage.estimators.pilot`), antithetic pairs of walks
-(:mod:`clarysage.estimators.antithetic`) on examples in the order of a sampling design
-(:mod:`clarysage.estimators.sampling_design`), and draws of what subsamples of the background are off by
-(:mod:`clarysage.estimators.bias_correction`). Visits to examples are kept as stratified moments.
+A run is a pilot (:mod:`clarysage.estimators.paired_walks.pilot`), antithetic pairs of walks
+(:mod:`clarysage.estimators.paired_walks.antithetic`) on examples in the order of a sampling design
+(:mod:`clarysage.estimators.paired_walks.sampling_design`), and draws of what subsamples of the background are off by
+(:mod:`clarysage.estimators.paired_walks.bias_correction`). Visits to examples are kept as stratified moments.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from clarysage.coalitions import permutations
 from clarysage.errors import Note
-from clarysage.estimators.antithetic import Asked, rows_of_pair, walk_pairs
-from clarysage.estimators.bias_correction import correction
 from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
-from clarysage.estimators.pilot import Pilot, run_pilot
-from clarysage.estimators.sampling_design import SamplingDesign
+from clarysage.estimators.paired_walks.antithetic import Asked, rows_of_pair, walk_pairs
+from clarysage.estimators.paired_walks.bias_correction import correction
+from clarysage.estimators.paired_walks.pilot import Pilot, run_pilot
+from clarysage.estimators.paired_walks.sampling_design import SamplingDesign
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, VarianceComponents
 from clarysage.inference.influence import InfluenceSums

@@ -24,7 +24,7 @@ _held: dict[str, Callable[[Any], Any]] = {}  # what this process has received la
 _lock = Lock()
 
 
-class Shipped:
+class BroadcastFunction:
     """A function that travels as the name of a folder; each process reads it when it first needs it.
 
     Arrays are mapped into memory, not read: workers share one copy of the data among them, and a page is copied only

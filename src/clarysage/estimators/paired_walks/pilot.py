@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimators.antithetic import rows_of_pair, walk_pairs
-from clarysage.estimators.bias_correction import BiasCorrection
 from clarysage.estimators.draws import draw_examples
-from clarysage.estimators.sampling_design import NUMBERS_KEPT, SamplingDesign, size_measure
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair, walk_pairs
+from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
+from clarysage.estimators.paired_walks.sampling_design import NUMBERS_KEPT, SamplingDesign, size_measure
 from clarysage.protocols import Game, SubsampledGame, ability
 
 SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow

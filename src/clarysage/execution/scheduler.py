@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 from clarysage.errors import ClarysageWarning, WorkersLostError
-from clarysage.execution.engine import Done, Engine, Group, do
+from clarysage.execution.backend import Done, Group, WorkerBackend, do
 from clarysage.protocols import LateError, Result, Task, without_end
 
 OF_WHAT_IS_LEFT = 1 / 3  # of what is left of a round for each worker: a group, so that few are handed over
@@ -19,7 +19,7 @@ WORTH_SHARING = 0.05  # seconds of a round, below which it is done sooner than h
 LOSSES_IN_A_ROW = 3  # without a result between them, after which there is no point in trying again
 
 
-class Crew:
+class Scheduler:
     """An executor: shares tasks out to the workers of an engine and hands their results back in order.
 
     How many tasks go to a worker at once adapts to how long tasks took; what is computed does not depend on it. Tasks
@@ -31,7 +31,7 @@ class Crew:
     group : tasks that go to a worker at once, where they are not to adapt
     """
 
-    def __init__(self, engine: Engine, *, group: int | None = None) -> None:
+    def __init__(self, engine: WorkerBackend, *, group: int | None = None) -> None:
         self.engine, self.group = engine, group
         self.seconds: float | None = None  # that a task took in the last round
         self.has_begun = False

@@ -7,11 +7,11 @@ from typing import Any
 
 from clarysage.catalogue import BACKENDS
 from clarysage.errors import InputError, Set
-from clarysage.execution.crew import Crew
+from clarysage.execution.backend import WorkerBackend
 from clarysage.execution.dask import Dask
-from clarysage.execution.engine import Engine
-from clarysage.execution.local import Local
+from clarysage.execution.joblib import Joblib
 from clarysage.execution.ray import Ray
+from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 from clarysage.protocols import Executor
 
@@ -49,7 +49,7 @@ def processes(n_jobs: int) -> int:
     return n_jobs
 
 
-def threads(n_jobs: int) -> Local:
+def threads(n_jobs: int) -> Joblib:
     """So many threads of this process."""
     if n_jobs == 1:
         raise InputError(
@@ -58,15 +58,15 @@ def threads(n_jobs: int) -> Local:
             wanted="how many there are to be",
             hint=[Set("n_jobs", -1), ", for one a core"],
         )
-    return Local(n_jobs, backend="threading")
+    return Joblib(n_jobs, backend="threading")
 
 
 def as_executor(n_jobs: Any) -> Executor:
     """Serial for one job, joblib for more, a cluster where one is given; None follows ``joblib.parallel_config``."""
     if any(kind.__name__ in OF_DASK and kind.__module__.startswith("distributed.") for kind in type(n_jobs).__mro__):
-        return Crew(Dask(n_jobs))
-    if isinstance(n_jobs, Engine) and not isinstance(n_jobs, type):
-        return Crew(n_jobs)
+        return Scheduler(Dask(n_jobs))
+    if isinstance(n_jobs, WorkerBackend) and not isinstance(n_jobs, type):
+        return Scheduler(n_jobs)
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(
             "n_jobs",
@@ -76,11 +76,11 @@ def as_executor(n_jobs: Any) -> Executor:
         )
     if n_jobs == 1:
         return Serial()
-    engine = _configured() or Local(None if n_jobs is None else int(n_jobs))
-    return Serial() if isinstance(engine, Local) and engine.workers() == 1 else Crew(engine)
+    engine = _configured() or Joblib(None if n_jobs is None else int(n_jobs))
+    return Serial() if isinstance(engine, Joblib) and engine.workers() == 1 else Scheduler(engine)
 
 
-def _configured() -> Engine | None:
+def _configured() -> WorkerBackend | None:
     """The cluster that ``joblib.parallel_config`` has set, if it has."""
     from joblib.parallel import get_active_backend
 

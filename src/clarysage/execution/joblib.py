@@ -10,13 +10,13 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clarysage.errors import ClarysageWarning, Note, Set
-from clarysage.execution.engine import Done, Group, do, mentions
-from clarysage.execution.shipping import Shipped
+from clarysage.execution.backend import Done, Group, do, mentions
+from clarysage.execution.broadcast import BroadcastFunction
 
 OF_PROCESSES = ("LokyBackend", "MultiprocessingBackend")  # backends on this machine, by the names of their types
 
 
-class Local:
+class Joblib:
     """``n_jobs`` workers by joblib, -1 for all cores; None follows ``joblib.parallel_config``.
 
     Processes receive the function, with model and data, once; where it cannot be sent, threads work. ``backend`` is
@@ -60,11 +60,11 @@ class Local:
     def lost(self) -> int:
         return 0
 
-    def _shipped(self, function: Any) -> Shipped | None:
+    def _shipped(self, function: Any) -> BroadcastFunction | None:
         """The function on its way to processes; None, with a warning, where it cannot go."""
         if self._sent[0] is not function:
             self._sent = (function, _ship(function))
-        shipped: Shipped | None = self._sent[1]
+        shipped: BroadcastFunction | None = self._sent[1]
         return shipped
 
 
@@ -99,9 +99,9 @@ def _limit(seconds: float) -> float | None:
     return None if seconds == float("inf") else max(0.0, seconds)
 
 
-def _ship(function: Any) -> Shipped | None:
+def _ship(function: Any) -> BroadcastFunction | None:
     try:
-        return Shipped(function)
+        return BroadcastFunction(function)
     except Exception as error:
         warnings.warn(
             ClarysageWarning(
