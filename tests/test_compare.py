@@ -13,10 +13,9 @@ import pytest
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, UnavailableError
 from clarysage.inference.degrees_of_freedom import Estimated
-from clarysage.inference.differences import paired, unpaired
 from clarysage.inference.estimate import StopReason, Target, VarianceComponents
-from clarysage.inference.population import Sampled, targets
-from clarysage.inference.significance import adjusted, p_values, two_sided
+from clarysage.inference.intervals import adjusted, p_values, two_sided
+from clarysage.inference.population import Sampled, paired, targets, unpaired
 from clarysage.results.compare import arranged
 from made_up import compared
 from tests.lab.coverage import binomial_range, covers

@@ -18,9 +18,9 @@ from clarysage._measures.options import options_of
 from clarysage._measures.table import MEASURES, THE_REST
 from clarysage.errors import InputError
 from clarysage.testing import check_measure, measure_checks, measure_problem
-from clarysage.testing.measure_checks import family_of
-from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS
-from clarysage.testing.measure_problems import TABLES, TASKS, losses_of
+from clarysage.testing.checks import family_of
+from clarysage.testing.contract import OF_A_RUN, OF_A_TASK, OF_RUNS
+from clarysage.testing.problems import TABLES, TASKS, losses_of
 
 # how a measure is tried where that is not for any model, table or task
 FEW_FITS, FEW_REPEATS = {"options": {"folds": 2}}, {"options": {"repeats": 3}}

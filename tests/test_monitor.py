@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 import clarysage as cs
 from clarysage.errors import FormatError, InputError, ModelError
 from clarysage.inference.estimate import StopReason
-from clarysage.inference.significance import adjusted
+from clarysage.inference.intervals import adjusted
 from clarysage.monitoring.slices import sliced
 from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Shift, said_of, two_numbers
 from clarysage.results.monitoring import verdicts_of

@@ -22,9 +22,8 @@ from clarysage.inference import population
 from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.estimate import VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
-from clarysage.inference.intervals import interval
+from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.population import Sampled
-from clarysage.inference.significance import adjusted, p_values
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
 from clarysage.removal.row_identity import match_by_cells
 from clarysage.results.files import from_plain

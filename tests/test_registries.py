@@ -34,7 +34,7 @@ from clarysage.catalogue import (
 from clarysage.cli.completion import REGISTRIES, names, registry
 from clarysage.errors import InputError
 from clarysage.execution.n_jobs import workers_of
-from clarysage.inference.significance import adjusted
+from clarysage.inference.intervals import adjusted
 from clarysage.losses import as_loss
 from clarysage.losses.debiasing import Debiasing, Plain
 from clarysage.losses.regression import SquaredError

@@ -12,7 +12,7 @@ import pytest
 
 import clarysage as cs
 from clarysage.errors import Note
-from clarysage.inference.significance import two_sided
+from clarysage.inference.intervals import two_sided
 from clarysage.render import html, notebook
 from clarysage.render.lines import lines
 from clarysage.results import Shift

@@ -405,14 +405,14 @@ ADJUSTMENTS: Registry[AdjustmentRow] = Registry(
         AdjustmentRow(
             "holm",
             "the chance of any false mark is small",
-            "clarysage.inference.significance:holm",
+            "clarysage.inference.intervals:holm",
             label="Holm",
             promise="the chance of any false mark in the table is at most {chance}",
         ),
         AdjustmentRow(
             "benjamini hochberg",
             "the share of false ones among the marks is small",
-            "clarysage.inference.significance:benjamini_hochberg",
+            "clarysage.inference.intervals:benjamini_hochberg",
             label="Benjamini-Hochberg",
             promise="about {chance} of the marks are false",
         ),

@@ -10,8 +10,7 @@ import numpy as np
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.execution.serial import Serial
 from clarysage.inference.estimate import Estimate, Target
-from clarysage.inference.intervals import interval
-from clarysage.inference.significance import adjusted, p_values
+from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.protocols import Executor
 from tests.lab.populations import POPULATIONS
 from tests.lab.runs import LEVEL, ROUNDING, AfterDraws, size_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from clarysage.games import PredictivePower
 from clarysage.removal import Marginal
-from clarysage.testing.measure_problems import log_cosh
+from clarysage.testing.problems import log_cosh
 
 FEATURES = 8
 EXAMPLES = 80

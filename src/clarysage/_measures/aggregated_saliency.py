@@ -10,7 +10,7 @@ import numpy as np
 from clarysage._measures.intrinsic import OpenedModel
 from clarysage._measures.options import with_shared_options
 from clarysage.errors import Call, InputError, Note, Set
-from clarysage.games.pointwise import outputs_of
+from clarysage.games.predictive_power import outputs_of
 from clarysage.inference.estimate import Target
 from clarysage.inference.population import about_rows
 from clarysage.models import Predictor

@@ -17,8 +17,7 @@ from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerExample, needs_all_rows
 from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import PredictivePower
-from clarysage.inference.estimate import Estimate
-from clarysage.inference.local import LocalValues
+from clarysage.inference.estimate import Estimate, LocalValues
 from clarysage.inference.stopping import Budget, Converged, Deadline
 from clarysage.protocols import Estimator, InPasses, KeepsExamplesApart, Rule, ability
 from clarysage.registry import loaded

@@ -19,8 +19,7 @@ import numpy as np
 
 from clarysage.errors import InputError
 from clarysage.inference.degrees_of_freedom import satterthwaite, satterthwaite_term
-from clarysage.inference.estimate import Estimate, VarianceComponents
-from clarysage.inference.local import LocalValues
+from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols import Estimator, Game, HasStates, KeepsExamplesApart, Piloted, ability
 
 FOR_AN_ERROR = 2  # visits to an example

@@ -10,8 +10,7 @@ from clarysage.errors import InputError, Set
 from clarysage.estimators.draws import by_quarters, scale
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
-from clarysage.inference.estimate import Estimate, VarianceComponents
-from clarysage.inference.local import LocalValues
+from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols import ClosedForm, Game, SubsampledGame, ability
 
 FEWEST_PAIRS = 1024

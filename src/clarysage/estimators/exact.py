@@ -10,9 +10,8 @@ import numpy as np
 from clarysage.coalitions import masks, shapley_values, value_shares
 from clarysage.errors import InputError, Set
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
-from clarysage.inference.estimate import Estimate, VarianceComponents
+from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
-from clarysage.inference.local import LocalValues
 from clarysage.protocols import CoalitionInfluence, Game, SubsampledGame, ability
 
 EXAMPLES_AT_ONCE = 8192

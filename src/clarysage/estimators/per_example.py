@@ -12,8 +12,7 @@ from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
 from clarysage.estimators.paired_walks.pilot import SHARE_OF_BUDGET, Pilot, find_active
 from clarysage.estimators.paired_walks.sampling_design import NUMBERS_KEPT, SamplingDesign
-from clarysage.inference.estimate import Estimate, VarianceComponents
-from clarysage.inference.local import LocalValues
+from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols import Game, SubsampledGame, ability
 
 FEWEST_PASSES = 2  # without which examples have no errors

@@ -1,8 +1,6 @@
 """Games: what a coalition of features is worth, example by example."""
 
-from clarysage.games.pointwise import pointwise
-from clarysage.games.predictive_power import PredictivePower
-from clarysage.games.sensitivity import sensitivity
+from clarysage.games.predictive_power import PredictivePower, pointwise, sensitivity
 from clarysage.games.single_draws import SingleDraws
 from clarysage.games.tabular import TabularGame
 from clarysage.games.universal_power import UniversalPower

@@ -1,4 +1,7 @@
-"""v_f, the predictive power that a model draws from subsets of features (Eq. 2)."""
+"""v_f, the predictive power that a model draws from subsets of features (Eq. 2), and two games made of it.
+
+The game of function sensitivity, w_f, leads to Shapley effects; that of single outputs leads to SHAP values.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from clarysage.games.proxy_model import ProxyModel, Remainder
 from clarysage.games.subsampled import SubsampledPower
 from clarysage.losses import as_loss
 from clarysage.losses.choice import is_auto, loss_for
-from clarysage.losses.classification import presumed_classes
+from clarysage.losses.classification import SUM_TOLERANCE, presumed_classes
+from clarysage.losses.regression import Output
 from clarysage.players import Players
 from clarysage.protocols import (
     ClosedForm,
@@ -36,6 +40,8 @@ from clarysage.protocols import (
     ability,
 )
 from clarysage.tables import read_target, read_weights
+
+LOOKED_AT = 16  # examples, to see which outputs there are
 
 
 @dataclass(frozen=True)
@@ -233,6 +239,64 @@ class PredictivePower:
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         losses = zip(self.losses, self.targets, strict=True)
         return np.column_stack([-loss(outputs, target[examples]) for loss, target in losses])
+
+
+def sensitivity(
+    restricted: RestrictedModel,
+    X: TableLike,
+    *,
+    players: Players | None = None,
+    sample_weight: WeightsLike | None = None,
+    codes: np.ndarray | None = None,
+) -> PredictivePower:
+    r"""The game of function sensitivity, whose Shapley values are the Shapley effects.
+
+    .. math:: w_f(S) = Var(E[f(X) | X_S])
+
+    It is v_f with Y = f(X) and squared error (paper, supplement on function sensitivity): no labels are needed, and
+    what is shared out is the variance of the output, summed over outputs. ``codes`` are as in
+    :meth:`PredictivePower.of`.
+    """
+    return PredictivePower.of(
+        restricted, "squared error", X, None, players=players, sample_weight=sample_weight, codes=codes
+    )
+
+
+def pointwise(
+    restricted: RestrictedModel,
+    X: TableLike,
+    *,
+    players: Players | None = None,
+    sample_weight: WeightsLike | None = None,
+    codes: np.ndarray | None = None,
+) -> PredictivePower:
+    r"""The game whose payoffs are the outputs of f_S at an example, one "loss" an output.
+
+    .. math:: v_{f,x}(S) = f_S(x_S)
+
+    Shapley values of an example in it are its SHAP values. Of two outputs that are the probabilities of two classes the
+    second alone is played for: the values of the first are the same with the other sign. ``codes`` are as in
+    :meth:`PredictivePower.of`.
+    """
+    rows = restricted.schema.encode(X, "X") if codes is None else codes
+    few = rows[:LOOKED_AT]
+    numbers = outputs_of(restricted.full(few), restricted.facts.task)
+    losses = tuple(Output(number) for number in numbers)
+    v = PredictivePower.of(restricted, losses, X, None, players=players, sample_weight=sample_weight, codes=rows)
+    return replace(v, rows_in_vain=len(few))
+
+
+def outputs_of(outputs: np.ndarray, task: str | None) -> list[int]:
+    """Outputs that are not known from others, by those of some examples, (n, k).
+
+    Examples
+    --------
+    >>> outputs_of(np.array([[0.3, 0.7]]), "classification"), outputs_of(np.array([[3.0, 5.0]]), "regression")
+    ([1], [0, 1])
+    """
+    k = outputs.shape[1]
+    adds_up = bool((np.abs(outputs.sum(axis=1) - 1) <= SUM_TOLERANCE).all() and (outputs >= 0).all())
+    return [1] if k == 2 and task != "regression" and adds_up else list(range(k))
 
 
 def _ends(

@@ -1,4 +1,4 @@
-"""Losses of numeric predictions: squared and absolute error, summed over outputs."""
+"""Losses of numeric predictions: squared and absolute error, summed over outputs, and one output by itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError, Set, Words
-from clarysage.losses.debiasing import Debiasing, Plain, Square
+from clarysage.losses.debiasing import Debiasing, Linear, Plain, Square
 from clarysage.protocols import LossTask
 
 LARGEST = 1e150  # the square of a larger loss, which its variance needs, is infinite
@@ -74,6 +74,40 @@ class AbsoluteError:
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
         """The median."""
         return np.array([weighted_median(column, weights) for column in target.T])
+
+
+@dataclass(frozen=True)
+class Output:
+    """Minus one output of the model, whatever y is, so that the payoff of a coalition is that output of f_S.
+
+    Examples
+    --------
+    >>> Output(1)(np.array([[0.2, 0.8]]), np.zeros(1))
+    array([-0.8])
+    """
+
+    number: int
+    ceiling: float = math.inf
+    task: ClassVar[LossTask] = "any"
+    degree: ClassVar[int | None] = 1
+    debiasing: ClassVar[Debiasing] = Linear()
+
+    @property
+    def name(self) -> str:
+        return f"output {self.number}"
+
+    def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
+        return np.zeros(len(outputs))
+
+    def check(self, outputs: np.ndarray) -> None:
+        """Any finite number is an output."""
+
+    def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
+        return np.asarray(-prediction[..., self.number])
+
+    def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
+        """Nothing, since there is no best."""
+        return np.zeros(outputs)
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:

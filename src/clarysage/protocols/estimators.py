@@ -6,8 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from clarysage.inference.estimate import Estimate, VarianceComponents
-from clarysage.inference.local import LocalValues
+from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols.games import Game
 
 State = TypeVar("State")

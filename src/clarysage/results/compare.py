@@ -10,9 +10,9 @@ from typing import Any, cast, overload
 import numpy as np
 
 from clarysage.errors import Call, InputError, Note, PythonOnly, Set, UnavailableError
-from clarysage.inference.differences import heaviest, paired, unpaired
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.inference.significance import adjustment
+from clarysage.inference.intervals import adjustment
+from clarysage.inference.population import heaviest, paired, unpaired
 from clarysage.results.comparison import PARTS_OF_TARGET, Comparison, Difference
 from clarysage.results.explanation import Explanation, rounded
 

@@ -15,8 +15,7 @@ from clarysage.catalogue import ABOUT, ADJUSTMENTS
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
 from clarysage.inference.estimate import Target
-from clarysage.inference.intervals import interval
-from clarysage.inference.significance import adjusted, two_sided
+from clarysage.inference.intervals import adjusted, interval, two_sided
 from clarysage.results.explanation import MOST_DRAWN, Explanation, setting_words
 from clarysage.results.files import file_format
 from clarysage.results.provenance import notes_of_runs, shared_facts, warnings_first

@@ -17,9 +17,8 @@ from clarysage.catalogue import ABOUT
 from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
 from clarysage.errors import InputError, Note, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.inference.intervals import interval
+from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
-from clarysage.inference.significance import adjusted, p_values
 from clarysage.results.files import file_format, save
 from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
 from clarysage.results.result import Result, agreement_with, plots, text_of

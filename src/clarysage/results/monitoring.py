@@ -12,7 +12,7 @@ import numpy as np
 from clarysage._utils.display import isolated, shortened, visible
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, as_note
-from clarysage.inference.significance import adjusted
+from clarysage.inference.intervals import adjusted
 from clarysage.results.comparison import (
     ALONG,
     NAME_COLUMNS,

@@ -10,9 +10,8 @@ from typing import Any
 from clarysage._measures.options import options_of
 from clarysage._measures.table import Measure, as_measure
 from clarysage.errors import InputError
-from clarysage.testing.measure_contract import OF_A_RUN, OF_A_TASK, OF_RUNS, Check
-from clarysage.testing.measure_problems import FAMILIES, TASKS, MeasureProblem, check_names, losses_of, measure_problem
-from clarysage.testing.measure_trials import Trial
+from clarysage.testing.contract import OF_A_RUN, OF_A_TASK, OF_RUNS, Check, Trial
+from clarysage.testing.problems import FAMILIES, TASKS, MeasureProblem, check_names, losses_of, measure_problem
 
 
 def measure_checks(
