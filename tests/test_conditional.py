@@ -18,10 +18,9 @@ import clarysage as cs
 from clarysage._utils.threads import one_thread
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import Exact, estimate
+from clarysage.removal.copula import Margin, latent_correlation
 from clarysage.removal.gaussian import Scale, conditionable, drawn
-from clarysage.removal.latent_correlation import latent_correlation
-from clarysage.removal.margins import Margin
-from clarysage.removal.matheron import Filling
+from clarysage.removal.restricted.matheron import Filling
 from clarysage.tables import schema_of
 from tests.lab.coverage import binomial_room, covers
 

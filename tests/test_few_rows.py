@@ -15,7 +15,7 @@ from clarysage.losses import Brier, CrossEntropy, SquaredError
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
-from clarysage.removal.prefixes import Itinerary, evaluate
+from clarysage.removal.restricted.prefixes import Itinerary, evaluate
 from clarysage.structure.base import Structure, linked
 from clarysage.structure.linear import Linear
 

@@ -9,7 +9,7 @@ import pytest
 import clarysage as cs
 import clarysage._measures.off_manifold as measured
 import clarysage._measures.sage as sage_module
-from clarysage.removal.manifold import Pairs, look
+from clarysage.removal.off_manifold import Pairs, look
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.removal.weighted import weighted_mean
+from clarysage.removal.restricted.weighted import weighted_mean
 from conditional_laws import Discrete, Gaussian, coalitions, mean_error
 
 

@@ -25,7 +25,7 @@ from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.population import Sampled
 from clarysage.removal import Baseline, Marginal, ProductOfMarginals
-from clarysage.removal.row_identity import match_by_cells
+from clarysage.removal.background import match_by_cells
 from clarysage.results.files import from_plain
 from oracle import shapley
 from tests.lab.coverage import binomial_room

@@ -40,8 +40,7 @@ from clarysage.losses.debiasing import Debiasing, Plain
 from clarysage.losses.regression import SquaredError
 from clarysage.protocols import LossTask
 from clarysage.registry import Registry, Special, Word, normalised
-from clarysage.removal import Surrogate, default_rows, name_of
-from clarysage.removal.single_imputation import singly
+from clarysage.removal import Surrogate, default_rows, name_of, singly
 from tests.cli_harness import run
 from tests.registered import with_rows
 from tests.tables_of_docs import GUIDE, MEASURES_PAGE, TABLES, with_tables

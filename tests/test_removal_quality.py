@@ -18,8 +18,8 @@ from clarysage import as_predictor
 from clarysage.catalogue import REMOVALS, RemovalRow
 from clarysage.players import Players
 from clarysage.registry import Registry
-from clarysage.removal.judgement import Panel, Trial, mean_and_covariance
-from clarysage.removal.marginal import bound_to
+from clarysage.removal.background import bound_to
+from clarysage.removal.removal_error import Panel, Trial, mean_and_covariance
 from tests.registered import only_rows, with_rows
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times

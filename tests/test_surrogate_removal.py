@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
-from clarysage.removal.masked_rows import MaskedRows, as_seen
-from clarysage.removal.output_form import OutputForm
+from clarysage.removal.restricted.learned import OutputForm, as_seen
+from clarysage.removal.surrogate import MaskedRows
 from conditional_laws import Gaussian, coalitions, mean_error
 
 

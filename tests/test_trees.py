@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 
 import clarysage as cs
 from clarysage.models import as_predictor
-from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.native import beside
+from clarysage.removal.restricted.hybrid import HybridModel
+from clarysage.removal.restricted.native import beside
 from clarysage.structure.base import Structure
 from clarysage.structure.oblivious import Level, ObliviousTree, PairedCrowd, TabulatedCrowd, in_levels, tabulated
 from clarysage.structure.trees import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions, Tree, TreeCrowd, planted

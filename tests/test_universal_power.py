@@ -46,6 +46,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import clarysage as cs
+from clarysage._utils.lru_cache import Memo
 from clarysage.coalitions import masks
 from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
@@ -56,7 +57,6 @@ from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
 from clarysage.models.column_subset import narrowed
-from clarysage.removal.memo import Memo
 from oracle import shapley
 
 FIVE = 5.0  # standard errors

@@ -14,7 +14,7 @@ from clarysage.errors import InputError, Set, Words, resembling
 from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
 from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, select, stored
-from clarysage.tables.stored import from_table
+from clarysage.tables.on_disk import from_table
 from clarysage.tables.target import given_weights, read_target
 
 MEMORY_LIMIT = 1e9  # bytes, where the user does not say

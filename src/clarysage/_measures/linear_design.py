@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.removal.column_scores import ColumnFeatures
+from clarysage.removal.normal_scores import ColumnFeatures
 from clarysage.tables import Categories, Schema
 
 CELLS = 200_000_000  # of a design at most (1.6 GB)

@@ -12,8 +12,8 @@ from clarysage.execution.seeds import MANIFOLD, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.players import Players
 from clarysage.protocols import GroupsLike, HybridRows, MadeOfRows, Removal, Seed, TableLike, ability
-from clarysage.removal.manifold import FEWEST, OffManifold, Pairs, look, some_columns
-from clarysage.removal.row_identity import match_by_cells
+from clarysage.removal.background import match_by_cells
+from clarysage.removal.off_manifold import FEWEST, OffManifold, Pairs, look, some_columns
 from clarysage.tables import as_table, schema_of
 
 

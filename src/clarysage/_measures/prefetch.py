@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.lru_cache import Memo
 from clarysage.estimators import ExhaustedError
 from clarysage.games import UniversalPower
 from clarysage.protocols import Executor, Observer, Result, Task, without_end
-from clarysage.removal.memo import Memo
 
 
 class Prefetching:

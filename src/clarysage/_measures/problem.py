@@ -34,7 +34,7 @@ from clarysage.removal import (
     limited,
     name_of,
 )
-from clarysage.removal.marginal import codes_of
+from clarysage.removal.background import codes_of
 from clarysage.results.explanation import Explanation, HeldFixed
 from clarysage.tables import as_table, is_stored, labels_of, rows_of
 

@@ -16,9 +16,8 @@ from clarysage.models import Predictor
 from clarysage.players import Players
 from clarysage.protocols import Removal
 from clarysage.removal import as_removal
-from clarysage.removal.judgement import MEMORY, Panel, Trial, mean_and_covariance
-from clarysage.removal.marginal import bound_to
-from clarysage.removal.row_identity import match_by_cells, match_by_source
+from clarysage.removal.background import bound_to, match_by_cells, match_by_source
+from clarysage.removal.removal_error import MEMORY, Panel, Trial, mean_and_covariance
 from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # pairs on which removals are judged: a coalition and its complement for each row

@@ -24,9 +24,8 @@ from clarysage.protocols import (
     ability,
 )
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
-from clarysage.removal.judgement import MEMORY, Judged, Panel, Trial, mean_and_covariance
-from clarysage.removal.marginal import bound_to
-from clarysage.removal.row_identity import match_by_cells
+from clarysage.removal.background import bound_to, match_by_cells
+from clarysage.removal.removal_error import MEMORY, Judged, Panel, Trial, mean_and_covariance
 from clarysage.results import RemovalQuality
 from clarysage.tables import as_table, read_weights, rows_of
 

@@ -28,7 +28,7 @@ from clarysage.games.main_effects import main_effects, slopes
 from clarysage.games.self_match import SelfMatches
 from clarysage.players import Players
 from clarysage.protocols import ConditionalRows, HybridRows
-from clarysage.removal.hybrid import mean_over
+from clarysage.removal.restricted.hybrid import mean_over
 
 MOST_EFFECTS = 2**23  # numbers that are kept
 

@@ -27,7 +27,7 @@ from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.protocols import HybridRows, Influence, Loss
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
-from clarysage.removal.hybrid import mean_over
+from clarysage.removal.restricted.hybrid import mean_over
 
 ROWS_OF_CONDENSED = 8  # drawn of a background of which the mean row was walked with, to see their part in it
 

@@ -20,7 +20,7 @@ from clarysage.protocols import (
     WeightsLike,
     ability,
 )
-from clarysage.removal.single_imputation import singly
+from clarysage.removal import singly
 
 CELLS_AT_ONCE = 4_000_000  # of hybrid rows
 

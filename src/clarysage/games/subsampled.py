@@ -26,7 +26,7 @@ from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.protocols import CoalitionInfluence, Comparison, HybridRows, Influence, Loss, Steps, Walks
 from clarysage.removal.background_draws import BackgroundDraws
-from clarysage.removal.hybrid import mean_over
+from clarysage.removal.restricted.hybrid import mean_over
 
 ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
 ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together

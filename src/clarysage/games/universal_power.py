@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._utils.lru_cache import Memo
 from clarysage.errors import InputError, ModelError
 from clarysage.games.refits import Refits
 from clarysage.losses import as_loss
@@ -16,7 +17,6 @@ from clarysage.losses.choice import is_auto, loss_for
 from clarysage.models import Predictor
 from clarysage.players import Players
 from clarysage.protocols import Executor, Loss
-from clarysage.removal.memo import Memo
 
 
 @dataclass(frozen=True)

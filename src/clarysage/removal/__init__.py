@@ -6,9 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM
-from clarysage.errors import InputError, PythonOnly
-from clarysage.protocols import LimitedRemoval, NamedRemoval, Removal, RemovalFromExamples, SeededRemoval, ability
+from clarysage.catalogue import REMOVALS, ROWS_TO_LEARN_FROM, removals_that_draw_given_others
+from clarysage.errors import InputError, PythonOnly, Set
+from clarysage.protocols import (
+    DrawsRows,
+    LimitedRemoval,
+    NamedRemoval,
+    Removal,
+    RemovalFromExamples,
+    RestrictedModel,
+    SeededRemoval,
+    ability,
+)
 from clarysage.removal.baseline import Baseline
 from clarysage.removal.copula import Copula
 from clarysage.removal.gaussian import Gaussian
@@ -17,6 +26,8 @@ from clarysage.removal.neighbours import Neighbours
 from clarysage.removal.product import ProductOfMarginals
 from clarysage.removal.surrogate import Surrogate
 from clarysage.removal.tree_conditional import TreeConditional
+
+SAFEST = "copula"  # since it copes with columns of any kind
 
 
 def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Generator) -> Removal:
@@ -78,6 +89,20 @@ def seed_in(removal: Removal) -> int | None:
     return int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None
 
 
+def singly(restricted: RestrictedModel) -> DrawsRows:
+    """The restricted model with rows to draw from; raises where there are none, since predictions are learned."""
+    drawing = ability(restricted, DrawsRows)
+    if drawing is not None:
+        return drawing.singly()
+    others = [name for name in removals_that_draw_given_others() if name != SAFEST]
+    raise InputError(
+        "removal",
+        got=f"{type(restricted).__name__}, which has no rows to draw: it predicts without what is withheld",
+        wanted="a removal that puts drawn values in its place",
+        hint=[Set("removal", SAFEST), *(f', "{name}"' for name in others[:-1]), f' or "{others[-1]}"'],
+    )
+
+
 __all__ = [
     "REMOVALS",
     "Baseline",
@@ -96,4 +121,5 @@ __all__ = [
     "limited",
     "name_of",
     "seed_in",
+    "singly",
 ]

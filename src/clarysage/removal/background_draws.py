@@ -188,3 +188,15 @@ def _distinct(n: int, q: int, m: Any, rng: np.random.Generator) -> np.ndarray:
         is_taken = (found[:, :place] == number[:, None]).any(axis=1)
         found[:, place] = np.where(is_taken, last, number)
     return found
+
+
+def at_levels(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Numbers of rows at quantile levels (...) of their weights (m,), each with the probability of its weight.
+
+    Examples
+    --------
+    >>> at_levels(np.array([0.5, 0.25, 0.25]), np.array([0.1, 0.49, 0.5, 0.99]))
+    array([0, 0, 1, 2])
+    """
+    ends = np.cumsum(weights)
+    return np.asarray(np.minimum(np.searchsorted(ends, levels * ends[-1], side="right"), len(weights) - 1))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError, PythonOnly
-from clarysage.removal.hybrid import HybridModel, hybrid_model
-from clarysage.removal.marginal import BoundTables, bound_to
+from clarysage.removal.background import BoundTables, bound_to
+from clarysage.removal.restricted.hybrid import HybridModel, hybrid_model
 from clarysage.tables import Categories, Schema, as_table, container_of, labels_of, read_weights
 
 VALUES = "baseline values"

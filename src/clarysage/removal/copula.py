@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -10,14 +11,11 @@ import numpy as np
 import scipy
 
 from clarysage._utils.threads import one_thread
+from clarysage.removal.background import bound_to, seed_of
 from clarysage.removal.gaussian import conditionable, drawn, filled, shrinkage
-from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.latent_correlation import latent_correlation
-from clarysage.removal.marginal import bound_to
-from clarysage.removal.margins import Margin, orders
-from clarysage.removal.matheron import Filling
 from clarysage.removal.product import shuffled
-from clarysage.removal.seed import seed_of
+from clarysage.removal.restricted.hybrid import HybridModel
+from clarysage.removal.restricted.matheron import Filling
 from clarysage.tables import read_weights
 
 SWEEPS = 4  # of the scores of tied cells: the first by themselves, the others given what else is known
@@ -134,3 +132,184 @@ def _between(mean: np.ndarray, size: np.ndarray, low: np.ndarray, high: np.ndarr
     found = mean + sign * size * scipy.special.ndtri(least + place * (most - least))
     nearest = np.clip(mean, low, high)
     return np.asarray(np.clip(np.where(np.isfinite(found), found, nearest), low, high))
+
+
+TIED = 0.02  # of the rows alike, from which on a column is not taken for a continuous one
+MOST_LEVELS = 64  # of a column of categories, that have a say in the order of all
+
+
+@dataclass(frozen=True)
+class Margin:
+    """One column of n background rows in ascending order, and where its cells stand in it.
+
+    Numbers stand in their own order, categories in that of ``place`` (by code), missing cells before all others.
+
+    Attributes
+    ----------
+    cells, keys : (n,) cells in order, and by what they are ordered
+    """
+
+    cells: np.ndarray
+    keys: np.ndarray
+    place: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, column: np.ndarray, place: np.ndarray | None = None) -> Margin:
+        keys = _keys(column, place)
+        order = np.argsort(keys, kind="stable")
+        return cls(column[order], keys[order], place)
+
+    def ranks(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many background cells are below each cell, and how many are not above it; any, for unheard-of ones."""
+        keys = _keys(column, self.place)
+        below, up_to = (np.searchsorted(self.keys, keys, side=side) for side in ("left", "right"))
+        if self.place is None:
+            return below, up_to
+        is_strange = below == up_to  # a category that no background row has tells nothing
+        return np.where(is_strange, 0, below), np.where(is_strange, len(self.keys), up_to)
+
+    def score(self, column: np.ndarray, within: np.ndarray) -> np.ndarray:
+        """Normal scores of cells, at the given points (0 to 1) of the gaps between ranks that they are in."""
+        below, up_to = self.ranks(column)
+        return np.asarray(scipy.special.ndtri((below + within * (up_to - below + 1)) / (len(self.keys) + 1)))
+
+    def bounds(self, column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Between which normal scores cells are, minus and plus infinity included."""
+        below, up_to = self.ranks(column)
+        n = len(self.keys) + 1
+        return scipy.special.ndtri(below / n), scipy.special.ndtri((up_to + 1) / n)
+
+    @cached_property
+    def is_tied(self) -> bool:
+        """Whether many rows have the same cell."""
+        return bool(self.levels[1].max() >= TIED * len(self.keys))
+
+    def at(self, scores: np.ndarray) -> np.ndarray:
+        """The background's cells at normal scores."""
+        n = len(self.cells)
+        return np.asarray(self.cells[np.minimum((scipy.special.ndtr(scores) * n).astype(np.intp), n - 1)])
+
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where cells that are alike begin in the order, and how many there are."""
+        begins = np.flatnonzero(np.append(True, self.keys[1:] != self.keys[:-1]))
+        return begins, np.diff(begins, append=len(self.keys))
+
+
+def orders(codes: np.ndarray, is_number: np.ndarray) -> list[np.ndarray | None]:
+    """For each column of categories where each stands in a row of all, None for a column of numbers.
+
+    Categories have no order of their own. They are put in that of their mean along the direction in which all columns
+    together vary most (the first component of ranks and indicators), so that what goes together stands together.
+    """
+    if is_number.all():
+        return [None] * codes.shape[1]
+    direction = _direction(codes, is_number)
+    return [None if number else _places(column, direction) for column, number in zip(codes.T, is_number, strict=True)]
+
+
+def _direction(codes: np.ndarray, is_number: np.ndarray) -> np.ndarray:
+    """Where rows stand along the first component, (n,)."""
+    blocks = []
+    for column, number in zip(codes.T, is_number, strict=True):
+        if number:
+            below, up_to = Margin.of(column).ranks(column)
+            blocks.append(_standard(((below + up_to) / 2)[:, None]))
+            continue
+        kinds, counts = np.unique(column, return_counts=True, equal_nan=True)
+        common = kinds[np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
+        is_in = (column[:, None] == common) | (np.isnan(column)[:, None] & np.isnan(common))
+        blocks.append(_standard(is_in.astype(float)) * np.sqrt(1 - is_in.mean(axis=0)))
+    Z = np.concatenate(blocks, axis=1)
+    turn = np.linalg.eigh(Z.T @ Z)[1][:, -1]
+    return np.asarray(Z @ turn * np.sign(turn[np.abs(turn).argmax()]))
+
+
+def _standard(columns: np.ndarray) -> np.ndarray:
+    centred = columns - columns.mean(axis=0)
+    size = np.sqrt((centred**2).mean(axis=0))
+    return np.asarray(centred / np.where(size > 0, size, 1.0))
+
+
+def _places(column: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """Places of codes in the order of their mean along a direction; missing cells keep to themselves."""
+    known = ~np.isnan(column)
+    codes = column[known].astype(np.intp)
+    counts = np.bincount(codes)
+    means = np.divide(np.bincount(codes, direction[known]), counts, out=np.full(len(counts), np.inf), where=counts > 0)
+    places = np.empty(len(counts))
+    places[np.argsort(means, kind="stable")] = np.arange(len(counts))
+    return places
+
+
+def _keys(column: np.ndarray, place: np.ndarray | None) -> np.ndarray:
+    """What cells are ordered by: minus infinity for missing ones."""
+    is_missing = np.isnan(column)
+    if place is None:
+        return np.where(is_missing, -np.inf, np.maximum(column, np.finfo(float).min))
+    codes = np.where(is_missing, 0, column).astype(np.intp)
+    known = np.append(place, np.inf)  # a code beyond those of the background stands after all
+    return np.where(is_missing, -np.inf, known[np.minimum(codes, len(place))])
+
+
+TERMS = 60  # of Mehler's series
+HALVINGS = 40
+
+
+def latent_correlation(codes: np.ndarray, margins: Sequence[Margin]) -> np.ndarray:
+    r"""Correlations (d, d) of Gaussian scores whose ranks, cut into cells as the columns of codes (n, d) are, agree.
+
+    What is seen of a score z is the mean m(z) over the cell that it falls in. With Hermite's coefficients c_k of m,
+
+    .. math:: E[m_i(z_i) m_j(z_j)] = \sum_k c_{ik} c_{jk} \rho_{ij}^k
+
+    (Mehler), which grows with rho: it is found by halving. For continuous columns c_1 = 1 is all there is, and rho is
+    the correlation of scores; for two columns of two values it is the tetrachoric correlation.
+    """
+    found = [_cell_means(margin) for margin in margins]
+    seen = np.column_stack(
+        [
+            mean[np.searchsorted(margin.levels[0], margin.ranks(column)[0], side="right") - 1]
+            for column, margin, (mean, _) in zip(codes.T, margins, found, strict=True)
+        ]
+    )
+    c = np.array([coefficients for _, coefficients in found])  # (d, TERMS)
+    return _halved(seen.T @ seen / len(codes), c)
+
+
+def _cell_means(margin: Margin) -> tuple[np.ndarray, np.ndarray]:
+    """Mean scores of the cells of a column, and the first coefficients of Hermite polynomials, scaled to norm 1."""
+    begins, counts = margin.levels
+    n = len(margin.keys)
+    ends = scipy.special.ndtri(np.append(begins, n) / n)
+    density = np.exp(-(ends**2) / 2) / np.sqrt(2 * np.pi)
+    means = -np.diff(density) * n / counts
+    coefficients = np.zeros(TERMS)
+    if not margin.is_tied:
+        coefficients[0] = np.sqrt((means**2) @ counts / n)  # so that a column is correlated with itself by 1
+        return means, coefficients
+    # the integral of H_k over a cell is H_{k-1} times the density at its beginning, less that at its end
+    inside = np.isfinite(ends)
+    z = np.where(inside, ends, 0.0)
+    before, now = np.zeros_like(z), density.copy()  # H_{-1} and H_0, times the density
+    for k in range(TERMS):
+        coefficients[k] = -(means @ np.diff(now)) / np.sqrt(k + 1)
+        before, now = now, (z * now - np.sqrt(k) * before) / np.sqrt(k + 1)
+    return means, coefficients
+
+
+def _halved(wanted: np.ndarray, c: np.ndarray) -> np.ndarray:
+    low, high = np.full_like(wanted, -1.0), np.ones_like(wanted)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_less = _mehler(middle, c) < wanted
+        low, high = np.where(is_less, middle, low), np.where(is_less, high, middle)
+    tells = np.abs(c).max(axis=1) > 0  # a constant column tells nothing of its scores
+    return np.where(np.outer(tells, tells), (low + high) / 2, 0.0)
+
+
+def _mehler(rho: np.ndarray, c: np.ndarray) -> np.ndarray:
+    total = np.zeros_like(rho)
+    for column in c.T[::-1]:
+        total = (total + column[:, None] * column) * rho
+    return total

@@ -9,11 +9,10 @@ import numpy as np
 
 from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError, Set, Words
-from clarysage.removal.hybrid import HybridModel
-from clarysage.removal.marginal import BoundTables, bound_to
-from clarysage.removal.matheron import RIDGE, Filling
-from clarysage.removal.native import native_of
-from clarysage.removal.seed import seed_of
+from clarysage.removal.background import BoundTables, bound_to, seed_of
+from clarysage.removal.restricted.hybrid import HybridModel
+from clarysage.removal.restricted.matheron import RIDGE, Filling
+from clarysage.removal.restricted.native import native_of
 from clarysage.tables import Schema, read_weights
 
 LINEAR = "The model is linear: its mean prediction is that for the mean of the withheld features."

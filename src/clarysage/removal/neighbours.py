@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.removal.background_rows import BackgroundRows
-from clarysage.removal.column_scores import ColumnFeatures, ColumnScores
-from clarysage.removal.weighted import FOLLOWS, WeightedModel
+from clarysage.removal.background import BackgroundRows
+from clarysage.removal.normal_scores import ColumnFeatures, ColumnScores
+from clarysage.removal.restricted.weighted import FOLLOWS, WeightedModel
 from clarysage.tables import Schema
 
 FEWEST, PER_ROOT = 10, 2.0  # neighbours: so many at least, or so many times the root of the background's size

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import InputError
-from clarysage.removal.hybrid import HybridModel, hybrid_model
-from clarysage.removal.marginal import bound_to
+from clarysage.removal.background import bound_to
+from clarysage.removal.restricted.hybrid import HybridModel, hybrid_model
 from clarysage.tables import read_weights
 
 

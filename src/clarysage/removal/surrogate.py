@@ -13,28 +13,16 @@ import numpy as np
 from clarysage._utils.lazy import Lazy
 from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
-from clarysage.models import BoundPredictor
 from clarysage.models.torch import is_module, trained
-from clarysage.protocols import Check, ModelFacts
-from clarysage.removal.background_rows import BackgroundRows
-from clarysage.removal.boosting import boosted
-from clarysage.removal.hybrid import mean_over
-from clarysage.removal.masked_rows import MaskedRows, as_seen
-from clarysage.removal.output_form import OutputForm
-from clarysage.removal.prefixes import at_prefixes
-from clarysage.removal.regressors import check_regressor, fitted, takes_weights
-from clarysage.removal.row_identity import KnownRows
-from clarysage.removal.seed import seed_of
-from clarysage.tables import EncodedTable, Schema
+from clarysage.removal.background import BackgroundRows, seed_of
+from clarysage.removal.regressors import boosted, check_regressor, fitted, takes_weights
+from clarysage.removal.restricted.learned import FEWEST, Learner, OutputForm, SurrogateModel, as_seen
+from clarysage.tables import Schema
 
 FOLDS = 4
 COPIES, CELLS = 20_000, 2**20  # masked rows to learn from, and their cells at most
 COPIES_A_ROW, FEWEST_COPIES = 40, 4_000  # more of a row tell hardly more
-FEWEST = 64
-ROWS_AT_ONCE, CELLS_AT_ONCE = 16_384, 2**22
 BYTES_A_CELL = 64  # of a masked row, while it is made and learned from: masks, marks, and copies of folds
-
-Learner = Callable[[np.ndarray], np.ndarray]  # what is seen (n, 2 d) -> (n, t)
 
 
 @dataclass(frozen=True)
@@ -143,103 +131,6 @@ class Surrogate:
         return partial(fitted, self.regressor)
 
 
-@dataclass(frozen=True)
-class SurrogateModel:
-    """The restricted model whose predictions, but for the ends, are those of learners, one for each fold of the rows.
-
-    ``alone`` (m, k) is f of the background rows, ``fold`` (m,) the learner that has not seen each of them.
-    They learn from at most so many ``copies`` of rows, when a proper coalition is first asked for.
-    """
-
-    predictor: BoundPredictor
-    background: np.ndarray
-    background_weights: np.ndarray
-    alone: np.ndarray
-    learners: Lazy[tuple[Learner, ...]]
-    form: OutputForm
-    fold: np.ndarray
-    known: KnownRows
-    copies: int
-    encoded: EncodedTable | None = None  # the examples it was made for, until a game has them
-
-    @property
-    def schema(self) -> Schema:
-        return self.predictor.schema
-
-    @property
-    def facts(self) -> ModelFacts:
-        return self.predictor.facts
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        m = len(self.background_weights)
-        rows = f"{m:,}" if m <= self.copies else f"{self.copies:,} of {m:,}"
-        said = (
-            f"Withheld features follow the kept ones, by a surrogate that has learned from {rows} background rows: "
-            "intervals are about rows with the removal as it was fitted. Its predictions count as model rows."
-        )
-        return (
-            (said,)
-            if m <= self.copies
-            else (said, "More of the background is learned from with a larger memory_limit.")
-        )
-
-    @property
-    def rows_per_prediction(self) -> int:
-        """One, of the surrogate: what costs nothing could not be told from what costs less."""
-        return 1
-
-    @property
-    def rows_of_checks(self) -> int:
-        """The background rows that were learned from, one of which is counted for the empty coalition."""
-        return self.predictor.rows_asked + len(self.background_weights) - 1
-
-    def guarded(self, checks: tuple[Check, ...]) -> SurrogateModel:
-        for check in checks:
-            check(self.alone)
-        return replace(self, predictor=self.predictor.guarded(checks), encoded=None)
-
-    def full(self, x: np.ndarray) -> np.ndarray:
-        return self.predictor(x)
-
-    def empty(self) -> np.ndarray:
-        return np.asarray(mean_over(self.alone[None], self.background_weights)[0])
-
-    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """g(x_S, S); the generator is not used, since nothing is drawn."""
-        size = kept.sum(axis=1)
-        inner, whole = (size > 0) & (size < kept.shape[1]), size == kept.shape[1]
-        outputs = np.repeat(self.empty()[None], len(x), axis=0)
-        if whole.any():
-            outputs[whole] = self.full(x[whole])
-        if inner.any():
-            outputs[inner] = self._learned(x[inner], kept[inner])
-        return outputs
-
-    def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return at_prefixes(self.predict, x, entry_position, rng, coalitions_at_once=self._at_once)
-
-    @property
-    def _at_once(self) -> int:
-        """Rows that are shown to learners at once."""
-        return max(FEWEST, min(ROWS_AT_ONCE, CELLS_AT_ONCE // self.schema.width))
-
-    def _learned(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        own = self.known.places(x)
-        fold, all_learners = np.where(own >= 0, self.fold[own], -1), self.learners()
-        outputs = np.empty((len(x), self.alone.shape[1]))
-        with one_thread():
-            for kind in np.unique(fold):
-                its = np.flatnonzero(fold == kind)
-                learners = all_learners if kind < 0 else all_learners[kind : kind + 1]
-                for start in range(0, len(its), self._at_once):
-                    part = its[start : start + self._at_once]
-                    seen = as_seen(x[part], kept[part])
-                    said = sum(learner(seen) for learner in learners) / len(learners)
-                    outputs[part] = self.form(np.asarray(said))
-        return outputs
-
-
 def _heaviest(mass: np.ndarray, fold: np.ndarray) -> np.ndarray:
     """One for the row of most mass in each fold, (m,): without it, a learner might have nothing to learn from."""
     found = np.zeros(len(mass), dtype=int)
@@ -247,3 +138,36 @@ def _heaviest(mass: np.ndarray, fold: np.ndarray) -> np.ndarray:
         its = np.flatnonzero(fold == number)
         found[its[mass[its].argmax()]] = 1
     return found
+
+
+@dataclass(frozen=True)
+class MaskedRows:
+    """Copies of background rows: ``row`` (c,) is the one that each is of, ``kept`` (c, d) the columns left to it.
+
+    Sizes of coalitions are uniform over 1, ..., d - 1, and coalitions uniform among those of a size.
+
+    Examples
+    --------
+    >>> copies = MaskedRows.drawn(np.full(4, 0.25), 8, 3, np.random.default_rng(0))
+    >>> np.bincount(copies.row)
+    array([2, 2, 2, 2])
+    """
+
+    row: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def drawn(
+        cls, mass: np.ndarray, count: int, columns: int, rng: np.random.Generator, *, least: np.ndarray | int = 0
+    ) -> MaskedRows:
+        """So many copies, shared out among rows by their mass, but at least so many of each, (m,) or the same."""
+        shared = np.diff(np.floor(np.cumsum(np.concatenate([[rng.random()], count * mass])))).astype(int)
+        row = np.repeat(np.arange(len(mass)), np.maximum(shared, least))
+        size = rng.integers(1, columns, size=len(row))
+        rank = np.argsort(rng.random((len(row), columns)), axis=1)
+        return cls(row, np.argsort(rank, axis=1) < size[:, None])
+
+    def weights(self, mass: np.ndarray) -> np.ndarray:
+        """Weights (c,), one on average, by which the copies of each row count together as its mass."""
+        share = mass[self.row] / np.bincount(self.row, minlength=len(mass))[self.row]
+        return np.asarray(share / share.mean())

@@ -8,8 +8,8 @@ the model the very kind of table, and the very dtypes, that the user handed in.
 
 from clarysage.tables.columns import Categories
 from clarysage.tables.containers import as_table, container_of, labels_of, rows_of, select
+from clarysage.tables.on_disk import Stored, is_stored, stored
 from clarysage.tables.schema import EncodedTable, Schema, encode_together, schema_of
-from clarysage.tables.stored import Stored, is_stored, stored
 from clarysage.tables.target import read_target, read_weights
 
 __all__ = [

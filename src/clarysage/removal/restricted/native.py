@@ -11,9 +11,8 @@ import numpy as np
 
 from clarysage.errors import ClarysageError
 from clarysage.models import BoundPredictor
-from clarysage.removal.prefixes import Itinerary, settled
-from clarysage.removal.row_identity import bits, marks
-from clarysage.removal.single_imputation import put_in
+from clarysage.removal.background import bits, marks
+from clarysage.removal.restricted.prefixes import Itinerary, put_in, settled
 from clarysage.structure.base import EXACT, Crowd, Structure, UnknownStructureError, linked
 from clarysage.tables import Schema
 
@@ -84,7 +83,7 @@ class Native:
     def single(
         self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, background_index: np.ndarray
     ) -> tuple[np.ndarray, int]:
-        """f(x) with columns (c,) of picked rows (n, q); see :func:`~clarysage.removal.single_imputation.put_in`."""
+        """f(x) with columns (c,) of picked rows (n, q); see :func:`~clarysage.removal.restricted.prefixes.put_in`."""
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
         inner = np.flatnonzero(s.form.is_used & np.isin(owner, columns[self.varies[columns]]))

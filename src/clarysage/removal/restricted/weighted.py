@@ -11,10 +11,10 @@ import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.protocols import Check, ModelFacts, Singles
-from clarysage.removal.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, mean_over
-from clarysage.removal.prefixes import at_prefixes
-from clarysage.removal.row_identity import KnownRows
-from clarysage.removal.single_imputation import at_levels, put_in
+from clarysage.removal.background import KnownRows
+from clarysage.removal.background_draws import at_levels
+from clarysage.removal.restricted.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, mean_over
+from clarysage.removal.restricted.prefixes import at_prefixes, put_in
 from clarysage.tables import EncodedTable, Schema
 
 FOLLOWS = "Withheld features follow the kept ones, by {}: intervals are about rows with the removal as it was fitted."

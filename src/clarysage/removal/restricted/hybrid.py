@@ -9,11 +9,11 @@ import numpy as np
 
 from clarysage.models import BoundPredictor
 from clarysage.protocols import Check, CodePredictor, ModelFacts, Singles, Steps
-from clarysage.removal.matheron import Filling, Passage
-from clarysage.removal.native import Native, native_of
-from clarysage.removal.prefixes import Itinerary, at_prefixes, evaluate, joined
-from clarysage.removal.row_identity import self_match
-from clarysage.removal.single_imputation import at_levels, put_in
+from clarysage.removal.background import self_match
+from clarysage.removal.background_draws import at_levels
+from clarysage.removal.restricted.matheron import Filling, Passage
+from clarysage.removal.restricted.native import Native, native_of
+from clarysage.removal.restricted.prefixes import Itinerary, at_prefixes, evaluate, joined, put_in
 from clarysage.tables import EncodedTable, Schema
 
 COALITIONS_AT_ONCE = 4096  # whose masks are held at once
@@ -107,7 +107,7 @@ class HybridModel:
     ) -> Steps:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
 
-        ``full`` (n, k) is f(x); see :func:`~clarysage.removal.prefixes.evaluate` for ``skip`` and ``keep``.
+        ``full`` (n, k) is f(x); see :func:`~clarysage.removal.restricted.prefixes.evaluate` for ``skip`` and ``keep``.
         """
         if self.native is not None:
             outputs = self.native.steps(x, full, entry_position, background_index)

@@ -1,14 +1,98 @@
-"""Row identity: rows of codes that are equal in every bit, and the examples that are background rows themselves."""
+"""What a conditional removal learns from: background rows of positive mass, and the examples that are among them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError
+from clarysage.errors import InputError, ModelError, Set
+from clarysage.models import BoundPredictor, Predictor, as_predictor
+from clarysage.protocols import HoldsExamples, RestrictedModel, ability
+from clarysage.tables import EncodedTable, Schema, as_table, container_of, encode_together, read_weights
+
+
+@dataclass(frozen=True)
+class BoundTables:
+    """A predictor bound to the joint columns of X and a background, in the model's own order, and both as codes.
+
+    Attributes
+    ----------
+    schema : of the two tables
+    predictor : which may want its rows as another kind of table than theirs
+    examples : X and its codes
+    background : its codes, (m, d)
+    """
+
+    schema: Schema
+    predictor: BoundPredictor
+    examples: EncodedTable
+    background: np.ndarray
+
+
+def bound_to(predictor: Any, X: Any, background: Any, memory_limit: float, argument: str = "background") -> BoundTables:
+    """Checks X and a background, brings them into the model's own order, encodes them and binds the predictor."""
+    if not isinstance(memory_limit, (int, float)) or not memory_limit > 0:
+        hint = Set("memory_limit", 1e9)
+        raise InputError("memory_limit", got=f"{memory_limit!r}", wanted="a positive number of bytes", hint=hint)
+    if background is None:
+        raise InputError(argument, got="None", wanted="a table of rows with the columns of X")
+    f = predictor if isinstance(predictor, Predictor) else as_predictor(predictor)
+    table = as_table(X, "X")
+    schema, codes, rows = encode_together(
+        f.arrange(table), as_table(background, argument), argument=argument, names=f.feature_names or ()
+    )
+    is_asked = container_of(table) == "numpy" != schema.container and f.feature_names is None and not f.containers
+    if is_asked and _takes_arrays(f, schema, codes[:1]):
+        schema = schema.handed_as("numpy")
+    bound = replace(f.bind(schema), memory_limit=memory_limit, rows_asked=int(is_asked))
+    return BoundTables(schema, bound, EncodedTable(X, codes), rows)
+
+
+def codes_of(restricted: RestrictedModel, X: Any) -> np.ndarray:
+    """X as a restricted model has its rows, (N, d): as the removal encoded this very table, if it hands that on.
+
+    It is for those who have just restricted a model to X, which cannot have been written to in between.
+    """
+    holder = ability(restricted, HoldsExamples)
+    encoded = None if holder is None else holder.encoded
+    if encoded is not None and encoded.table is X:
+        return encoded.codes
+    return restricted.schema.encode(X, "X")
+
+
+def _takes_arrays(f: Predictor, schema: Schema, codes: np.ndarray) -> bool:
+    """Whether a model that says nothing of its rows takes them as X has them, or else as the background does."""
+    try:
+        f(schema.handed_as("numpy").decode(codes))
+    except ModelError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class BackgroundRows:
+    """Rows of codes (m, d) in an order that says nothing, their masses, and the examples that they are."""
+
+    predictor: BoundPredictor
+    rows: np.ndarray
+    mass: np.ndarray
+    known: KnownRows
+
+    @classmethod
+    def of(cls, removal: Any, predictor: Any, X: Any) -> tuple[BackgroundRows, EncodedTable]:
+        """From the ``background``, ``weights``, ``memory_limit`` and ``examples`` of a removal; beside X as codes."""
+        bound = bound_to(predictor, X, removal.background, removal.memory_limit)
+        rows, codes = bound.background, bound.examples.codes
+        mass = read_weights(removal.weights, removal.background, len(rows), "background weights", "background")
+        source = source_of(removal.examples, len(rows), len(codes))
+        there = np.random.default_rng(0).permutation(np.flatnonzero(mass > 0))  # or ties would go by a table's order
+        rows, mass = rows[there], mass[there]
+        known = KnownRows.of(codes, rows, mass, None if source is None else source[there])
+        return cls(bound.predictor, rows, mass, known), bound.examples
+
 
 ROWS_AT_ONCE = 65_536
 NEARLY_ALL = 1 - 1e-9  # of the weight of the background, in one row
@@ -138,3 +222,12 @@ class KnownRows:
         place = np.minimum(np.searchsorted(self.marks, marks(x)), len(self) - 1)
         is_same = (bits(self.codes[place]) == bits(x)).all(axis=1)
         return np.where(is_same, self.own[place], -1)
+
+
+def seed_of(rng: Any) -> int:
+    """A seed stands for itself; a Generator gives of its own."""
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return int(rng)
+    raise InputError("rng", got=f"{rng!r}", wanted="a seed (a whole number of zero or more), or a numpy Generator")

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from clarysage.protocols import Steps
-from clarysage.removal.row_identity import bits, marks
+from clarysage.removal.background import bits, marks
 
 CELLS_AT_ONCE = 65_536  # of hybrid rows, so that what is copied stays near at hand
 WORTH_A_SEARCH = 0.9  # repeated rows are looked for where at most this share of the rows of walks was left to evaluate
@@ -168,3 +168,19 @@ def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
 def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     rows, answers = zip(*parts, strict=True)
     return np.concatenate(rows), np.concatenate(answers)
+
+
+def put_in(
+    x: np.ndarray, columns: np.ndarray, cells: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, int]:
+    """Predictions (n, q, k) with cells (n, q, c) in columns (c,) of x (n, d), f(x) being (n, k); and rows asked for.
+
+    A row that is x, cell by cell, is not asked for again.
+    """
+    outputs = np.repeat(full[:, None], cells.shape[1], axis=1)
+    is_new = (bits(cells) != bits(x[:, columns])[:, None]).any(axis=2)
+    if is_new.any():
+        rows = np.repeat(x, is_new.sum(axis=1), axis=0)
+        rows[:, columns] = cells[is_new]
+        outputs[is_new] = ask(rows)
+    return outputs, int(is_new.sum())

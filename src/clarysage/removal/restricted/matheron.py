@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from clarysage._utils.threads import one_thread
-from clarysage.removal.row_identity import bits
+from clarysage.removal.background import bits
 
 RIDGE = 1e-10  # added to the variance of each score, so that columns which determine each other can be conditioned on
 

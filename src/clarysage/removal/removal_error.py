@@ -13,7 +13,7 @@ from clarysage.coalitions import draw_by_size
 from clarysage.errors import ClarysageError
 from clarysage.players import Players
 from clarysage.protocols import Removal
-from clarysage.removal.marginal import bound_to, codes_of
+from clarysage.removal.background import bound_to, codes_of
 
 MEMORY = 1e9  # bytes that the rows given to the model at once may take
 
