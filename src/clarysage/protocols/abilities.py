@@ -1,4 +1,4 @@
-"""Optional abilities of objects: a protocol says what an object offers, :func:`ability` asks whether it does."""
+"""Optional abilities of objects: a protocol declares an ability, :func:`ability` tells whether an object has it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Kind = TypeVar("Kind")
 
 
 def ability(thing: object, kind: type[Kind]) -> Kind | None:
-    """The thing seen as something that has an optional ability, or None where it has not.
+    """Returns an object that offers an optional ability of ``thing``, or None if ``thing`` does not have the ability.
 
-    An ability is a class: a :class:`~typing.Protocol`, which a thing has that has all its public members, or any other
-    class, which a thing has that inherits from it. Types alone are looked at: no property is evaluated. A thing whose
-    abilities depend on what it is made of has a method ``__conform__(kind)`` (PEP 246) that returns the object to be
-    used, or None; it is asked for what its type alone does not give.
+    An ability is a class. A :class:`~typing.Protocol` is offered by objects that have all its public members; any other
+    class is offered by its instances. Only types are inspected: no property is evaluated. An object whose abilities
+    depend on its contents has a method ``__conform__(kind)`` (PEP 246), which returns the object to use, or None; it
+    is called for abilities that the type alone does not offer.
 
     Examples
     --------
@@ -42,8 +42,8 @@ def ability(thing: object, kind: type[Kind]) -> Kind | None:
     True
     """
     cls: type = type(thing)
-    wanted: type = kind
-    missing = _missing_members(cls, wanted)
+    protocol: type = kind
+    missing = _missing_members(cls, protocol)
     if missing is not None and (not missing or missing <= getattr(thing, "__dict__", {}).keys()):
         return cast(Kind, thing)
     conform = getattr(cls, "__conform__", None)
@@ -51,7 +51,7 @@ def ability(thing: object, kind: type[Kind]) -> Kind | None:
 
 
 def gives_ability(cls: type, kind: type) -> bool:
-    """Whether all things of a class have an ability by their type alone.
+    """Tells whether all instances of a class have an ability, because of their type alone.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def gives_ability(cls: type, kind: type) -> bool:
 
 @lru_cache(maxsize=4096)
 def _missing_members(cls: type, kind: type) -> frozenset[str] | None:
-    """Members of a protocol that a class leaves to its instances; None where it would have to inherit and does not."""
+    """Members of a protocol that a class itself does not have; None for a class that would have to inherit."""
     if kind in cls.__mro__:
         return frozenset()
     if Protocol not in kind.__bases__:

@@ -1,4 +1,4 @@
-"""Types of the arguments that public functions take."""
+"""Types of the arguments of public functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clarysage.protocols.removal import Removal
 
 
 class HasShape(Protocol):
-    """An array, a data frame, a sparse matrix, a tensor: whatever has rows and columns."""
+    """Anything with rows and columns: an array, a data frame, a sparse matrix or a tensor."""
 
     @property
     def shape(self) -> Any: ...
@@ -27,7 +27,7 @@ class HasSchema(Protocol):
     def schema(self) -> Any: ...
 
 
-# what public functions take; models are of so many kinds that only asking them tells
+# models have no common type: the adapters find out at run time
 ModelLike: TypeAlias = object
 TableLike: TypeAlias = HasShape | HasSchema | Sequence[Any] | str | os.PathLike[str]
 TargetLike: TypeAlias = Iterable[Any] | str

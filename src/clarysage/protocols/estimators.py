@@ -14,50 +14,55 @@ Input = TypeVar("Input", contravariant=True)
 
 
 class Estimator(Protocol[State]):
-    """A summary of a game made of draws. States merge associatively; chunk i always has random stream i.
+    """An estimator of Shapley values or other summaries of a game, from random draws.
 
-    What an estimator may offer beside this are abilities, asked for with :func:`ability`: :class:`Piloted`,
-    :class:`Adaptive`, :class:`Divisible`, :class:`Decomposed`, :class:`KeepsExamplesApart`, :class:`InPasses`,
-    :class:`WalksBesides`, :class:`Enumerates`, :class:`CostLimited`, :class:`HasStates`.
+    States merge associatively; chunk i always uses random stream i.
+
+    Optional abilities (:func:`ability`): :class:`Piloted`, :class:`Adaptive`, :class:`Divisible`,
+    :class:`Decomposed`, :class:`KeepsExamplesApart`, :class:`InPasses`, :class:`WalksBesides`, :class:`Enumerates`,
+    :class:`CostLimited`, :class:`HasStates`.
     """
 
     @property
     def name(self) -> str: ...
 
     def check(self, game: Game) -> None:
-        """Raise where this estimator cannot be used on the game."""
+        """Raises an error if this estimator cannot be used for the game."""
         ...
 
     def chunk(self, game: Game) -> int:
-        """How many draws a chunk holds at most; depends on the game alone."""
+        """Returns the maximum number of draws per chunk; it depends on the game alone."""
         ...
 
     def pause(self, game: Game, made: int) -> int:
-        """How many draws there are to be when the estimate is looked at next."""
+        """Returns the number of draws at which the stopping rules are checked next (the next interim analysis)."""
         ...
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        """Model rows that so many draws cost at most, when ``first`` have been made; if none, with preparations."""
+        """Returns the maximum number of model rows for ``draws`` draws after the ``first`` draws.
+
+        If ``first`` is 0, the rows of preparations are included.
+        """
         ...
 
     def limit(self, game: Game) -> int | None:
-        """How many draws there are to make in all; None without end."""
+        """Returns the total number of draws; None if it is unlimited."""
         ...
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> State: ...
 
-    def merge(self, one: State, other: State) -> State: ...
+    def merge(self, state: State, other: State) -> State: ...
 
     def read(self, game: Game, state: State) -> Estimate: ...
 
 
 class Piloted(Protocol):
-    """An estimator that finds out about the game before its first draw, by a pilot run."""
+    """An estimator that tunes its sampling design by a pilot run, before its first draw."""
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Estimator[Any]:
-        """The estimator for the game, after a pilot run for a small part of the model ``rows`` that are left.
+        """Returns the estimator tuned by a pilot run, which costs a small part of the remaining model ``rows``.
 
-        Itself, where it has been prepared already.
+        It returns itself if it is prepared already.
         """
         ...
 
@@ -65,33 +70,33 @@ class Piloted(Protocol):
 class Adaptive(Protocol):
     """An estimator that learns from its own draws, between rounds.
 
-    A run that is resumed learns the same again from the state that was kept, which has later draws in it, too: so for
-    all states ``earlier`` and ``later`` of a run at which it is the same estimator, ``adapted(game, earlier, rng)`` and
-    ``adapted(game, rewound(later), rng)`` are the same.
+    A resumed run must learn the same again from its checkpoint, whose state contains later draws, too. Therefore, for
+    all states ``earlier`` and ``later`` of the same estimator in a run, ``adapted(game, earlier, rng)`` must equal
+    ``adapted(game, rewound(later), rng)``.
     """
 
     def adapted(self, game: Game, state: Any, rng: np.random.Generator) -> Estimator[Any]:
-        """The estimator for the next round; itself where there is nothing to learn yet."""
+        """Returns the estimator for the next round; itself if there is nothing to learn yet."""
         ...
 
     def rewound(self, state: Any) -> Any:
-        """The state without the draws of estimators that were adapted from this one."""
+        """Returns the state without the draws of estimators that were adapted from this one."""
         ...
 
 
 class Divisible(Protocol):
-    """An estimator whose chunks may be smaller in short rounds, so that several workers have their part in them."""
+    """An estimator whose chunks may be smaller in short rounds, so that all workers have something to do."""
 
     def finest(self, game: Game) -> int:
-        """The fewest draws that are worth a chunk."""
+        """Returns the minimum number of draws per chunk."""
         ...
 
 
 class KeepsExamplesApart(Protocol[Input]):
-    """An estimator that keeps the values of single examples apart."""
+    """An estimator that also estimates the values of each example (local values)."""
 
     def local_values(self, game: Game, state: Input) -> LocalValues:
-        """Values of the examples of positive weight, each in a game of its own."""
+        """Returns the values of each example with positive weight."""
         ...
 
 
@@ -99,23 +104,23 @@ class InPasses(Protocol):
     """An estimator that goes over all examples in passes."""
 
     def looking_after(self, passes: int) -> Estimator[Any]:
-        """The estimator whose rules for stopping are first asked after so many passes."""
+        """Returns the estimator whose stopping rules are first checked after the given number of passes."""
         ...
 
 
 class CostLimited(Protocol):
-    """An estimator that refuses a game which would take too many model rows."""
+    """An estimator that refuses a game that would need too many model rows."""
 
     def without_limit(self) -> Estimator[Any]:
-        """The estimator that takes the game on, whatever it costs."""
+        """Returns the estimator that accepts games at any cost."""
         ...
 
 
 class WalksBesides(Protocol):
-    """An estimator that also estimates how values vary with the background, beside the values themselves."""
+    """An estimator that samples walks to estimate how values vary with the background, in addition to the values."""
 
     def within_background(self) -> Estimator[Any]:
-        """The estimator of the values alone."""
+        """Returns the estimator of the values alone, conditional on the background."""
         ...
 
 
@@ -123,25 +128,25 @@ class Enumerates(Protocol):
     """An estimator that evaluates a known number of coalitions."""
 
     def coalitions(self, game: Game) -> int:
-        """How many coalitions between the empty and the full one it evaluates."""
+        """Returns the number of coalitions that it evaluates, without the empty and the full one."""
         ...
 
 
 class HasStates(Protocol):
-    """An estimator whose draws can be kept in the file of a checkpoint."""
+    """An estimator whose states can be saved in a checkpoint file."""
 
     @property
     def state_classes(self) -> tuple[type, ...]:
-        """Dataclasses that its states are made of, but for the moments and sums of :mod:`clarysage.inference`."""
+        """Dataclasses that occur in its states, except the moments and sums of :mod:`clarysage.inference`."""
         ...
 
 
 class Decomposed(Protocol[Input]):
-    """An estimator that takes apart what the variance of its values comes of.
+    """An estimator that decomposes the variance of its values into components of examples and background rows.
 
-    The loop then turns the components into what the values say of populations.
+    The loop computes the variances about populations from the components.
     """
 
     def components(self, game: Game, state: Input) -> VarianceComponents | None:
-        """The variance by examples and background rows; None where that is not known."""
+        """Returns the variance components of examples and background rows; None if they are not known."""
         ...

@@ -1,4 +1,4 @@
-"""Contracts of what runs an estimator: stopping rules, executors, observers."""
+"""Contracts for running an estimator: stopping rules, executors (parallel maps) and observers (progress)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Task = TypeVar("Task")
 
 
 class StoppingRule(Protocol):
-    """Says, of an estimate, why to stop, or None to go on."""
+    """A stopping rule returns the reason to stop at an estimate, or None to continue."""
 
     def __call__(self, estimate: Estimate) -> StopReason | None: ...
 
@@ -22,25 +22,25 @@ Rule: TypeAlias = StoppingRule | Budget | Deadline
 
 
 class SequentialRule(StoppingRule, Protocol):
-    """A rule that decides something at interim analyses, over which it spends its level."""
+    """A stopping rule that makes statistical decisions at interim analyses, with alpha-spending over these."""
 
     @property
     def confidence(self) -> float:
-        """The probability that what it decides is right, however often it is asked."""
+        """The probability that all its decisions are right, over all interim analyses."""
         ...
 
 
 class LateError(Exception):
-    """Raised by an executor when the time is up before the next result has come."""
+    """Raised by an executor if the time runs out before the next result is ready."""
 
 
 def without_end() -> float:
-    """The time that is left where nobody set an end."""
+    """Returns the remaining time of a run without a deadline."""
     return float("inf")
 
 
 class Executor(Protocol):
-    """An ordered map; the results of tasks come back in the order of the tasks, whoever did them."""
+    """An ordered parallel map: results come in the order of the tasks, whichever worker computed them."""
 
     def map(
         self,
@@ -48,19 +48,19 @@ class Executor(Protocol):
         tasks: Sequence[Task],
         time_left: Callable[[], float] = without_end,
     ) -> Generator[Result, None, None]:
-        """Raises :class:`LateError` when no time is left; what is pending when it is closed is cancelled."""
+        """Yields the results; raises :class:`LateError` when no time is left. Closing it cancels pending tasks."""
         ...
 
 
 class Observer(Protocol):
-    """Watches a run; silent by default."""
+    """An observer is informed of the progress of a run."""
 
     def __call__(self, estimate: Estimate, elapsed: float) -> None:
-        """The estimate at the end of a round."""
+        """Receives the estimate at the end of a round, and the elapsed seconds."""
         ...
 
     def count(self, share: float, elapsed: float) -> None:
-        """The share of an enumeration that is done."""
+        """Receives the completed share of an enumeration, and the elapsed seconds."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Contracts of cooperative games, with their optional abilities and the dataclasses that they return."""
+"""Contract of cooperative games, with their optional abilities and the dataclasses that they return."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from clarysage.protocols.removal import RestrictedModel
 
 
 class Game(Protocol):
-    """v: payoffs of coalitions, example by example. A payoff is minus a loss, so gains are differences of payoffs.
+    """A cooperative game v: payoffs of coalitions, one per example. A payoff is minus a loss; a gain is a difference.
 
-    What a game may offer beside this are abilities, asked for with :func:`ability`: :class:`SubsampledWalks` and
-    :class:`SubsampledGame`, :class:`ClosedForm`, :class:`Imitable`, :class:`CoalitionValues`,
-    :class:`LearnsCoalitions`, :class:`DrawsSingly`, :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`,
-    :class:`HasLosses`.
+    Optional abilities (:func:`ability`): :class:`SubsampledWalks` and :class:`SubsampledGame`, :class:`ClosedForm`,
+    :class:`Imitable`, :class:`CoalitionValues`, :class:`LearnsCoalitions`, :class:`DrawsSingly`,
+    :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`, :class:`HasLosses`.
     """
 
     @property
@@ -38,7 +37,7 @@ class Game(Protocol):
 
     @property
     def floor(self) -> np.ndarray:
-        """Payoffs (L,) at which a loss bounds itself."""
+        """Payoffs (L,) below which a loss is clipped."""
         ...
 
     @property
@@ -46,15 +45,15 @@ class Game(Protocol):
 
     @property
     def rows_spent(self) -> int:
-        """Model rows that the ends have cost."""
+        """Model rows that were used to compute ``ends``."""
         ...
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Payoffs of one coalition an example: (n,), (n, p) -> (n, L)."""
+        """Returns payoffs of one coalition per example: (n,), (n, p) -> (n, L)."""
         ...
 
     def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Payoffs at every prefix, ends included: (n,), (n, p) -> (n, p + 1, L)."""
+        """Returns payoffs at every prefix of a permutation, ends included: (n,), (n, p) -> (n, p + 1, L)."""
         ...
 
 
@@ -77,7 +76,7 @@ class ModelGame(Game, Protocol):
 
     @property
     def targets(self) -> tuple[np.ndarray, ...]:
-        """Their responses, encoded for each of the losses."""
+        """The responses of the examples, encoded for each of the losses."""
         ...
 
 
@@ -89,18 +88,18 @@ class NamedPlayers(Protocol):
 
 
 class HasLosses(Protocol):
-    """A game whose payoffs are losses that have names."""
+    """A game whose payoffs are minus losses that have names."""
 
     @property
     def losses(self) -> tuple[Loss, ...]: ...
 
 
 class Batched(Protocol):
-    """A game whose model gets so many rows at once."""
+    """A game whose model is called on batches of rows."""
 
     @property
     def batch_size(self) -> int | None:
-        """Rows that the model gets at once; None where the user did not say."""
+        """Maximum number of rows per call of the model; None if the user set none."""
         ...
 
 
@@ -109,26 +108,27 @@ class SelfMatched(Protocol):
 
     @property
     def self_match(self) -> np.ndarray | None:
-        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        """The background row that each example is itself, (N,), -1 for none; None if no example is one."""
         ...
 
 
 class Imitable(Protocol):
-    """The game of a model that a surrogate can imitate."""
+    """A game whose model can be approximated by a surrogate model."""
 
     def imitated(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
     ) -> tuple[Game, Game]:
-        """The game of a surrogate fitted to the model's answers, and the game of what the surrogate leaves.
+        """Returns the game of a surrogate fitted to the model's predictions, and the game of the differences.
 
-        ``asked`` are rows that went to the model, with its answers; ``active`` (p,) the players known to matter.
+        ``asked`` are rows that were passed to the model, with its predictions; ``active`` (p,) marks the active
+        players.
         """
         ...
 
 
 @dataclass(frozen=True)
 class CoalitionValue:
-    """v(S) of a coalition, (L,), the variance of its own sampling, and the model rows it cost."""
+    """An estimate of v(S) for a coalition, (L,), its sampling variance, and the model rows it cost."""
 
     value: np.ndarray
     variance: np.ndarray
@@ -136,46 +136,46 @@ class CoalitionValue:
 
 
 class CoalitionValues(Protocol):
-    """A game that estimates v(S) over all examples for less than their payoffs cost."""
+    """A game that estimates v(S), the mean over all examples, at a lower cost than by their payoffs."""
 
     def value(self, coalition: np.ndarray, rng: np.random.Generator) -> CoalitionValue:
-        """v(S) of a coalition (p,)."""
+        """Returns an estimate of v(S) of a coalition (p,)."""
         ...
 
 
 class LearnsCoalitions(Protocol):
-    """A game whose payoffs take fits of a learner, which workers share."""
+    """A game whose payoffs require refits of a learner, which workers share."""
 
     @property
     def fits_per_coalition(self) -> int:
-        """How often the learner is fitted for a coalition."""
+        """Number of fits of the learner per coalition."""
         ...
 
     @property
     def coalitions_learned(self) -> int:
-        """Coalitions that the learner was fitted for in this process, that of all players included."""
+        """Number of coalitions the learner was fitted on in this process, including that of all players."""
         ...
 
     @property
     def rows_learned(self) -> int:
-        """Rows that learners saw for these, to be fitted on or to predict."""
+        """Number of rows that these fits and their predictions took."""
         ...
 
     def learn(self, coalitions: Sequence[np.ndarray], executor: Executor) -> Iterator[np.ndarray]:
-        """Payoffs (N, L) of one coalition (p,) after the other."""
+        """Yields the payoffs (N, L) of each coalition (p,), in their order."""
         ...
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Bias of payoffs at s steps that comes from a finite background, and their influence function in its weights.
+    """Bias of payoffs at s steps due to a finite background, and their influence function in the background weights.
 
     Attributes
     ----------
-    bias_correction : (n, s, L) to be added to payoffs for those of an endless background from which the given one was
-        drawn, and of which an example is no row itself
-    background_index : (n, q) background rows ...
-    influence : (n, q, s, L) ... and the derivative of payoffs in the share of weight that moves to them
+    bias_correction : (n, s, L) to be added to the payoffs to estimate those of an infinite background, from which the
+        given background was drawn and in which no example is a row itself
+    background_index : (n, q) background rows
+    influence : (n, q, s, L) derivative of payoffs in the direction of more weight on each of these background rows
     """
 
     bias_correction: np.ndarray
@@ -187,7 +187,8 @@ class Influence:
 class Walks:
     """Payoffs at every prefix of walks, (n, p + 1, L), and the model rows they cost.
 
-    ``asked`` are those rows with the model's answers, and ``influence`` has as many steps as payoffs, where wanted.
+    On request, ``asked`` holds these rows with the model's predictions, and ``influence`` that of the background on
+    the payoffs, with as many steps.
     """
 
     payoffs: np.ndarray
@@ -198,7 +199,7 @@ class Walks:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Payoffs (n, L) with all background rows, and with subsamples of them, averaged over draws; and model rows."""
+    """Payoffs (n, L) with all background rows and with subsamples of them, averaged over draws; and model rows."""
 
     exact: np.ndarray
     subsampled: np.ndarray
@@ -207,10 +208,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class CoalitionInfluence:
-    """Payoffs (n, L) of a coalition with all background rows, with sums over examples by weight of its influence.
+    """Payoffs (n, L) of a coalition with all background rows; bias and influence, as weighted sums over examples.
 
-    ``bias_correction`` (L,) would make them those of an endless background; ``influence`` (m, L) is that of background
-    rows, times their weights.
+    ``bias_correction`` (L,) added to the payoffs gives those of an infinite background; ``influence`` (m, L) is that of
+    each background row, times its weight.
     """
 
     payoffs: np.ndarray
@@ -219,20 +220,20 @@ class CoalitionInfluence:
 
 
 class SubsampledWalks(Protocol):
-    """Walks of a game with a subsample of the background rows behind its payoffs.
+    """Walks of a game whose payoffs are estimated from a subsample of the background rows.
 
-    ``active`` (p,) are the players known to matter; ``skip`` leaves out model rows whose predictions are known;
-    ``keep`` returns the rows that went to the model, with its answers; ``influence`` that of the background.
+    ``active`` (p,) marks the players that may have an effect; ``skip`` reuses predictions that are known already;
+    ``keep`` returns the rows passed to the model, with its predictions; ``influence`` returns that of the background.
     """
 
     @property
     def rows(self) -> int:
-        """Background rows of a walk."""
+        """Number of background rows per walk."""
         ...
 
     @property
     def takes_all(self) -> bool:
-        """Whether these are all rows there are."""
+        """True if every walk takes all background rows."""
         ...
 
     @property
@@ -242,17 +243,17 @@ class SubsampledWalks(Protocol):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether the background rows may be thought of as drawn from more."""
+        """True if the background rows are an independent sample of a population."""
         ...
 
     @property
     def is_unbiased(self) -> bool:
-        """Whether payoffs are right on average."""
+        """True if the estimates of payoffs are unbiased."""
         ...
 
     @property
     def errs_with_loss(self) -> bool:
-        """Whether payoffs are off most where losses are large."""
+        """True if the errors of estimated payoffs grow with the losses."""
         ...
 
     def walk(
@@ -266,53 +267,53 @@ class SubsampledWalks(Protocol):
         keep: bool = False,
         influence: bool = False,
     ) -> Walks:
-        """Estimated payoffs at every prefix."""
+        """Returns estimated payoffs at every prefix of the orders (n, p)."""
         ...
 
     def compare(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool
     ) -> Comparison:
-        """Payoffs of coalitions (n, p), one an example, with all rows and with subsamples."""
+        """Returns payoffs of coalitions (n, p), one per example, with all background rows and with subsamples."""
         ...
 
 
 class SubsampledGame(SubsampledWalks, Protocol):
-    """A game of a model that also has single coalitions by subsamples, and tells of the model and its background."""
+    """A model's game that estimates single coalitions from subsamples, too, and has tests of the model."""
 
     @property
     def asks_model(self) -> bool:
-        """Whether the model itself predicts along walks, not what is known of its structure."""
+        """True if walks call the model itself rather than evaluate its known structure."""
         ...
 
     @property
     def rows_in_all(self) -> int:
-        """Background rows that a payoff with all of them takes: one, where their mean row tells the same."""
+        """Background rows per payoff that uses all of them: one, if their mean row gives the same payoff."""
         ...
 
     @property
     def enlarged(self) -> SubsampledGame:
-        """The same with larger subsamples, for differences of differences."""
+        """The same game with larger subsamples, for second-order differences such as interactions."""
         ...
 
     def at(
         self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool
     ) -> tuple[np.ndarray, int]:
-        """Estimated payoffs of s coalitions an example, with the same rows for all of them, and model rows.
+        """Returns estimated payoffs of s coalitions per example, from the same background rows, and the model rows.
 
         (n,), (n, s, p) -> (n, s, L)
         """
         ...
 
     def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-        """Players (p,) that change a prediction on some of the walks, and model rows."""
+        """Returns a mask of players (p,) that change a prediction on some of the walks, and the model rows."""
         ...
 
     def with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
-        """Payoffs of a coalition (p,) with all background rows, and their influence."""
+        """Returns payoffs of a coalition (p,) with all background rows, and the influence of these rows."""
         ...
 
     def repeats(self) -> tuple[bool, int]:
-        """Whether the model gives the same predictions when asked again, and model rows."""
+        """Tells whether the model is deterministic: predicts the same again for the same rows. And the model rows."""
         ...
 
 
@@ -326,27 +327,35 @@ class Drawn:
 
 
 class DrawsSingly(Protocol):
-    """A game whose payoffs are means over draws, each of one background row: single imputation."""
+    """A game whose payoffs are means over draws of one background row each: single imputation."""
 
     @property
     def background_weights(self) -> np.ndarray | None:
-        """Weights of background rows that are a sample, (m,), adding up to one; None where values are not linear in
-        them."""
+        """Weights of the background rows, (m,), adding up to one.
+
+        None if the rows are not a sample, or if values are not linear in the weights.
+        """
         ...
 
     @property
     def draws_at_once(self) -> int:
-        """How many draws it is worth making together."""
+        """Number of draws that are efficient to make together."""
         ...
 
     def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> Drawn:
-        """All players but one, on examples (n,), with the rows at quantile levels (n, q) of their weights."""
+        """Returns payoffs of all players but one, on examples (n,).
+
+        Background rows are drawn by inverse-CDF sampling: at quantile levels (n, q) of their cumulative weights.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Solved:
-    """Values (L, p) summed over examples by weight, each example's part (n, L, p), and payoffs that a loss bounded."""
+    """Closed-form values: sums over examples (L, p), the parts of examples, and a count of clipped losses.
+
+    ``parts`` (n, L, p) are the weighted values of the examples, which add up to ``values``.
+    """
 
     values: np.ndarray
     parts: np.ndarray
@@ -354,26 +363,26 @@ class Solved:
 
 
 class ClosedForm(Protocol):
-    """Exact values of a game, of examples at a time, without sampling."""
+    """Exact Shapley values of a game in closed form, without sampling, for a batch of examples at a time."""
 
     @property
     def how(self) -> str:
-        """In words."""
+        """The method in words, for notes."""
         ...
 
     @property
     def at_once(self) -> int:
-        """How many examples to solve together."""
+        """Number of examples to solve together."""
         ...
 
     @property
     def seconds(self) -> float:
-        """What it takes, about."""
+        """Estimated seconds for all examples."""
         ...
 
     @property
     def seconds_of_pair(self) -> float:
-        """What a pair of walks takes, about."""
+        """Estimated seconds for one pair of walks, to compare with sampling."""
         ...
 
     @property

@@ -18,19 +18,19 @@ LossTask = Literal["regression", "classification", "any"]
 
 
 class Loss(Protocol):
-    """l: one value per example, never reduced."""
+    """A loss l: one value per example, never averaged."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def task(self) -> LossTask:
-        """What it judges: numbers, classes, or whatever it is given."""
+        """The kind of prediction that it judges: numbers, classes, or any."""
         ...
 
     @property
     def degree(self) -> int | None:
-        """In the prediction: 1 for minus one output, 2 for the sum of (prediction - target)^2, None for others.
+        """Degree in the prediction: 1 for minus one output, 2 for the sum of (prediction - target)^2, None for others.
 
         Games have closed forms for models of known structure under losses of degree 1 and 2.
         """
@@ -38,33 +38,33 @@ class Loss(Protocol):
 
     @property
     def debiasing(self) -> Debiasing:
-        """How the loss of a mean prediction is estimated from a subsample of the background."""
+        """Estimator of the loss of a mean prediction from a subsample of the background."""
         ...
 
     @property
     def ceiling(self) -> float:
-        """The value at which the loss bounds itself (inf where it never does)."""
+        """The value at which the loss is clipped (inf where it never is)."""
         ...
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
-        """The responses as the loss wants them, checked against the model's classes and its outputs (N, k)."""
+        """Returns the responses as the loss takes them, checked against the model's classes and outputs (N, k)."""
         ...
 
     def check(self, outputs: np.ndarray) -> None:
-        """Raise where the model's raw outputs (n, k) cannot be meant for this loss."""
+        """Raises an error if the model's raw outputs (n, k) do not fit this loss."""
         ...
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Losses (n,) of predictions (n, k)."""
+        """Returns the losses (n,) of predictions (n, k)."""
         ...
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """The prediction (k,) of least mean loss among constants, of so many outputs; targets are encoded."""
+        """Returns the constant prediction (k,) with the least mean loss; targets are encoded, k is ``outputs``."""
         ...
 
 
 class OfOutput(Protocol):
-    """A loss that is minus one of the outputs, by its number."""
+    """A loss that is minus one of the model's outputs; ``number`` says which."""
 
     @property
     def number(self) -> int: ...
@@ -72,14 +72,14 @@ class OfOutput(Protocol):
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is known of a model beside its predictions.
+    """Facts about a model other than its predictions.
 
     Attributes
     ----------
     task : "classification" or "regression", if the model says so
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are votes (labels, one-hot) rather than probabilities
-    batch_size : how many rows it gets at once, at most, where the user says so
+    batch_size : maximum number of rows per call of the model, if the user set one
     """
 
     task: str | None = None
@@ -89,7 +89,7 @@ class ModelFacts:
 
 
 class CodePredictor(Protocol):
-    """f: rows of codes (n, d) -> predictions (n, k), float64, checked; so many rows at once."""
+    """A model f of encoded rows: (n, d) -> predictions (n, k), float64 and checked, ``rows_per_call`` rows at once."""
 
     @property
     def schema(self) -> Schema: ...

@@ -16,9 +16,9 @@ Check = Callable[[np.ndarray], None]
 
 
 class RestrictedModel(Protocol):
-    """f_S: the model's prediction when only the columns in S are known (Eq. 1).
+    """The restricted model f_S: the model's prediction when only the columns in S are known (Eq. 1).
 
-    Abilities go beyond that (:func:`ability`): :class:`FromBackground`, :class:`HybridRows`, :class:`DrawsRows`,
+    Optional abilities (:func:`ability`): :class:`FromBackground`, :class:`HybridRows`, :class:`DrawsRows`,
     :class:`HoldsExamples`.
     """
 
@@ -27,7 +27,7 @@ class RestrictedModel(Protocol):
 
     @property
     def facts(self) -> ModelFacts:
-        """What is known of the model."""
+        """Facts about the model other than its predictions."""
         ...
 
     @property
@@ -37,32 +37,32 @@ class RestrictedModel(Protocol):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What there is to say about how predictions are made."""
+        """Notes for the user on how the predictions are made."""
         ...
 
     @property
     def rows_of_checks(self) -> int:
-        """Rows passed to the model to see that it can be trusted to be what it says."""
+        """Rows passed to the model to check that its known structure agrees with its predictions."""
         ...
 
     def guarded(self, checks: tuple[Check, ...]) -> Self:
-        """The same, with every batch of the model's outputs (n, k) looked at by checks, which raise."""
+        """Returns this restricted model with checks, which raise, on every batch of the model's outputs (n, k)."""
         ...
 
     def full(self, x: np.ndarray) -> np.ndarray:
-        """f(x): (n, d) -> (n, k)."""
+        """Returns f(x): (n, d) -> (n, k)."""
         ...
 
     def empty(self) -> np.ndarray:
-        """f with nothing known, (k,)."""
+        """Returns the prediction when no column is known, (k,)."""
         ...
 
     def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """f_S(x) for one coalition of columns a row: (n, d), (n, d) -> (n, k)."""
+        """Returns f_S(x) for one coalition of columns per row: (n, d), (n, d) -> (n, k)."""
         ...
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """f_S(x) at every proper prefix of a walk: step j = 1, ..., p - 1 keeps the columns that entered by then.
+        """Returns f_S(x) at the proper prefixes of a walk: step j = 1, ..., p - 1 keeps columns that entered by j.
 
         (n, d), (n, d) -> (n, p - 1, k)
         """
@@ -70,51 +70,53 @@ class RestrictedModel(Protocol):
 
 
 class HoldsExamples(Protocol):
-    """A restricted model that hands on the examples it was made for, so that they are encoded once."""
+    """A restricted model that shares the examples it was made for, so that they are encoded only once."""
 
     @property
     def encoded(self) -> EncodedTable | None:
-        """The table with its codes; None once the model is guarded, as games have codes of their own."""
+        """The table with its codes; None for a guarded model, since games keep their own codes."""
         ...
 
 
 class FromBackground(Protocol):
-    """A restricted model that is made of background rows."""
+    """A restricted model that uses background rows."""
 
     @property
     def background(self) -> np.ndarray:
-        """The rows as codes, (m, d)."""
+        """The background rows as codes, (m, d)."""
         ...
 
 
 class KnownStructure(Protocol):
-    """The insides of a model beside background rows."""
+    """The known structure of a model, with the background rows in the form that the structure takes."""
 
     @property
     def structure(self) -> Structure: ...
 
     @property
     def inner(self) -> np.ndarray:
-        """The background rows as the insides have them, (m, D)."""
+        """The background rows after the model's preprocessing, (m, D)."""
         ...
 
     def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of codes (n, d) as the insides have them, and as the form of the structure sees them."""
+        """Returns encoded rows (n, d) after the model's preprocessing, and in the representation of its structure."""
         ...
 
 
 class ConditionalRows(Protocol):
-    """Background rows whose withheld cells follow the kept ones, as normal scores do."""
+    """Background rows whose withheld cells are drawn given the kept cells, as Gaussian (normal) scores."""
 
     @property
     def latent(self) -> np.ndarray:
-        """Scores of the rows with nothing known, (m, d)."""
+        """Normal scores of the background rows when no column is known, (m, d)."""
         ...
 
     def linear_control(
         self, slopes: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray
     ) -> np.ndarray:
-        """A linear function of scores, of slopes (d, k), about its mean over all rows, at every prefix but the last.
+        """Returns a linear function of the scores, with slopes (d, k), minus its mean over all background rows.
+
+        It is evaluated at every prefix but the last, and serves as a control variate.
 
         (n, q), (n, d) -> (n, q, p, k), the empty prefix first
         """
@@ -125,7 +127,7 @@ class ConditionalRows(Protocol):
 class Steps:
     """Predictions ``outputs`` (n, q, p - 1, k) of n walks with q background rows, and the model rows they cost.
 
-    ``asked`` are the hybrid rows that went to the model, with its answers, where they were wanted.
+    ``asked`` are the hybrid rows passed to the model with its predictions, if the caller wants to keep them.
     """
 
     outputs: np.ndarray
@@ -134,14 +136,14 @@ class Steps:
 
 
 class HybridRows(RestrictedModel, Protocol):
-    r"""A restricted model that is a mean over background rows b_k of weights w_k, so that few rows tell about all.
+    r"""A restricted model that is a weighted mean over background rows, so that a subsample of rows can estimate it.
 
     .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})
     """
 
     @property
     def background(self) -> np.ndarray:
-        """The rows b_k with nothing known, (m, d)."""
+        """The rows b_k when no column is known, (m, d)."""
         ...
 
     @property
@@ -151,43 +153,43 @@ class HybridRows(RestrictedModel, Protocol):
 
     @property
     def is_sampled(self) -> bool:
-        """Whether the rows may be thought of as drawn independently from a population."""
+        """True if the background rows are an independent sample of a population."""
         ...
 
     @property
     def is_used(self) -> np.ndarray:
-        """Which columns are not known to have no effect, (d,)."""
+        """Mask of the columns that may have an effect, (d,); the others are known to have none."""
         ...
 
     @property
     def alone(self) -> np.ndarray:
-        """f(b_k) of every background row, (m, k)."""
+        """The predictions f(b_k) of all background rows, (m, k)."""
         ...
 
     @property
     def native(self) -> KnownStructure | None:
-        """The insides of the model, where they are known, which then predict in its place."""
+        """The known structure of the model, which then predicts in its place; None if it is not known."""
         ...
 
     @property
     def filling(self) -> ConditionalRows | None:
-        """How rows follow what is known of an example; None where they stay as they are."""
+        """The conditional distribution of withheld cells given kept ones; None if rows are used unchanged."""
         ...
 
     def self_match(self, X: np.ndarray) -> np.ndarray | None:
-        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        """Returns the background row that each example is itself, (N,), -1 for none; None if no example is one."""
         ...
 
     def condensed(self) -> HybridRows:
-        """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
+        """Returns an equal model with as few background rows as possible: for a linear model, their mean row."""
         ...
 
     def asking(self, predictor: CodePredictor) -> HybridRows:
-        """The same rows, asked of another model."""
+        """Returns this restricted model with another predictor."""
         ...
 
     def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
+        """Returns f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
         ...
 
     def steps(
@@ -200,16 +202,17 @@ class HybridRows(RestrictedModel, Protocol):
         skip: bool,
         keep: bool,
     ) -> Steps:
-        """f(x_S, b_k) at every proper prefix S of walks, for picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
+        """Returns f(x_S, b_k) at every proper prefix S of walks, for chosen rows b_k: (n, d), (n, d), (n, q) -> Steps.
 
-        ``full`` (n, k) is f(x); ``skip`` asks once for rows that do not change or repeat, ``keep`` returns those asked.
+        ``full`` (n, k) is f(x). ``skip`` passes repeated or unchanged rows to the model only once; ``keep`` returns
+        the rows that were passed.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Singles:
-    """Predictions (n, q, k) with q draws for n rows, the model rows, and the background rows drawn, (n, q)."""
+    """Predictions (n, q, k) with q draws for n rows, the model rows they cost, and the drawn background rows (n, q)."""
 
     outputs: np.ndarray
     rows: int
@@ -217,70 +220,70 @@ class Singles:
 
 
 class DrawsRows(RestrictedModel, Protocol):
-    """A restricted model that can put single drawn rows in the place of what is withheld: single imputation."""
+    """A restricted model that can replace withheld features by those of single drawn rows: single imputation."""
 
     @property
     def draws_at_once(self) -> int:
-        """How many draws it is worth making together."""
+        """Number of draws that are efficient to make together."""
         ...
 
     def singly(self) -> DrawsRows:
-        """The same, made to be asked for each row once."""
+        """Returns an equal model that is prepared for one call per row."""
         ...
 
     def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
-        """f(x_S, b_k) for rows x (n, d) of predictions (n, k), a coalition of columns (d,), and drawn rows b_k.
+        """Returns f(x_S, b_k) for rows x (n, d) with predictions (n, k), a coalition of columns (d,), drawn rows b_k.
 
-        They are those at quantile levels (n, q) of the weights of the rows that may stand in.
+        Rows are drawn by inverse-CDF sampling: at quantile levels (n, q) of their cumulative weights.
         """
         ...
 
 
 class Removal(Protocol):
-    """q(x_rest | x_S): what stands in for withheld features."""
+    """A removal: the distribution q(x_rest | x_S) that replaces withheld features."""
 
     def restrict(self, predictor: Any, X: Any) -> RestrictedModel: ...
 
 
 class NamedRemoval(Protocol):
-    """A removal with a name to show; others are called by their class."""
+    """A removal with a name to show; others are shown by the name of their class."""
 
     @property
     def name(self) -> str: ...
 
 
 class MadeOfRows(Protocol):
-    """A removal that is made of background rows."""
+    """A removal that uses background rows."""
 
     @property
     def background(self) -> Any:
-        """The rows, as they were given; None where a removal can do without, and does."""
+        """The rows as the user gave them; None for a removal that works without."""
         ...
 
 
 class LimitedRemoval(Protocol):
-    """A removal that keeps within a limit of memory."""
+    """A removal that respects a memory limit."""
 
     @property
     def memory_limit(self) -> float:
-        """Bytes that the rows given to the model at once may take."""
+        """Maximum bytes of the rows given to the model at once."""
         ...
 
     def limited(self, memory_limit: float) -> Removal:
-        """The removal with another limit."""
+        """Returns the removal with another memory limit."""
         ...
 
 
 class RemovalFromExamples(Protocol):
-    """A removal that treats examples that are background rows themselves apart from others."""
+    """A removal that treats examples specially if they are background rows themselves."""
 
     def knowing_examples(self, examples: np.ndarray) -> Removal:
-        """The removal, told the number in X of each background row (m,), -1 for a row from elsewhere."""
+        """Returns the removal, given the row number in X of each background row (m,), -1 for a row not in X."""
         ...
 
 
 class SeededRemoval(Protocol):
-    """A removal that learns or draws with a seed: with another seed it makes another game."""
+    """A removal that learns or draws with a seed: another seed gives another game."""
 
     @property
     def rng(self) -> Any: ...
