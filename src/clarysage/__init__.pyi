@@ -73,7 +73,7 @@ from .removal import Neighbours as Neighbours
 from .removal import ProductOfMarginals as ProductOfMarginals
 from .removal import Surrogate as Surrogate
 from .removal import TreeConditional as TreeConditional
-from .removal.manifold import OffManifold as OffManifold
+from .removal.off_manifold import OffManifold as OffManifold
 from .results import Agreement as Agreement
 from .results import Comparison as Comparison
 from .results import Explanation as Explanation
