@@ -24,7 +24,7 @@ from clarysage.estimators.permutation_importance import AfterRepeats, leant
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
-from clarysage.protocols import Imitable, ability
+from clarysage.protocols import SplitsBySurrogate, ability
 from clarysage.removal import Marginal
 from tests.lab.coverage import binomial_room, covers
 
@@ -152,7 +152,7 @@ def test_games_of_single_draws_agree_with_enumeration_along_walks(seed):
     assert (np.abs(walks[:, :, 2].mean(axis=1) - wanted) <= FAR * error + 1e-12).all()
     np.testing.assert_array_equal(walks[:, 0, [0, 4]], np.column_stack([end[:, 0] for end in v.ends]))
     np.testing.assert_allclose(walks[:, :, 3], walks[:, :, 4])  # the last does nothing
-    assert ability(v, Imitable) is None
+    assert ability(v, SplitsBySurrogate) is None
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification"])

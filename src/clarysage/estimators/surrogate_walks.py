@@ -14,7 +14,7 @@ from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
 from clarysage.estimators.paired_walks.sampling_design import SamplingDesign, size_measure
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
-from clarysage.protocols import Game, Imitable, SubsampledWalks, ability
+from clarysage.protocols import Game, SplitsBySurrogate, SubsampledWalks, ability
 
 FIRST_STAGE = 100  # pairs; or an eighth of the examples
 FEWEST_PAIRS = 16
@@ -73,7 +73,7 @@ class SurrogateWalks:
         return (Staged, Walked)
 
     def check(self, game: Game) -> None:
-        if ability(game, SubsampledWalks) is None or ability(game, Imitable) is None or game.n_players < 2:
+        if ability(game, SubsampledWalks) is None or ability(game, SplitsBySurrogate) is None or game.n_players < 2:
             wanted = "two or more players, and a model that is asked row by row"
             raise InputError("method", got="surrogate walks", wanted=wanted, hint=Set("method", "paired walks"))
 
@@ -173,9 +173,9 @@ class SurrogateWalks:
         pilot = last.walks.pilot_run
         asked = [part for walked in state.walked.values() for part in walked.asked]
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
-        imitable = ability(game, Imitable)
-        assert imitable is not None, "the game was checked"
-        theirs, left = imitable.imitated(regressor, asked, pilot.active)
+        splitting = ability(game, SplitsBySurrogate)
+        assert splitting is not None, "the game was checked"
+        theirs, left = splitting.split_by_surrogate(regressor, asked, pilot.active)
         design = SamplingDesign.of(left, size_measure(game), rng)  # a surrogate may be right at the ends alone
         pairs = _next_size(last.pairs, design, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs

@@ -185,7 +185,7 @@ class PredictivePower:
         hybrid = ability(self.restricted, HybridRows)
         return None if hybrid is None else hybrid.self_match(self.X)
 
-    def imitated(
+    def split_by_surrogate(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
     ) -> tuple[Game, Game]:
         """The game of a proxy that was fitted to the model's answers, and the game of what the proxy leaves."""

@@ -18,7 +18,7 @@ class Game(Protocol):
     """A cooperative game v: payoffs of coalitions, one per example. A payoff is minus a loss; a gain is a difference.
 
     Optional abilities (:func:`ability`): :class:`SubsampledWalks` and :class:`SubsampledGame`, :class:`ClosedForm`,
-    :class:`Imitable`, :class:`CoalitionValues`, :class:`LearnsCoalitions`, :class:`DrawsSingly`,
+    :class:`SplitsBySurrogate`, :class:`CoalitionValues`, :class:`LearnsCoalitions`, :class:`DrawsSingly`,
     :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`, :class:`HasLosses`.
     """
 
@@ -112,10 +112,10 @@ class SelfMatched(Protocol):
         ...
 
 
-class Imitable(Protocol):
+class SplitsBySurrogate(Protocol):
     """A game whose model can be approximated by a surrogate model."""
 
-    def imitated(
+    def split_by_surrogate(
         self, regressor: Any, asked: Sequence[tuple[np.ndarray, np.ndarray]], active: np.ndarray
     ) -> tuple[Game, Game]:
         """Returns the game of a surrogate fitted to the model's predictions, and the game of the differences.
