@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clarysage as cs
-from clarysage._measures.fits import fits_wanted
+from clarysage._measures.table import fits_wanted
 from clarysage.errors import InputError
 from clarysage.models.learners import refittable
 from clarysage.models.least_squares import LeastSquares

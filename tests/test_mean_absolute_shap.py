@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
-from clarysage._measures.mean_absolute_shap import mean_absolute_shap
+from clarysage._measures.mean_shap import mean_absolute_shap
 from clarysage.errors import InputError, UnavailableError
 from clarysage.estimators import estimate
 from clarysage.estimators.absolute import Absolute, Sizes, absolute
@@ -450,7 +450,7 @@ def test_auto_in_any_spelling_leaves_shap_the_values_that_it_has(spelling):
 
 @pytest.mark.needs("shap")
 def test_shap_is_not_waited_for(data, monkeypatch):
-    file = import_module("clarysage._measures.mean_absolute_shap")
+    file = import_module("clarysage._measures.mean_shap")
 
     X, background = data
     model = RandomForestRegressor(3, random_state=0).fit(X, product(X))
@@ -460,9 +460,9 @@ def test_shap_is_not_waited_for(data, monkeypatch):
 
 
 def test_without_shap_values_are_our_own(data, monkeypatch):
-    from clarysage._measures import shap_values
+    from clarysage._measures import shap_package
 
-    monkeypatch.setattr(shap_values, "find_spec", lambda name: None)
+    monkeypatch.setattr(shap_package, "find_spec", lambda name: None)
     X, background = data
     model = RandomForestRegressor(3, random_state=0).fit(X, product(X))
     assert mean_absolute_shap(model, X, background=background).draws == 0

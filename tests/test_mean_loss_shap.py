@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import clarysage as cs
-from clarysage._measures.mean_loss_shap import mean_loss_shap
+from clarysage._measures.mean_shap import mean_loss_shap
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason
 from clarysage.results.files import from_plain

@@ -15,8 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 
 import clarysage as cs
-from clarysage._measures.linear_design import linear_design, numbers_of
-from clarysage._measures.response import is_of_classes
+from clarysage._measures.linear_design import is_of_classes, linear_design, numbers_of
 from clarysage.errors import InputError
 from clarysage.models.least_squares import LeastSquares
 from clarysage.tables import schema_of

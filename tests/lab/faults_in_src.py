@@ -862,7 +862,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-of-another-model",
         CHECKPOINT,
-        "_measures/checkpoint_identity.py",
+        "_measures/provenance.py",
         '"predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),\n'
         '        "losses without features": v.weights @ v.ends[0],',
         "",
@@ -870,7 +870,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-of-another-budget",
         CHECKPOINT,
-        "_measures/checkpoint_identity.py",
+        "_measures/provenance.py",
         '"budget": f"{float(min(budgets)):.17g}" if budgets else "none",',
         '"budget": "none",',
     ),
@@ -884,7 +884,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "repeats-ignored",
         OPTION,
-        "_measures/permutation_test.py",
+        "_measures/perturbation.py",
         'by_repeats("permutation test", model, X, y, data, run, loss, repeats,',
         'by_repeats("permutation test", model, X, y, data, run, loss, None,',
     ),
@@ -898,7 +898,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "means-of-X",
         OPTION,
-        "_measures/mean_importance.py",
+        "_measures/perturbation.py",
         '{**data, "removal": "baseline"}',
         '{**data, "removal": "baseline", "background": None}',
     ),

@@ -164,3 +164,8 @@ def _about_losses(result: Estimate, loss: Loss, whole: float, is_linear: bool) -
     if whole < 0:
         notes.append("The model predicts worse with its features than without them on these examples.")
     return notes
+
+
+def with_constant(found: Sequence[Explanation]) -> list[Explanation]:
+    """Explanations whose phi_0 is what values leave of the total, so that u(D) is v(D)."""
+    return [replace(one, constant=one.total - float(one.values.sum())) for one in found if one.total is not None]

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.options import with_shared_options
+from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError, Note, Set, Words
@@ -407,8 +407,8 @@ class OpenedModel:
         """The model beside the columns of X."""
         table = as_table(X, "X")
         arranged, names = self.f.arrange(table), column_names(table, feature_names, self.f.feature_names)
-        lineup = Lineup.of(names, table, arranged, groups)
-        return ModelAndTable(self, arranged, lineup, read_weights(sample_weight, table, len(table)))
+        player_order = PlayerOrder.of(names, table, arranged, groups)
+        return ModelAndTable(self, arranged, player_order, read_weights(sample_weight, table, len(table)))
 
 
 @dataclass(frozen=True)
@@ -417,7 +417,7 @@ class ModelAndTable:
 
     opened: OpenedModel
     X: Any
-    lineup: Lineup
+    player_order: PlayerOrder
     weights: np.ndarray
 
     def owner(self, inside: Inside, count: int) -> np.ndarray:
@@ -474,22 +474,22 @@ class ModelAndTable:
 
     def by_player(self, values: np.ndarray) -> np.ndarray:
         """Values (..., d) of columns, added up over the members of groups, in the user's order: (..., p)."""
-        players = self.lineup.players
+        players = self.player_order.players
         sums = np.zeros((len(players), *values.shape[:-1]))
         np.add.at(sums, players.owner, np.moveaxis(values, -1, 0))
-        return np.moveaxis(sums[list(self.lineup.order)], 0, -1)
+        return np.moveaxis(sums[list(self.player_order.order)], 0, -1)
 
     def explanation(self, values: np.ndarray, notes: Sequence[Note], **changes: Any) -> Explanation:
         """Values (d,) of columns as an explanation; ``changes`` are fields that differ from a plain heuristic's."""
         sums, row = self.by_player(values), MEASURES[self.opened.measure]
-        if self.lineup.members is not None:
+        if self.player_order.members is not None:
             notes = (*notes, Note("The value of a group is the sum of the values of its members."))
         return Explanation(
             **{
                 "values": sums,
                 "std_error": np.zeros(len(sums)),
                 "covariance": np.zeros((len(sums), len(sums))) if len(sums) <= FULL_COVARIANCE else None,
-                "feature_names": tuple(self.lineup.players.names[i] for i in self.lineup.order),
+                "feature_names": tuple(self.player_order.players.names[i] for i in self.player_order.order),
                 "constant": None,
                 "total": None,
                 "base": None,
@@ -503,7 +503,7 @@ class ModelAndTable:
                 "loss": "none",
                 "removal": "none",
                 "method": "read off the model",
-                "groups": self.lineup.members,
+                "groups": self.player_order.members,
                 "notes": tuple(notes),
                 "provenance": self._provenance(),
                 **changes,

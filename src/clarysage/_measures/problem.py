@@ -11,8 +11,8 @@ import numpy as np
 
 from clarysage._measures.examples import MEMORY_LIMIT, Examples, background_from, check_memory, check_size, narrowed
 from clarysage._measures.explain import explained
-from clarysage._measures.lineup import Lineup, column_names
 from clarysage._measures.options import Run
+from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import provenance_of
 from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.table import MEASURES
@@ -115,11 +115,11 @@ class Problem:
         arranged = f.arrange(examples.X)
         rows, source, about_background = _background(background, removal, f, arranged, seed, rows_to_draw, limit)
         names = column_names(examples.X, feature_names, f.feature_names, labels_of(rows))
-        lineup = Lineup.of(names, examples.X, arranged, groups)
+        player_order = PlayerOrder.of(names, examples.X, arranged, groups)
         q: Removal
         about_removal: tuple[Note | str, ...]
         if is_auto_conditional(removal):
-            choice = choose_removal(f, arranged, rows, lineup.players, seed, source=source, among=among)
+            choice = choose_removal(f, arranged, rows, player_order.players, seed, source=source, among=among)
             q, about_removal, removal_rows = choice.removal, (choice.note,), choice.model_rows
         else:
             q, about_removal, removal_rows = as_removal(removal, rows, None, stream(seed, REMOVAL, 0)), (), 0
@@ -132,9 +132,9 @@ class Problem:
             y=examples.y,
             sample_weight=examples.sample_weight,
             removal=q,
-            players=lineup.players,
-            order=lineup.order,
-            members=lineup.members,
+            players=player_order.players,
+            order=player_order.order,
+            members=player_order.members,
             seed=seed,
             notes=(*examples.notes, *about_background, *about_removal),
             removal_rows=removal_rows,

@@ -1,49 +1,40 @@
-"""Measures of refits: rows to fit on and to judge by, runs whose budget counts fits, explanations made of them."""
+"""Refits: data to fit and to judge learners on, runs whose budget counts fits, and their explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from clarysage._measures.best_constant import with_constant
-from clarysage._measures.examples import taken_apart
 from clarysage._measures.explain import explained
-from clarysage._measures.fits import all_subsets, subsets_of_walks
-from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.options import DataOptions, Run, SharedOptions
-from clarysage._measures.prefetch import Prefetching
+from clarysage._measures.options import Run, SharedOptions
+from clarysage._measures.player_order import PlayerOrder
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
-from clarysage._measures.run import as_asked, explained_run, is_auto, observer_of, rules_of
-from clarysage._measures.table import MEASURES
-from clarysage.errors import ClarysageError, InputError, Note, Set, Words
-from clarysage.estimators import ExhaustedError, PairedWalks, as_estimator, chosen_note, estimate
-from clarysage.estimators.leave_one_out import OneByOne
+from clarysage._measures.run import as_asked, explained_run, observer_of
+from clarysage._utils.lru_cache import Memo
+from clarysage.errors import InputError, Note, Set
+from clarysage.estimators import ExhaustedError, estimate
 from clarysage.execution.n_jobs import as_executor
-from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Deadline
 from clarysage.losses.choice import is_auto as is_auto_loss
-from clarysage.models import Predictor, as_predictor
-from clarysage.models.learners import refittable
 from clarysage.protocols import (
-    CostLimited,
     Enumerates,
     Estimator,
+    Executor,
     Kind,
-    LossLike,
-    LossList,
-    MethodLike,
-    ModelLike,
     Observer,
+    Result,
     Rule,
     StoppingRule,
-    TableLike,
-    TargetLike,
+    Task,
     ability,
+    without_end,
 )
 from clarysage.results import Explanation
 from clarysage.tables import as_table, labels_of, read_target, read_weights, select
@@ -55,9 +46,6 @@ OF_REFITS: dict[str, str] = {  # shared options that measures of refits have no 
     **dict.fromkeys(("max_rows", "memory_limit", "batch_size"), "learners are fitted on whole tables in memory"),
     "check_manifold": "no hybrid rows are made",
 }
-ONE_FIT_EACH: dict[str, str] = dict.fromkeys(
-    ("tolerance", "budget", "deadline", "stop"), "there is one fit for each feature and one for all, times the folds"
-)
 
 
 class RefitOptions(SharedOptions, total=False):
@@ -176,14 +164,14 @@ class RefitProblem:
     Attributes
     ----------
     game : of a learner and data
-    lineup : its players, and their order for the user
+    player_order : its players, and their order for the user
     loss : as it was asked for; of a list there are as many explanations
     seed : of the run
     notes : on the data and the learner
     """
 
     game: UniversalPower
-    lineup: Lineup
+    player_order: PlayerOrder
     loss: Any
     seed: int
     notes: tuple[Note | str, ...] = ()
@@ -222,13 +210,13 @@ class RefitProblem:
             explanations = explained(
                 v,
                 result,
-                self.lineup.players,
-                self.lineup.order,
+                self.player_order.players,
+                self.player_order.order,
                 measure=measure,
                 removal="refit",
                 held_fixed="learners",
                 method=estimator.name,
-                groups=self.lineup.members,
+                groups=self.player_order.members,
                 headline=headline,
                 notes=[*_notes(v), *self.notes, *chosen, *notes],
                 provenance=_provenance(v, self.seed),
@@ -273,11 +261,6 @@ class ObserverOfRefits:
         self.inner.close()
 
 
-def with_the_rest(found: Explanation | list[Explanation]) -> Explanation | list[Explanation]:
-    """Explanations with phi_0 = v(D) less the sum of values (Table 3), so that u(D) is v(D)."""
-    return with_constant([found])[0] if isinstance(found, Explanation) else with_constant(found)
-
-
 def _coalitions(estimator: Estimator[Any], v: UniversalPower) -> int:
     """Coalitions between the ends that an estimator goes through; 0 where that has no end."""
     enumerates = ability(estimator, Enumerates)
@@ -320,113 +303,79 @@ def _provenance(v: UniversalPower, entropy: int) -> dict[str, Any]:
     }
 
 
-def one_by_one(
-    measure: str,
-    estimator: OneByOne,
-    model: ModelLike,
-    X: TableLike,
-    y: TargetLike | None,
-    data: DataOptions,
-    run: Run,
-    *,
-    learner: object,
-    train: TrainLike | None,
-    folds: int,
-    loss: LossLike | LossList,
-) -> Explanation | list[Explanation]:
-    """The explanation by a measure that fits a learner once a feature: without it, or on it alone."""
-    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
-    seed = entropy_of(data.get("rng"))
-    copied, f = refittable(model, learner), _predictor(model) if learner is None else None
-    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
-    refit = RefitData.of(X, y, train=train, sample_weight=weight)
-    fitted_on = None if refit.train is None else labels_of(refit.train[0])
-    names = column_names(X, data.get("feature_names"), fitted_on, None if f is None else f.feature_names)
-    refit = refit if f is None else refit.arranged(f.arrange)  # it may know columns by their places
-    lineup = Lineup.of(names, X, refit.X, data.get("groups"))
-    game = refit.game(copied, loss=loss, folds=folds, players=lineup.players, seed=seed)
-    problem = RefitProblem(game, lineup, loss, seed, refit.notes)
-    return problem.explained(estimator, measure=measure, headline=MEASURES[measure].headline, run=run)
+class Prefetching:
+    """An executor for the chunks of a game of refits, which has the fits made before the chunks that need them.
+
+    Why: here a payoff costs a fit, and chunks ask for the same coalitions again and again. Were chunks shared out to
+    workers, as elsewhere, two of them would fit the same coalition, and nobody would know when a budget is spent.
+
+    How, for each round of chunks:
+
+    1. Rehearse. Each chunk is drawn with a game whose memory is a :class:`Script`: it answers every question with
+       zeros, at no cost, and writes down which coalitions were asked for. Draws come from random streams and do not
+       depend on payoffs, so that the chunk will ask for the same ones in earnest.
+    2. Learn. Coalitions on the list that are not in the game's memory are fitted by the workers, each once.
+    3. Play. Each chunk is drawn again, from the same stream, with the game itself: all it asks for is in memory now.
+
+    The budget is looked at in the first step: a chunk that it does not suffice for is not begun.
+
+    Parameters
+    ----------
+    executor : the workers, who learn
+    game : whose memory takes up what was learned
+    budget : coalitions to be learned at most, none for no limit
+    observer : told how far an enumeration of all coalitions is, where ``of`` says how many it has
+    """
+
+    def __init__(
+        self, executor: Executor, game: UniversalPower, *, budget: float = np.inf, observer: Observer, of: int = 0
+    ) -> None:
+        self.executor, self.game, self.budget, self.observer, self.of = executor, game, budget, observer, of
+        self.learned = game.learned  # one object for all rounds, which is sent to workers once
+        self.done, self.begun = 0, time.monotonic()
+
+    def map(
+        self,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        time_left: Callable[[], float] = without_end,
+    ) -> Generator[Result, None, None]:
+        wanted = self._rehearsed(function, tasks)
+        keys = [key for new in wanted for key in new]
+        with closing(self.executor.map(self.learned, keys, time_left)) as coming:
+            for task, new in zip(tasks, wanted, strict=False):
+                for key in new:
+                    self.game.memo.put(key, next(coming))
+                    self.done += 1
+                    if self.of:
+                        self.observer.count(self.done / self.of, time.monotonic() - self.begun)
+                yield function(task)
+        if len(wanted) < len(tasks):
+            raise ExhaustedError
+
+    def _rehearsed(self, function: Any, tasks: Sequence[Any]) -> list[list[bytes]]:
+        """New coalitions of each task, up to the first that the budget is too small for."""
+        wanted: list[list[bytes]] = []
+        planned: set[bytes] = set()
+        for task in tasks:
+            script = Script(len(self.game.weights), len(self.game.losses))
+            replace(function, game=replace(self.game, memo=script))(task)
+            new = [key for key in script.asked if key not in planned and key not in self.game.memo]
+            if self.done + len(planned) + len(new) > self.budget:
+                break
+            planned.update(new)
+            wanted.append(new)
+        return wanted
 
 
-def _predictor(model: Any) -> Predictor | None:
-    """The model as it was fitted; None where it was not, which does no harm."""
-    try:
-        return as_predictor(model)
-    except ClarysageError:
-        return None
+class Script(Memo[np.ndarray]):
+    """A memory that knows nothing, answers zeros, and takes down what it was asked."""
 
+    def __init__(self, states: int, losses: int) -> None:
+        super().__init__()
+        self.asked: dict[bytes, None] = {}
+        self.zeros = np.zeros((states, losses))
 
-@dataclass(frozen=True)
-class AsManyDraws:
-    """Ends a run that has made as many draws as there may be fits: subsets that come up again cost none."""
-
-    fits: float
-
-    def __call__(self, estimate: Estimate) -> StopReason | None:
-        return StopReason.BUDGET if estimate.draws >= self.fits else None
-
-
-def fits_of(run: Run) -> float:
-    """The budget of a run, which counts fits here."""
-    budget = run.budget
-    if budget is None:
-        return np.inf
-    is_number = isinstance(budget, (int, float, np.integer, np.floating)) and not isinstance(budget, bool)
-    if not is_number or not 0 < budget < np.inf:
-        raise InputError("budget", got=f"{budget!r}", wanted="a positive number of fits, such as 1_000")
-    return float(budget)
-
-
-def rules_of_refits(run: Run) -> list[Rule]:
-    """The rules that a run of refits stops by: of a budget, as many draws."""
-    further = [] if run.budget is None else [AsManyDraws(fits_of(run))]
-    return rules_of(replace(run, stop=[*run.further_rules, *further]), budget=False)
-
-
-def over_subsets(
-    problem: RefitProblem, method: MethodLike, *, measure: str, headline: str, run: Run, rules: Sequence[Rule]
-) -> Explanation | list[Explanation]:
-    """The explanation by Shapley values of all subsets, or of those that walks come by."""
-    v, most = problem.game, fits_of(run)
-    estimator, why = _estimator(method, v, rules, most)
-    try:
-        return problem.explained(
-            estimator, measure=measure, headline=headline, run=run, rules=rules, most=most, notes=why
-        )
-    except ExhaustedError:
-        first = 2 * (v.n_players - 1) * max(2, estimator.chunk(v.together))  # subsets of the shortest run at most
-        raise _too_small(most, v, min(all_subsets(v.n_players), 1 + first)) from None
-
-
-def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: float) -> tuple[Estimator[Any], list[Note]]:
-    """The estimator that was asked for, or that fits the game, and why."""
-    fits = all_subsets(v.n_players) * v.fits_per_coalition
-    is_open = is_auto(method) and v.n_players > 1
-    estimator = as_estimator("exact" if is_open else method, v)
-    limited = ability(estimator, CostLimited)
-    if limited is not None and isinstance(method, str):
-        estimator = limited.without_limit()  # fits are what counts here, and they are limited by the budget
-    if is_open:
-        pairs = subsets_of_walks(v.n_players) * v.fits_per_coalition
-        would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"
-        if any(isinstance(rule, Deadline) for rule in rules):
-            return PairedWalks(), [chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")]
-        if fits > most:
-            return PairedWalks(), [chosen_note("paired walks", f"{would}, more than the budget")]
-        if fits > pairs:
-            return PairedWalks(), [chosen_note("paired walks", f"{would}, walks about {pairs:,} at most")]
-        return estimator, [chosen_note("exact", f"all subsets take {fits:,} fits, no more than walks would")]
-    enumerates = ability(estimator, Enumerates)
-    if enumerates is not None and (1 + enumerates.coalitions(v)) * v.fits_per_coalition > most:
-        raise _too_small(most, v, 1 + enumerates.coalitions(v), Set("method", "paired walks"))
-    return estimator, []
-
-
-def _too_small(most: float, v: UniversalPower, coalitions: int, hint: Words = "a larger budget") -> InputError:
-    return InputError(
-        "budget",
-        got=f"{most:,.0f} fits",
-        wanted=f"{coalitions * v.fits_per_coalition:,}, {v.fits_per_coalition} for each subset",
-        hint=hint,
-    )
+    def get(self, key: bytes, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        self.asked[key] = None
+        return self.zeros

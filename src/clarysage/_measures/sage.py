@@ -1,4 +1,4 @@
-"""SAGE values: from a model and data to an Explanation, in five steps."""
+"""SAGE values and Shapley effects: from a model and data to an Explanation, in five steps; and their game."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import time
 from collections.abc import Sequence
 from typing import Unpack, overload
 
+from clarysage._measures.examples import without
 from clarysage._measures.explain import with_rows_wanted
 from clarysage._measures.off_manifold import about_manifold
-from clarysage._measures.options import Run, RunOptions, SharedOptions, with_shared_options
+from clarysage._measures.options import Run, RunOptions, SharedOptions, apart, with_shared_options
 from clarysage._measures.problem import Problem
 from clarysage._measures.run import Runner, as_asked, chosen_estimator
 from clarysage.errors import Note, Set
 from clarysage.estimators import SurrogateWalks
+from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import (
     GroupsLike,
@@ -30,6 +32,10 @@ from clarysage.results import Explanation
 
 SLOW_RUN = 30.0  # seconds ...
 SLOW_ROW = 2e-4  # ... at so many a model row, about twenty times what a surrogate takes
+NO_RUN = dict.fromkeys(
+    ("tolerance", "budget", "deadline", "stop", "n_jobs", "checkpoint", "progress", "check_manifold"),
+    "a game is not yet a run",
+)
 
 
 @overload
@@ -139,3 +145,65 @@ def _about_speed(seconds: float, result: Estimate, method: str) -> list[Note | s
         return []
     text = f"The model took {1e3 * seconds / result.model_rows:.2g} ms a row: "
     return [Note([text, Set("method", "surrogate walks"), " asks it for fewer rows."], topic="speed")]
+
+
+@with_shared_options(unused={"loss": "shares of a variance are found by squared error"})
+def shapley_effects(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    method: MethodLike = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation:
+    r"""Shapley effects: how much of the variance of a model's output each feature explains.
+
+    .. math:: w_f(S) = Var(E[f(X) | X_S])
+
+    These are the SAGE values of a model whose responses are its own outputs, under squared error (supplement on
+    function sensitivity): features that move predictions count, whether or not they make them better.
+
+    Parameters
+    ----------
+    model, X : as in :func:`~clarysage.sage`
+    y : not looked at; here so that all measures are called alike. A column that it names is no feature
+    method : as in :func:`~clarysage.sage`
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> shapley_effects(lambda X: 3 * X[:, 0] + X[:, 1], X, rng=0).top(2)
+    ['x0', 'x1']
+    """
+    return sage(model, without(X, y), method=method, **options)
+
+
+@with_shared_options(unused=NO_RUN)
+def game(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
+    **options: Unpack[SharedOptions],
+) -> PredictivePower:
+    """v_f, the predictive power of subsets of features (Eq. 2), of which :func:`~clarysage.sage` gives Shapley values.
+
+    For :meth:`clarysage.Explanation.agreement`, and for summaries of one's own. All parameters are those of
+    :func:`~clarysage.sage`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> v = game(lambda X: X[:, 0], X, X[:, 0])
+    >>> float((v.weights @ (v.ends[1] - v.ends[0])).round(1)[0])  # of all features, less that of none
+    1.0
+    """
+    data, run = apart(options)
+    return Problem.of(model, X, y, run=run, **data).game(loss)[0]

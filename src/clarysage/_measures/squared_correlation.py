@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage._measures.examples import taken_apart
-from clarysage._measures.linear_design import linear_design, numbers_of, scaled
-from clarysage._measures.lineup import Lineup, column_names
+from clarysage._measures.linear_design import as_columns, linear_design, numbers_of, scaled
 from clarysage._measures.options import with_shared_options
+from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
-from clarysage._measures.response import as_columns
 from clarysage._measures.table import MEASURES
 from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason, Target
@@ -84,7 +83,7 @@ def squared_correlation(
     if y is None:
         raise InputError("y", got="None", wanted="a response for each row of X")
     target, weights = read_target(y, table, len(table)), read_weights(sample_weight, table, len(table))
-    lineup = Lineup.of(column_names(table, feature_names), table, groups=groups)
+    player_order = PlayerOrder.of(column_names(table, feature_names), table, groups=groups)
     schema = schema_of(table)
     rows = schema.encode(table, "X")
     codes, is_number = numbers_of(schema, rows)
@@ -92,9 +91,11 @@ def squared_correlation(
     responses = _centred(as_columns(target, model)[is_weighted], weights[is_weighted])
     shares = [
         _share(codes[np.ix_(is_weighted, columns)], is_number[columns], responses, weights[is_weighted])
-        for columns in (np.flatnonzero(lineup.players.owner == player) for player in range(len(lineup.players)))
+        for columns in (
+            np.flatnonzero(player_order.players.owner == player) for player in range(len(player_order.players))
+        )
     ]
-    p, names, row = len(shares), lineup.players.names, MEASURES["squared correlation"]
+    p, names, row = len(shares), player_order.players.names, MEASURES["squared correlation"]
     return Explanation(
         values=np.array([share.value for share in shares]),
         std_error=np.zeros(p),
@@ -111,7 +112,7 @@ def squared_correlation(
         removal="none",
         method="closed form",
         constant=0.0,
-        groups=lineup.members,
+        groups=player_order.members,
         headline=row.headline,
         targets=_targets(shares),
         values_are=row.values_are,

@@ -1,7 +1,4 @@
-"""The measures by name, one row each: what they are in the paper's framework (Tables 1 and 3).
-
-A new measure is a file with a function, and a row here; everything else that names measures is made from the rows.
-"""
+"""The measures by name, one row each: what they are in the paper's framework (Tables 1 and 3)."""
 
 from __future__ import annotations
 
@@ -23,6 +20,7 @@ ALL_OR_ALL_BUT_ONE = "all features, all but one"
 NONE_OR_ONE = "no feature, one feature"
 NOTHING = "0"
 THE_REST = "v(D) - sum of values"  # so that u(D) is v(D), and u of all but one what was measured
+TYPICAL_PAIRS = 128  # that walks commonly need at the default tolerance, where all examples are judged at once
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class Measure:
     subdomain : subsets for which u(S) comes close to that (Table 3)
     constant : phi_0 of u(S)
     refits : whether learners are fitted anew
-    call : the function, or where it is, as "module:name"; by default the function of the measure's name, with
-        underscores in place of blanks, in the file of that name in this room
+    call : the function, or its path "module:name"; by default the public function of clarysage that has the measure's
+        name, with underscores in place of blanks
     aliases : other names by which it is asked for
     fits : which subsets of features learners are fitted to: "one by one", all and all but one or one alone, or "all",
         of which some may be sampled; None where that is not known
@@ -87,8 +85,7 @@ class Measure:
         """The function, called with model, X, y and options, which returns an Explanation."""
         if callable(self.call):
             return self.call
-        name = self.name.replace(" ", "_")
-        function: Callable[..., Any] = loaded(self.call or f"clarysage._measures.{name}:{name}")
+        function: Callable[..., Any] = loaded(self.call or f"clarysage:{self.name.replace(' ', '_')}")
         return function
 
     @property
@@ -189,25 +186,21 @@ MEASURES: Registry[Measure] = Registry(
             "coefficient size",
             "Coefficient size: how steep the linear model is in each feature",
             "----+",
-            call="clarysage._measures.intrinsic:coefficient_size",
         ),
         Measure(
             "gini importance",
             "Gini importance: the impurity that splits on each feature take away",
             "----+",
-            call="clarysage._measures.intrinsic:gini_importance",
         ),
         Measure(
             "number of splits",
             "Number of splits: how often the trees ask for each feature",
             "----+",
-            call="clarysage._measures.intrinsic:number_of_splits",
         ),
         Measure(
             "network weights",
             "Network weights: how large the weights on each feature are",
             "----+",
-            call="clarysage._measures.intrinsic:network_weights",
         ),
         Measure(
             "aggregated saliency",
@@ -259,3 +252,42 @@ def measures() -> pd.DataFrame:
         ],
         index=pd.Index([*MEASURES], name="measure"),
     )
+
+
+def all_subsets(players: int) -> int:
+    """Subsets to be fitted where none is left out: all but the empty one."""
+    return int(2**players - 1)
+
+
+def subsets_of_walks(players: int) -> int:
+    """Subsets that paired walks commonly come by, at most."""
+    return 2 * (players - 1) * TYPICAL_PAIRS
+
+
+def one_by_one(players: int) -> int:
+    """Subsets of all players, and of all but one or of one alone."""
+    return 1 if players == 1 else 1 + players
+
+
+def _every_subset(players: int) -> int:
+    return min(all_subsets(players), 1 + subsets_of_walks(players)) if players > 1 else 1
+
+
+SUBSETS: dict[str, Callable[[int], int]] = {"one by one": one_by_one, "all": _every_subset}
+
+
+def fits_wanted(measure: Any, players: int, folds: int = 5) -> int | None:
+    """Fits that a measure takes for so many features or groups; 0 if it makes none, None if that is not known.
+
+    One fit a fold: 1 where rows to fit on are given apart from those to judge by. Of measures that may sample, what
+    they commonly take at most.
+
+    Examples
+    --------
+    >>> fits_wanted("feature ablation", players=8), fits_wanted("shapley net effects", players=4)
+    (45, 75)
+    """
+    row = as_measure(measure)
+    if not row.refits:
+        return 0
+    return None if row.fits is None else SUBSETS[row.fits](players) * folds

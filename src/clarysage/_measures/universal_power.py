@@ -1,20 +1,48 @@
-"""Universal predictive power: what features bring a learner, fitted anew on each subset of them."""
+"""Universal predictive power and Shapley net effects: Shapley values of learners refitted on subsets of features."""
 
 from __future__ import annotations
 
-from typing import Unpack, overload
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Unpack, overload
+
+import numpy as np
 
 from clarysage._measures.examples import taken_apart
-from clarysage._measures.lineup import Lineup, column_names
-from clarysage._measures.options import SharedOptions, apart, with_shared_options
-from clarysage._measures.refits import OF_REFITS, RefitProblem, TrainLike, over_subsets, rules_of_refits
+from clarysage._measures.linear_design import is_of_classes, linear_design, numbers_of
+from clarysage._measures.options import Run, SharedOptions, apart, with_shared_options
+from clarysage._measures.player_order import PlayerOrder, column_names
+from clarysage._measures.refits import OF_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
+from clarysage._measures.run import is_auto, rules_of
+from clarysage._measures.table import MEASURES, all_subsets, subsets_of_walks
+from clarysage.errors import InputError, Note, Set, Words
+from clarysage.estimators import ExhaustedError, PairedWalks, as_estimator, chosen_note
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
-from clarysage.protocols import LossLike, LossList, MethodLike, TableLike, TargetLike
+from clarysage.inference.estimate import Estimate, StopReason
+from clarysage.inference.stopping import Deadline
+from clarysage.models.learners import refittable
+from clarysage.protocols import (
+    CostLimited,
+    Enumerates,
+    Estimator,
+    LossLike,
+    LossList,
+    MethodLike,
+    ModelLike,
+    Rule,
+    TableLike,
+    TargetLike,
+    ability,
+)
 from clarysage.results import Explanation
+from clarysage.tables import labels_of, read_weights, schema_of, select
 
 HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
+MEASURE = "shapley net effects"
+SPARE_ROWS = 5  # beyond one a column, below which errors of least squares have no mean, or no variance, over samples
+PENALTY = 1.0  # of a Ridge, beside columns of unit variance
 
 
 @overload
@@ -110,7 +138,7 @@ def universal_power(
     as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
     seed = entropy_of(data.get("rng"))
     X, y, weight = taken_apart(X, y, data.get("sample_weight"))
-    lineup = Lineup.of(column_names(X, data.get("feature_names")), X, groups=data.get("groups"))
+    player_order = PlayerOrder.of(column_names(X, data.get("feature_names")), X, groups=data.get("groups"))
     game = UniversalPower.of(
         learner,
         X,
@@ -119,9 +147,215 @@ def universal_power(
         folds=folds,
         test=test,
         test_size=test_size,
-        players=lineup.players,
+        players=player_order.players,
         sample_weight=weight,
         seed=seed,
     )
-    problem = RefitProblem(game, lineup, loss, seed)
+    problem = RefitProblem(game, player_order, loss, seed)
     return over_subsets(problem, method, measure="universal power", headline=HEADLINE, run=run, rules=rules)
+
+
+@overload
+def shapley_net_effects(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossList,
+    method: MethodLike = ...,
+    **options: Unpack[RefitOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def shapley_net_effects(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    method: MethodLike = ...,
+    **options: Unpack[RefitOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused=OF_REFITS)
+def shapley_net_effects(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    learner: object = None,
+    train: TrainLike | None = None,
+    folds: int = 5,
+    loss: LossLike | LossList = "auto",
+    method: MethodLike = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
+    r"""Shapley net effects: the loss that each feature saves a linear model (Shapley values of Eq. 3).
+
+    .. math:: v(S) = \min_{\hat y} E[\ell(\hat y, Y)] - \min_{g \text{ linear}} E[\ell(g(X_S), Y)]
+
+    For every subset of features that comes up a linear model is fitted, and judged by rows it was not fitted on. By
+    squared error v(S) is the variance that the features of S explain, which is shared out.
+
+    Parameters
+    ----------
+    model : looked at for no more than whether numbers in y are classes; may be None
+    X, y : rows to judge by. Categories become indicators, missing numbers their mean and an indicator; numbers are
+        centred and brought to unit variance
+    learner : in place of linear regression for numbers, or logistic regression for classes (with cross entropy, unless
+        another loss is asked for): ``Ridge()``, say. It gets the columns so made
+    train, folds, groups, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
+    method : as in :func:`~clarysage.universal_power`; all subsets are fitted where there are few, others are drawn
+    tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values,
+        at this many fits of the learner, or after this many seconds, whichever comes first
+
+    Returns
+    -------
+    Explanation, or a list of them for a list of losses
+
+    Notes
+    -----
+    Values are about what linear models make of the data, and not about the model: an interaction, or a feature that
+    works both ways, goes unnoticed. Features that tell the same share it, copies equally.
+
+    Numbers in y are classes where the loss is one of classes, or the model is a classifier; without a model, where they
+    are two whole numbers. Logistic regression is scikit-learn's, lightly shrunk (C=1), so that classes that can be told
+    apart without error do no harm. So is linear regression where there are hardly more rows to fit on than columns (a
+    penalty of 1, as a Ridge has it): least squares on about as many columns as rows predicts wildly, and a few such
+    subsets would be all that values tell of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> explanation = shapley_net_effects(None, X, 3 * X[:, 0] + X[:, 1], rng=0)
+    >>> explanation.top(2)
+    ['x0', 'x1']
+    """
+    data, run = apart(options)
+    rules = rules_of_refits(run)
+    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
+    seed = entropy_of(data.get("rng"))
+    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
+    refit = RefitData.of(X, y, train=train, sample_weight=weight)
+    fitted_on = None if refit.train is None else labels_of(refit.train[0])
+    names = column_names(X, data.get("feature_names"), fitted_on)
+    refit = refit.arranged(_by_name)
+    player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
+    designed, owner = _designed(refit)
+    player_order = player_order.spread(owner)
+    default, notes = _linear(designed, folds, model, loss) if learner is None else (learner, ())
+    game = designed.game(refittable(None, default), loss=loss, folds=folds, players=player_order.players, seed=seed)
+    problem = RefitProblem(game, player_order, loss, seed, (*refit.notes, *notes))
+    return over_subsets(problem, method, measure=MEASURE, headline=MEASURES[MEASURE].headline, run=run, rules=rules)
+
+
+def _by_name(table: Any) -> Any:
+    """A frame with its columns in the order of their names, so that the order in which they come changes no bit."""
+    return select(table, sorted(labels_of(table) or (), key=str))
+
+
+def _linear(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[Note | str, ...]]:
+    """The linear model that goes with the response, and a note where it must be shrunk."""
+    from sklearn.linear_model import LogisticRegression
+
+    from clarysage.models.least_squares import LeastSquares
+
+    if is_of_classes(designed.y, model, loss):
+        return LogisticRegression(max_iter=1000), ()
+    columns, rows = designed.X.shape[1], designed.rows_to_fit_on(folds)
+    if rows >= columns + SPARE_ROWS:
+        return LeastSquares(), ()
+    note = f"There are {columns:,} columns for {rows:,} rows to fit on: linear models are shrunk, as a Ridge is."
+    return LeastSquares(PENALTY), (note,)
+
+
+def _designed(data: RefitData) -> tuple[RefitData, np.ndarray]:
+    """The tables as columns of numbers, and the column of X that each is of."""
+    rows, weights = (data.X, data.weights) if data.train is None else (data.train[0], data.train[2])
+    schema = schema_of(rows, None if data.train is None else data.X, argument="X")
+    tables = [rows] if data.train is None else [rows, data.X]
+    codes, is_number = numbers_of(schema, np.vstack([schema.encode(table, "X") for table in tables]))
+    mass = np.zeros(len(codes))
+    mass[: len(rows)] = read_weights(weights, rows, len(rows))
+    matrix, owner = linear_design(codes, is_number, mass)
+    if data.train is None:
+        return replace(data, X=matrix), owner
+    return replace(data, X=matrix[len(rows) :], train=(matrix[: len(rows)], *data.train[1:])), owner
+
+
+def rules_of_refits(run: Run) -> list[Rule]:
+    """The rules that a run of refits stops by: of a budget, as many draws."""
+    further = [] if run.budget is None else [AsManyDraws(fits_of(run))]
+    return rules_of(replace(run, stop=[*run.further_rules, *further]), budget=False)
+
+
+@dataclass(frozen=True)
+class AsManyDraws:
+    """Ends a run that has made as many draws as there may be fits: subsets that come up again cost none."""
+
+    fits: float
+
+    def __call__(self, estimate: Estimate) -> StopReason | None:
+        return StopReason.BUDGET if estimate.draws >= self.fits else None
+
+
+def fits_of(run: Run) -> float:
+    """The budget of a run, which counts fits here."""
+    budget = run.budget
+    if budget is None:
+        return np.inf
+    is_number = isinstance(budget, (int, float, np.integer, np.floating)) and not isinstance(budget, bool)
+    if not is_number or not 0 < budget < np.inf:
+        raise InputError("budget", got=f"{budget!r}", wanted="a positive number of fits, such as 1_000")
+    return float(budget)
+
+
+def over_subsets(
+    problem: RefitProblem, method: MethodLike, *, measure: str, headline: str, run: Run, rules: Sequence[Rule]
+) -> Explanation | list[Explanation]:
+    """The explanation by Shapley values of all subsets, or of those that walks come by."""
+    v, most = problem.game, fits_of(run)
+    estimator, why = _estimator(method, v, rules, most)
+    try:
+        return problem.explained(
+            estimator, measure=measure, headline=headline, run=run, rules=rules, most=most, notes=why
+        )
+    except ExhaustedError:
+        first = 2 * (v.n_players - 1) * max(2, estimator.chunk(v.together))  # subsets of the shortest run at most
+        raise _too_small(most, v, min(all_subsets(v.n_players), 1 + first)) from None
+
+
+def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: float) -> tuple[Estimator[Any], list[Note]]:
+    """The estimator that was asked for, or that fits the game, and why."""
+    fits = all_subsets(v.n_players) * v.fits_per_coalition
+    is_open = is_auto(method) and v.n_players > 1
+    estimator = as_estimator("exact" if is_open else method, v)
+    limited = ability(estimator, CostLimited)
+    if limited is not None and isinstance(method, str):
+        estimator = limited.without_limit()  # fits are what counts here, and they are limited by the budget
+    if is_open:
+        pairs = subsets_of_walks(v.n_players) * v.fits_per_coalition
+        would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"
+        if any(isinstance(rule, Deadline) for rule in rules):
+            return PairedWalks(), [chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")]
+        if fits > most:
+            return PairedWalks(), [chosen_note("paired walks", f"{would}, more than the budget")]
+        if fits > pairs:
+            return PairedWalks(), [chosen_note("paired walks", f"{would}, walks about {pairs:,} at most")]
+        return estimator, [chosen_note("exact", f"all subsets take {fits:,} fits, no more than walks would")]
+    enumerates = ability(estimator, Enumerates)
+    if enumerates is not None and (1 + enumerates.coalitions(v)) * v.fits_per_coalition > most:
+        raise _too_small(most, v, 1 + enumerates.coalitions(v), Set("method", "paired walks"))
+    return estimator, []
+
+
+def _too_small(most: float, v: UniversalPower, coalitions: int, hint: Words = "a larger budget") -> InputError:
+    return InputError(
+        "budget",
+        got=f"{most:,.0f} fits",
+        wanted=f"{coalitions * v.fits_per_coalition:,}, {v.fits_per_coalition} for each subset",
+        hint=hint,
+    )

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
     """Say how many fits refits take, and how long where they are asked for: one fit is made and timed."""
-    from clarysage._measures.fits import fits_wanted
-    from clarysage._measures.table import MEASURES, as_measure
+    from clarysage._measures.table import MEASURES, as_measure, fits_wanted
 
     if found.tables["y"] is None:
         return

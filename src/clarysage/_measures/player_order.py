@@ -14,7 +14,7 @@ from clarysage.tables import labels_of
 
 
 @dataclass(frozen=True)
-class Lineup:
+class PlayerOrder:
     """Players of a game whose columns need not be in the user's order.
 
     Attributes
@@ -27,8 +27,8 @@ class Lineup:
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"b": [1], "a": [2]})
-    >>> lineup = Lineup.of(("b", "a"), X, X[["a", "b"]])
-    >>> lineup.players.names, [lineup.players.names[i] for i in lineup.order]
+    >>> player_order = PlayerOrder.of(("b", "a"), X, X[["a", "b"]])
+    >>> player_order.players.names, [player_order.players.names[i] for i in player_order.order]
     (('a', 'b'), ['b', 'a'])
     """
 
@@ -39,7 +39,7 @@ class Lineup:
     @classmethod
     def of(
         cls, names: tuple[str, ...], X: Any, arranged: Any = None, groups: Mapping[str, Sequence[Any]] | None = None
-    ) -> Lineup:
+    ) -> PlayerOrder:
         """Players of X, whose columns have the given names, for a game of ``arranged``, the same in another order."""
         named = Players.of(names, groups)  # numbers in groups are places in X as it was handed in
         is_same = arranged is None or arranged is X
@@ -49,9 +49,9 @@ class Lineup:
         order = tuple(place[name] for name in named.names)
         return cls(players, order, None if groups is None else named.members(names))
 
-    def spread(self, owner: np.ndarray) -> Lineup:
+    def spread(self, owner: np.ndarray) -> PlayerOrder:
         """The same players over columns (q,), each made of one of the columns before."""
-        return Lineup(Players(self.players.names, self.players.owner[owner]), self.order, self.members)
+        return PlayerOrder(Players(self.players.names, self.players.owner[owner]), self.order, self.members)
 
 
 def column_names(X: Any, given: Any, *others: Any) -> tuple[str, ...]:

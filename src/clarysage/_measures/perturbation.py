@@ -1,0 +1,370 @@
+"""Perturbation importances: how much worse a model predicts when one feature is permuted, redrawn or averaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Unpack, overload
+
+import numpy as np
+
+from clarysage._measures.explain import with_constant
+from clarysage._measures.options import DataOptions, Run, SharedOptions, apart, with_shared_options
+from clarysage._measures.problem import Problem, about_loss
+from clarysage._measures.run import Runner, as_asked, rules_of
+from clarysage.catalogue import REMOVALS, removals_that_draw_given_others
+from clarysage.errors import Call, InputError, PythonOnly, Set, Words
+from clarysage.estimators import LEAVE_ONE_OUT
+from clarysage.estimators.permutation_importance import AfterRepeats, Repeats
+from clarysage.games import PredictivePower, SingleDraws
+from clarysage.inference.estimate import Estimate
+from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
+from clarysage.removal import is_auto_conditional
+from clarysage.results import Explanation
+
+ROWS_TO_DRAW = 16_384  # of X, where no background is given: a row more costs nothing, since each is drawn by itself
+EXACT = "values are exact, and take a fixed number of model rows"
+
+
+@overload
+def permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossList,
+    repeats: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    repeats: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(
+    unused={
+        "removal": "a feature is drawn from its marginal distribution",
+        "check_manifold": "rows are drawn one by one",
+    }
+)
+def permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
+    repeats: int | None = None,
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
+    r"""Permutation test: how much worse the model predicts when one feature is taken from another row.
+
+    .. math:: \phi_i = E_{XY}\big[ E_{X_i} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big] - E[\ell(f(X), Y)]
+
+    with :math:`X_i` from its marginal distribution, and :math:`\phi_0 = \min_c E[\ell(c, Y)] - E[\ell(f(X), Y)] -
+    \sum_i \phi_i` (Table 3), so that u(D) is what the model saves over the best constant prediction. The model is
+    judged on each drawn row, not on their mean prediction: of an additive model whose errors are independent of the
+    features, under squared error and with independent features, a value is twice the SAGE value.
+
+    Parameters
+    ----------
+    model, X, y, loss : as in :func:`~clarysage.sage`
+    groups : mapping of names to columns that are taken from the same row; columns not named are taken alone
+    background : rows that features are drawn from; default X itself, thinned to 16,384 rows
+    repeats : so many repeats, each of which draws a row for every example and feature; default: five or more, until a
+        rule says stop
+    tolerance : stop when the largest standard error is below this share of the range of the values (Sec. 3.3); not
+        looked at with ``repeats``
+    budget, deadline : at most so many model rows and seconds
+
+    Returns
+    -------
+    Explanation, or a list of them for a list of losses; its ``std_error`` is over repeats
+
+    Notes
+    -----
+    A feature whose information others share gets little, and correlated features lead to rows unlike any real one:
+    see :func:`~clarysage.conditional_permutation_test`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> permutation_test(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1], rng=0).top(2)
+    ['x0', 'x1']
+    """
+    data, run = apart(options)
+    return by_repeats("permutation test", model, X, y, data, run, loss, repeats, rows_to_draw=ROWS_TO_DRAW)
+
+
+def by_repeats(
+    measure: str,
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None,
+    data: DataOptions,
+    run: Run,
+    loss: LossLike | LossList,
+    repeats: int | None,
+    **draws: Any,
+) -> Explanation | list[Explanation]:
+    """The explanation of both permutation tests; ``draws`` says what :class:`Problem` makes of the background."""
+    check_given(y)
+    count = None if repeats is None else _count(repeats)
+    runner = Runner.of(run, rules_of(run) if count is None else [])
+    problem = Problem.of(model, X, y, run=run, **runner.seeded(data), **draws)
+    v = SingleDraws.of(
+        problem.restricted,
+        loss,
+        problem.X,
+        problem.y,
+        players=problem.players,
+        sample_weight=problem.sample_weight,
+        codes=problem.codes,
+    ).after(problem.removal_rows)
+    if count is not None:
+        made = AfterRepeats(count, int((v.weights > 0).sum()))
+        runner = replace(runner, rules=rules_of(replace(run, tolerance=None, stop=[made, *run.further_rules])))
+    estimator = Repeats(count)
+    notes, shown = [*about_loss(loss, v.power), *v.power.remarks], over_best_constant(v.power)
+
+    def explain(result: Estimate) -> list[Explanation] | Explanation:
+        explanations = problem.explained(
+            shown, result, measure=measure, method=estimator.name, notes=notes, is_linear=True
+        )
+        return as_asked(with_constant(explanations), loss)
+
+    return runner.explained(problem, v, estimator, explain, measure=measure)
+
+
+def check_given(y: TargetLike | None) -> None:
+    """Raise where there are no responses: losses are of predictions beside these."""
+    if y is None:
+        raise InputError(
+            "y",
+            got="None",
+            wanted="the responses to judge predictions by",
+            hint=[Call("cs.shapley_effects", "model, X"), ", which needs none"],
+        )
+
+
+def _count(repeats: Any) -> int:
+    if isinstance(repeats, bool) or not isinstance(repeats, Integral) or repeats < 2:
+        raise InputError(
+            "repeats",
+            got=f"{repeats!r}",
+            wanted="a whole number of two or more, or None",
+            hint=[Set("repeats", 10), "; errors are found by comparing repeats"],
+        )
+    return int(repeats)
+
+
+@overload
+def conditional_permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossList,
+    repeats: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def conditional_permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    repeats: int | None = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(unused={"check_manifold": "features are drawn given the others"}, defaults={"removal": "copula"})
+def conditional_permutation_test(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
+    repeats: int | None = None,
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
+    r"""Conditional permutation test: how much worse the model predicts when a feature is drawn given the others.
+
+    .. math:: \phi_i = E_{XY}\big[ E_{X_i | X_{D \setminus \{i\}}} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big]
+        - E[\ell(f(X), Y)]
+
+    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). What others tell of a feature stays: it
+    counts for what it alone knows, and rows look like real ones as far as the removal does.
+
+    Parameters
+    ----------
+    removal : how a feature is drawn given the others: {drawing}; or an object such as ``Gaussian(X_train)``. The
+        default, "copula", copes with columns of any kind. A surrogate has no values to draw
+    background : rows that the removal learns from; default X itself, thinned to 4,096 rows
+    model, X, y, loss, repeats : as in :func:`~clarysage.permutation_test`
+
+    Returns
+    -------
+    Explanation, or a list of them for a list of losses
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(400, 1))
+    >>> X = np.hstack([x, x + 0.1 * np.random.default_rng(1).normal(size=(400, 1))])
+    >>> f = lambda X: X[:, 0] + X[:, 1]
+    >>> given = conditional_permutation_test(f, X, f(X), removal="gaussian", rng=0)
+    >>> bool((given.values < 0.05).all())  # each is known from the other
+    True
+    """
+    data, run = apart(options)
+    data.setdefault("removal", "copula")
+    _check(data["removal"])
+    return by_repeats(
+        "conditional permutation test", model, X, y, data, run, loss, repeats, among=removals_that_draw_given_others()
+    )
+
+
+def _check(removal: Any) -> None:
+    """Raise for a removal that does not draw features given the others."""
+    if is_auto_conditional(removal):
+        return
+    row = REMOVALS.get_row(removal) if isinstance(removal, str) else REMOVALS.row_of(removal)
+    drawing = removals_that_draw_given_others()
+    if row is None or row.name in drawing:
+        return
+    automatic = [] if REMOVALS.special is None else [REMOVALS.special.name]
+    names = ", ".join(map(repr, (*drawing, *automatic)))
+    wanted: Words = [f"one of {names}", PythonOnly(", or an object such as Gaussian(X_train)")]
+    if row.is_conditional:
+        got = f"a {row.name}, which predicts without a feature and has no values to put in"
+        raise InputError("removal", got=got, wanted=wanted, hint=Set("removal", "copula"))
+    raise InputError(
+        "removal",
+        got=f"{row.name!r}, which does not look at the other features",
+        wanted=wanted,
+        hint=[Call("cs.permutation_test", "model, X, y"), ", or cs.mean_importance for a baseline"],
+    )
+
+
+@overload
+def mean_importance(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossList,
+    **options: Unpack[SharedOptions],
+) -> list[Explanation]: ...
+
+
+@overload
+def mean_importance(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = ...,
+    *,
+    loss: LossLike = ...,
+    **options: Unpack[SharedOptions],
+) -> Explanation: ...
+
+
+@with_shared_options(
+    unused={
+        "removal": "a feature is set to its mean",
+        **dict.fromkeys(("tolerance", "budget", "deadline", "stop"), EXACT),
+        "check_manifold": "what features are set to is a mean, not a row",
+    }
+)
+def mean_importance(
+    model: ModelLike,
+    X: TableLike,
+    y: TargetLike | None = None,
+    *,
+    loss: LossLike | LossList = "auto",
+    **options: Unpack[SharedOptions],
+) -> Explanation | list[Explanation]:
+    r"""Mean importance: how much worse the model predicts when one feature is set to its mean.
+
+    .. math:: \phi_i = E[\ell(f(E[X_i], X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)]
+
+    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). Categories take the most frequent one.
+    Values are exact for the rows at hand; intervals are about the population of rows.
+
+    Parameters
+    ----------
+    model, X, y, loss : as in :func:`~clarysage.sage`
+    groups : mapping of names to columns that are all set to their means; columns not named are set alone
+    background : rows whose means are taken; default X itself
+    rng : not needed, since nothing is drawn; here so that all measures are called alike
+
+    Returns
+    -------
+    Explanation, or a list of them for a list of losses
+
+    Notes
+    -----
+    A mean may be a value that no row has, and a row with it unlike any other. A model that is even in a feature, say,
+    may hardly notice that it is gone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> mean_importance(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1]).top(2)
+    ['x0', 'x1']
+    """
+    check_given(y)
+    data, run = apart(options)
+    runner = Runner.of(run, ())
+    problem = Problem.of(model, X, y, run=run, **runner.seeded({**data, "removal": "baseline"}))
+    v = PredictivePower.of(
+        problem.restricted,
+        loss,
+        problem.X,
+        problem.y,
+        players=problem.players,
+        sample_weight=problem.sample_weight,
+        codes=problem.codes,
+    )
+    notes, shown = [*about_loss(loss, v), *v.remarks], over_best_constant(v)
+
+    def explain(result: Estimate) -> list[Explanation] | Explanation:
+        explanations = problem.explained(
+            shown, result, measure="mean importance", method=LEAVE_ONE_OUT.name, notes=notes
+        )
+        return as_asked(with_constant(explanations), loss)
+
+    return runner.explained(problem, v, LEAVE_ONE_OUT, explain, measure="mean importance", rules=())
+
+
+def over_best_constant(v: PredictivePower) -> PredictivePower:
+    r"""The game with the best constant prediction in the place of f with nothing known, :math:`\min_c E[\ell(c, Y)]`.
+
+    Examples
+    --------
+    >>> from clarysage.removal import Marginal
+    >>> X = np.array([[0.0], [2.0]])
+    >>> v = PredictivePower.of(Marginal(X).restrict(lambda X: X[:, 0] + 5, X), "squared error", X, X[:, 0])
+    >>> float(v.ends[0].mean()), float(over_best_constant(v).ends[0].mean())
+    (-26.0, -1.0)
+    """
+    n, k = v.outputs.shape
+    payoffs = []
+    for loss, target in zip(v.losses, v.targets, strict=True):
+        best = loss.best_constant(target, v.weights, k)
+        payoffs.append(-loss(np.tile(best, (n, 1)), target))
+    return replace(v, ends=(np.column_stack(payoffs), v.ends[1]))
