@@ -22,7 +22,11 @@ from matplotlib import pyplot
 import clarysage as cs
 from clarysage.errors import InputError, MissingLibraryError
 from clarysage.integrations.mlflow import _with_keys, allowed, metric_names, metrics
-from made_up import HOSTILE, made_up
+from clarysage.results.files import KINDS
+from clarysage.results.removal_quality import RemovalQuality
+from clarysage.results.result import Result
+from clarysage.results.summary import Summary
+from made_up import HOSTILE, made_up, pairs, several
 
 mpl.use("Agg")
 
@@ -387,6 +391,87 @@ def test_slices_are_steps(mlflow):
         assert [(one.step, one.value) for one in history] == list(zip([10, 11, 12], values, strict=True))
 
 
+# other kinds of results
+
+
+def judged() -> RemovalQuality:
+    """Two removals judged, and one that could not be."""
+    return RemovalQuality(
+        names=("mean", "tree conditional: 2"),
+        scores=np.array([2.0, 1.0]),
+        covariance=np.eye(2) / 100,
+        variance=4.0,
+        seconds=np.array([0.1, 0.2]),
+        model_rows=np.array([10.0, 20.0]),
+        rows=5,
+        coalitions=2,
+        left_out={"copula": "Too few rows."},
+    )
+
+
+def agreeing(names: tuple[str, ...] = ("age", "hour", "a/b")) -> cs.Agreement:
+    powers = np.random.default_rng(0).normal(size=2 ** len(names))
+    return made_up(names).agreement(cs.TabularGame(powers), 2 ** len(names))
+
+
+@pytest.mark.needs("mlflow")
+def test_the_quality_of_removals_is_logged_removal_by_removal(mlflow):
+    quality = judged()
+    found = logged(mlflow, quality, plot=True, report=True)
+    for i, key in enumerate(["mean", "tree conditional_2"]):
+        assert found.metrics[f"removal_quality/error/{key}"] == quality.scores[i]
+        assert found.metrics[f"removal_quality/std_error/{key}"] == quality.std_error[i]
+        assert found.metrics[f"removal_quality/unexplained/{key}"] == quality.unexplained[i]
+        assert found.metrics[f"removal_quality/model_rows/{key}"] == quality.model_rows[i]
+    assert found.metrics["removal_quality/variance"] == 4.0
+    assert found.tags["removal_quality.best"] == "tree conditional: 2"
+    assert found.tags["removal_quality.left_out"] == "copula"
+    files = sorted(found.files("removal_quality"))
+    assert files == ["plot.png", "removal_quality.json", "report.html", "table.csv"]
+    assert cs.load(found.file("removal_quality/removal_quality.json")).to_dict() == quality.to_dict()
+
+
+@pytest.mark.needs("mlflow")
+def test_measures_side_by_side_are_sections_of_one_result(mlflow):
+    importances = several(["age", "a/b", "noise"])
+    found = logged(mlflow, importances)
+    shares, ranks = importances.shares(), importances.ranks()
+    for name, section in zip(
+        importances, ("sage", "shapley effects", "permutation test", "gini importance"), strict=True
+    ):
+        for key, feature in [("age", "age"), ("a_b", "a/b"), ("noise", "noise")]:
+            place = importances[name].feature_names.index(feature)
+            assert found.metrics[f"importances/value/{section}/{key}"] == importances[name].values[place]
+            assert found.metrics[f"importances/share/{section}/{key}"] == shares.loc[feature, name]
+            assert found.metrics[f"importances/rank/{section}/{key}"] == ranks.loc[feature, name]
+    assert found.tags["importances.measures"] == ", ".join(importances)
+    assert found.tags["importances.left_out"] == "network weights"
+
+
+@pytest.mark.needs("mlflow")
+def test_an_agreement_is_logged_with_its_intervals(mlflow):
+    agreement = agreeing()
+    found = logged(mlflow, agreement)
+    (low, high), table = agreement.interval()["r2"], pd.read_csv(found.file("agreement/table.csv"))
+    assert found.metrics["agreement/correlation"] == agreement.correlation
+    assert [found.metrics[f"agreement/r2{end}"] for end in ("", "_low", "_high")] == [agreement.r2, low, high]
+    assert found.metrics["agreement/subsets"] == len(table) == 8
+    assert table["v"].tolist() == pytest.approx(agreement.v.tolist())
+    assert found.tags["agreement.measure"] == "sage"
+
+
+@pytest.mark.needs("mlflow")
+def test_every_kind_of_result_can_be_logged(mlflow):
+    results = [made_up(3), compared(0, 1), monitored(), several(3), pairs(3), judged(), agreeing()]
+    assert {type(result) for result in results} == {kind.result for kind in KINDS.values()}
+    for result in results:
+        found = logged(mlflow, result, prefix="it", plot=True, report=True)
+        kind = result.summary().kind.replace(" ", "_")
+        assert sorted(found.files("it")) == sorted([f"{kind}.json", "plot.png", "report.html", "table.csv"])
+        assert found.metrics
+        assert found.tags["it.version"]
+
+
 # runs
 
 
@@ -472,6 +557,19 @@ def test_options_that_cannot_be_understood_are_named(mlflow, options, told):
 def test_only_results_are_logged(mlflow, result, told):
     with mlflow.start_run(), pytest.raises(InputError, match=told):
         log(result)
+
+
+@pytest.mark.needs("mlflow")
+def test_a_kind_of_result_without_a_record_is_refused_with_the_true_reason(mlflow):
+    class Bare(Result):
+        def summary(self, level=0.95, *, about=None):
+            return Summary(kind="bare", title="Bare", headline="Bare", tables=())
+
+    with (
+        mlflow.start_run(),
+        pytest.raises(InputError, match=r"got Bare, whose summary has no record; wanted .* Record"),
+    ):
+        log(Bare())
 
 
 @pytest.mark.needs("mlflow")

@@ -1,4 +1,4 @@
-"""Results in the tools that people keep their work in; a tool is imported when something is handed to it."""
+"""Integrations: results in other tools, such as MLflow, which are imported only when a result is handed to them."""
 
 from clarysage.integrations import mlflow
 

@@ -1,4 +1,4 @@
-"""Results in a run of MLflow: numbers as metrics, how they were found as tags, files as artifacts."""
+"""MLflow: logs the numbers of a result as metrics, how they were computed as tags, and its files as artifacts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from mlflow import MlflowClient
 
-BATCH = 500  # metrics a request: MLflow takes 1000, and a megabyte, which long names in other scripts would fill
-LONGEST_NAME = 40  # bytes of the name of a measure or of an explanation, as part of that of a metric
-LONGEST_PREFIX = 80  # bytes, so that all names of metrics keep within MLflow's 250 letters
-LONGEST_TAG = 1000  # letters, of thousands that servers take
+BATCH = 500  # metrics in a request: MLflow takes 1000 and one megabyte, which long names in other scripts would fill
+LONGEST_NAME = 40  # bytes of the name of a measure or of an explanation, as part of the name of a metric
+LONGEST_PREFIX = 80  # bytes, so that all names of metrics stay within MLflow's 250 characters
+LONGEST_TAG = 1000  # characters, of the thousands that servers take
 PIXELS_PER_INCH = 150
-ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # what MLflow says of ids of no run
+ABSENT = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # MLflow's error codes for ids that belong to no run
 
 
 def log(
@@ -44,40 +44,50 @@ def log(
     plot: bool = True,
     report: bool = True,
 ) -> None:
-    """Log a result to a run of MLflow: values and intervals, how they were found, a plot and a report.
+    """Log a result to a run of MLflow: values and intervals, how they were computed, a plot and a report.
 
     Metrics are ``sage/value/age``, ``sage/std_error/age``, ``sage/low/age`` and ``sage/high/age`` for each feature, and
-    ``sage/total``, ``sage/base``, ``sage/model_rows`` and ``sage/draws`` of the whole; of a comparison
-    ``comparison/difference/age`` and so on, with ``p``, ``p_adjusted`` and ``changed`` (1 or 0), and
-    ``comparison/changed_features``, how many there are; of monitoring ``monitoring/flagged/age`` and so on, beside
-    differences also of ``inputs_distance``, with ``monitoring/loss``; its slices are steps. Names that MLflow refuses
-    are changed; the column ``key`` of the table says how. What is not known, or no number, is left out.
+    ``sage/total``, ``sage/base``, ``sage/model_rows`` and ``sage/draws`` for the run as a whole. Other results have
+    metrics of the same pattern:
+
+    - a comparison has ``comparison/difference/age`` and so on, ``p``, ``p_adjusted`` and ``changed`` (1 or 0), and the
+      number of changed features, ``comparison/changed_features``;
+    - monitoring has ``monitoring/flagged/age`` and so on, ``inputs_distance``, and ``monitoring/loss``; its slices are
+      steps;
+    - several measures have ``importances/value/sage/age`` and so on, ``share`` and ``rank``;
+    - the quality of removals has ``removal_quality/error/mean`` and so on;
+    - an agreement has ``agreement/correlation`` and ``agreement/r2`` with the ends of their intervals.
+
+    Names that MLflow refuses are changed; the column ``key`` of the table says how. Numbers that are unknown or not
+    finite are left out.
 
     Tags are ``sage.measure``, ``sage.loss``, ``sage.removal``, ``sage.method``, ``sage.seed``, ``sage.converged``,
-    ``sage.stopped``, ``sage.about``, ``sage.version`` and more: tags, since params could not be logged a second time.
+    ``sage.stopped``, ``sage.about``, ``sage.version`` and more. They are tags rather than params, since params cannot
+    be logged a second time.
 
-    Artifacts are ``explanation.json``, ``comparison.json`` or ``monitoring.json``, which :func:`clarysage.load` reads,
-    ``table.csv``, ``plot.png`` and ``report.html``. They hold what these files hold elsewhere: features, not rows, but
-    for measures that have values of single examples, which the JSON keeps.
+    Artifacts are ``explanation.json`` (or ``comparison.json``, ``monitoring.json`` and so on), which
+    :func:`clarysage.load` reads, ``table.csv``, ``plot.png`` and ``report.html``. They hold the same as these files
+    hold elsewhere: numbers of features, not of rows. The exception are measures that have values of single examples,
+    which the JSON file keeps.
 
     Parameters
     ----------
-    result : what a measure such as :func:`clarysage.sage` returns, :func:`clarysage.compare` or
+    result : any result, such as that of :func:`clarysage.sage`, :func:`clarysage.compare` or
         :func:`clarysage.monitor`
-    prefix : what all names begin with; default: the measure, "comparison" or "monitoring". Log several results to one
-        run by giving each a prefix of its own; the same prefix again adds to the history of metrics and replaces all
-        else
+    prefix : the beginning of all names; default: the measure, "comparison", "monitoring" and so on. Log several
+        results to one run by giving each its own prefix; the same prefix again adds to the history of metrics and
+        replaces everything else
     artifact_path : folder of the artifacts in the run; default: the prefix
-    run_id : of the run; default: the run that is active in this thread, or else the one that MLFLOW_RUN_ID names. No
-        run is started, since nobody would end it
-    client : to log with; default: one of the current tracking URI
-    step : of the metrics, for results that follow one another; of the first of several slices
+    run_id : id of the run; default: the run that is active in this thread, or else the run that MLFLOW_RUN_ID names.
+        No run is started, since nobody would end it
+    client : the client to log with; default: a client of the current tracking URI
+    step : step of the metrics, for results that follow one another; with several slices, the step of the first
     about : what intervals of an Explanation are about, as in :meth:`clarysage.Explanation.interval`
-    plot, report : whether to log these
+    plot, report : whether to log the plot and the report
 
     Notes
     -----
-    Everything is computed before anything is logged. Two lines do it: ``with mlflow.start_run():`` and
+    Everything is computed before anything is logged. Two lines are enough: ``with mlflow.start_run():`` and
     ``cs.integrations.mlflow.log(explanation)``.
     """
     mlflow = _mlflow()
@@ -89,7 +99,7 @@ def log(
     client = mlflow.MlflowClient() if client is None else client
     run_id = _run(mlflow, client, run_id)
     with TemporaryDirectory(prefix="clarysage-") as files:
-        table = _with_keys(record.frame())
+        table = _with_keys(record.frame(), record.item)
         _write(result, summary, table, Path(files), plot, report)
         _log_metrics(mlflow, client, run_id, metrics(record, table), prefix, step)
         _log_tags(mlflow, client, run_id, record, prefix)
@@ -105,7 +115,7 @@ def _mlflow() -> Any:
 
 
 def _run(mlflow: Any, client: Any, given: object) -> str:
-    """The id of the run that is meant, which exists."""
+    """Returns the id of the run to log to, after a check that the run exists."""
     active = mlflow.active_run()
     run_id = given if given is not None else active.info.run_id if active else os.environ.get("MLFLOW_RUN_ID")
     if run_id is None:
@@ -124,58 +134,72 @@ def _run(mlflow: Any, client: Any, given: object) -> str:
     except mlflow.MlflowException as error:
         if error.error_code not in ABSENT:
             raise
-        where = "the id of a run that the tracking server knows"  # whose address may hold a password
+        description = "the id of a run that the tracking server knows"  # the server's address may hold a password
         hint: Words = [Call("mlflow.get_tracking_uri"), ", to see which server is asked"]
-        raise InputError("run_id", got=f"{run_id!r}", wanted=where, hint=hint) from error
+        raise InputError("run_id", got=f"{run_id!r}", wanted=description, hint=hint) from error
     return run_id
 
 
 def _summary(result: object, about: str | None) -> tuple[Summary, Record]:
-    """What there is to say of a result, with its numbers; intervals are about what is asked for."""
-    if isinstance(result, Result) and (record := (summary := result.summary(about=about)).record) is not None:
-        return summary, record
-    hint = "one entry at a time" if isinstance(result, (list, tuple, Mapping)) else "the result of cs.sage"
-    wanted = "a result such as those of cs.sage, cs.compare and cs.monitor"
-    raise InputError("result", got=type(result).__name__, wanted=wanted, hint=PythonOnly(hint))
+    """Returns the summary of a result and its record for MLflow, with intervals about ``about``."""
+    if not isinstance(result, Result):
+        hint = "one entry at a time" if isinstance(result, (list, tuple, Mapping)) else "the result of cs.sage"
+        expected = "a result such as those of cs.sage, cs.compare and cs.monitor"
+        raise InputError("result", got=type(result).__name__, wanted=expected, hint=PythonOnly(hint))
+    summary = result.summary(about=about)
+    if summary.record is None:
+        kind = type(result).__name__
+        raise InputError(
+            "result",
+            got=f"{kind}, whose summary has no record",
+            wanted="a result whose summary has a Record, which holds the numbers and words to log",
+            hint=PythonOnly(f"Summary(..., record=Record(...)) in the method summary of {kind}"),
+        )
+    return summary, summary.record
 
 
-def _with_keys(table: pd.DataFrame) -> pd.DataFrame:
-    """A table that also says by which key the metrics of a feature go."""
-    keys = metric_names(dict.fromkeys(table["feature"]))
-    place = list(table.columns).index("feature") + 1
-    table.insert(place, "key", [keys[name] for name in table["feature"]])
+def _with_keys(table: pd.DataFrame, item: str | None = "feature") -> pd.DataFrame:
+    """Adds a column with the key by which the metrics of an item are named, where the rows of the table have names."""
+    if item is not None:
+        keys = metric_names(dict.fromkeys(table[item]))
+        table.insert(list(table.columns).index(item) + 1, "key", [keys[name] for name in table[item]])
     return table
 
 
 def metrics(record: Record, table: pd.DataFrame) -> Iterator[tuple[str, float, int]]:
-    """All numbers of a result with their names and steps; those that are none are left out.
+    """Yields all finite numbers of a result with their names and steps.
 
-    ``table`` has a row a feature with its ``key``; of several comparisons, and of slices, a row a feature and each.
+    ``table`` has a row for each item with its ``key``, and for each section and slice where there are several.
     """
-    for name, value, step in [*_numbers_of_the_whole(record), *_numbers_of_features(record, table)]:
+    for name, value, step in [*_numbers_of_result(record), *_numbers_of_items(record, table)]:
         if value is not None and math.isfinite(value):
             yield name, float(value), step
 
 
-def _numbers_of_the_whole(record: Record) -> Iterator[tuple[str, float | None, int]]:
+def _numbers_of_result(record: Record) -> Iterator[tuple[str, float | None, int]]:
     for name, values in record.numbers.items():
         for step, value in enumerate(values):
             yield name, value, step
 
 
-def _numbers_of_features(record: Record, table: pd.DataFrame) -> Iterator[tuple[str, float, int]]:
-    """Numbers of features: one section a column, and a comparison, if there are several; one step a slice."""
-    others, slices = (table.get(name, [""] * len(table)) for name in ("compared", "where"))
-    sections = {"": "", **{name: f"/{key}" for name, key in metric_names(set(others) - {""}, LONGEST_NAME).items()}}
+def _numbers_of_items(record: Record, table: pd.DataFrame) -> Iterator[tuple[str, float, int]]:
+    """Yields the numbers of items, named by column, by section where there are several, and by item.
+
+    Each slice is a step.
+    """
+    blank = [""] * len(table)
+    sections, slices = table.get(record.section, blank), table.get("where", blank)
+    keys = metric_names(set(sections) - {""}, LONGEST_NAME)
+    parts = {"": "", **{name: f"/{key}" for name, key in keys.items()}}
     steps = {name: step for step, name in enumerate(dict.fromkeys(slices))}
     for column in record.columns:
-        for key, value, other, where in zip(table["key"], table[column], others, slices, strict=True):
-            yield f"{column}{sections[other]}/{key}", value, steps[where]
+        for key, value, section, where in zip(table["key"], table[column], sections, slices, strict=True):
+            yield f"{column}{parts[section]}/{key}", value, steps[where]
 
 
 def _write(result: Result, summary: Summary, table: pd.DataFrame, folder: Path, plot: bool, report: bool) -> None:
-    """Everything that is to be an artifact, as files."""
-    save(result, folder / f"{summary.kind}.json")
+    """Writes all artifacts as files."""
+    save(result, folder / f"{summary.kind.replace(' ', '_')}.json")
     table.to_csv(folder / "table.csv", index=False)
     if plot and summary.record is not None and summary.record.plot is not None:
         _draw(summary.record.plot, folder / "plot.png")
@@ -187,7 +211,7 @@ def _draw(plot: Callable[[], Any], path: Path) -> None:
     import numpy as np
     from matplotlib import pyplot
 
-    with pyplot.ioff():  # no window, and nothing below a notebook's cell
+    with pyplot.ioff():  # opens no window and shows nothing below the cell of a notebook
         figure = np.ravel(plot())[0].figure
         figure.savefig(path, dpi=PIXELS_PER_INCH, bbox_inches="tight")
         pyplot.close(figure)
@@ -197,7 +221,7 @@ def _log_metrics(
     mlflow: Any, client: Any, run_id: str, numbers: Iterable[tuple[str, float, int]], prefix: str, step: int
 ) -> None:
     now = int(1000 * time.time())
-    logged = [mlflow.entities.Metric(f"{prefix}/{name}", value, now, step + later) for name, value, later in numbers]
+    logged = [mlflow.entities.Metric(f"{prefix}/{name}", value, now, step + offset) for name, value, offset in numbers]
     for first in range(0, len(logged), BATCH):
         client.log_batch(run_id, metrics=logged[first : first + BATCH])
 
@@ -208,7 +232,7 @@ def _log_tags(mlflow: Any, client: Any, run_id: str, record: Record, prefix: str
 
 
 def _checked(argument: str, path: object) -> str:
-    """Names and slashes between them, as MLflow takes them."""
+    """Returns a path of names with slashes between them, or raises for one that MLflow would refuse."""
     if not isinstance(path, str):
         raise InputError(argument, got=f"{path!r}", wanted="a text")
     is_fitting = all(part == allowed(part) for part in path.split("/"))
@@ -229,37 +253,39 @@ def _checked_step(step: object) -> int:
     return int(step)
 
 
-# names that a tracking server takes
+# names that every tracking server accepts
 
-# what not every server takes in the name of a metric; a colon is for some of them, and a slash would open a section
+# characters that some servers refuse in the name of a metric (a colon is allowed only by some; a slash opens a section)
 REFUSED = re.compile(r"\s*[^\w.\- ]+\s*")
-EDGES = " ."  # which paths and some file systems take away
-LONGEST = 100  # bytes: of 250 letters that a name may have, and of 255 bytes of a file's
-MARK = 8  # letters of a hash
+EDGES = " ."  # characters that paths and some file systems strip
+LONGEST = 100  # bytes; MLflow allows 250 characters in a name, and file systems 255 bytes
+HASH_LENGTH = 8  # characters of a hash
 
 
 def metric_names(names: Iterable[str], longest: int = LONGEST) -> dict[str, str]:
-    """For each name one that may be a part of the name of a metric; no two are alike, not even up to case.
+    """Returns for each name one that may be part of the name of a metric; all differ, also when case is ignored.
 
-    Letters of any language, digits, ``_``, ``-``, ``.`` and blanks stay, anything else becomes ``_``. A name that was
-    cut, or comes out like another, ends in letters of its hash, whatever the order of the names.
+    Letters of any language, digits, ``_``, ``-``, ``.`` and blanks stay; anything else becomes ``_``. A name that was
+    cut, or that would equal another one, ends in characters of its hash. The order of the names does not matter.
 
     Examples
     --------
     >>> metric_names(["petal length (cm)", "a/b", "a_b"])
     {'petal length (cm)': 'petal length_cm', 'a/b': 'a_b-c14cddc0', 'a_b': 'a_b'}
     """
-    found: dict[str, str] = {}
+    allowed_names: dict[str, str] = {}
     taken: set[str] = set()
     names = list(names)
     for name in sorted(names, key=lambda name: (_cleaned(name) != name, name)):  # names that may stay come first
-        found[name] = next(one for one in _candidates(name, longest) if _folded(one) not in taken)
-        taken.add(_folded(found[name]))
-    return {name: found[name] for name in names}
+        allowed_names[name] = next(
+            candidate for candidate in _candidates(name, longest) if _folded(candidate) not in taken
+        )
+        taken.add(_folded(allowed_names[name]))
+    return {name: allowed_names[name] for name in names}
 
 
 def allowed(name: str, longest: int = LONGEST) -> str:
-    """What a name becomes where there is no other.
+    """Returns the name that may be part of the name of a metric, for a name on its own.
 
     Examples
     --------
@@ -276,17 +302,17 @@ def _cleaned(name: str) -> str:
 
 
 def _candidates(name: str, longest: int) -> Iterator[str]:
-    """Names to take, the plainest first, and no end of them."""
+    """Yields names to try, the plainest first, without end."""
     cleaned = _cleaned(name)
     if len(cleaned.encode()) <= longest:
         yield cleaned
-    stem = cleaned.encode()[: longest - MARK - 1].decode(errors="ignore").rstrip(EDGES)
-    mark = name
+    stem = cleaned.encode()[: longest - HASH_LENGTH - 1].decode(errors="ignore").rstrip(EDGES)
+    digest = name
     while True:
-        mark = hashlib.sha256(mark.encode(errors="surrogatepass")).hexdigest()
-        yield f"{stem}-{mark[:MARK]}"
+        digest = hashlib.sha256(digest.encode(errors="surrogatepass")).hexdigest()
+        yield f"{stem}-{digest[:HASH_LENGTH]}"
 
 
 def _folded(name: str) -> str:
-    """What some file systems and databases take a name for."""
+    """Returns a name as file systems and databases see it that ignore case and forms of characters."""
     return unicodedata.normalize("NFKC", name).casefold()

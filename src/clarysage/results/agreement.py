@@ -14,7 +14,7 @@ from clarysage.inference.association import Association
 from clarysage.results.explanation import Explanation
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
-from clarysage.results.summary import Column, Summary, Table
+from clarysage.results.summary import Column, Record, Summary, Table
 from clarysage.results.text import loss_words
 
 FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
@@ -142,6 +142,7 @@ class Agreement(Result):
             tables=_tables(self, level),
             notes=_notes(self),
             pictures={"plot": self.plot},
+            record=_record(self, level),
         )
 
     @property
@@ -195,6 +196,37 @@ def _tables(agreement: Agreement, level: float) -> tuple[Table, ...]:
                 Column(f"{100 * level:g}% interval" if any(intervals) else "", intervals, "interval"),
             )
         ),
+    )
+
+
+def _record(agreement: Agreement, level: float) -> Record:
+    """Returns the numbers and words that tools for tracking experiments keep."""
+    from clarysage import __version__
+
+    numbers: dict[str, tuple[float | None]] = {}
+    ends = agreement.interval(level)
+    for name, value in (("correlation", agreement.correlation), ("r2", agreement.r2)):
+        low, high = ends[name] or (None, None)
+        numbers |= {name: (value,), f"{name}_low": (low,), f"{name}_high": (high,)}
+    return Record(
+        name="agreement",
+        frame=agreement.to_frame,
+        columns=(),
+        numbers={
+            **numbers,
+            "subsets": (len(agreement.v),),
+            "model_rows": (agreement.model_rows,),
+            "fits": (agreement.fits,),
+        },
+        words={
+            "version": __version__,
+            "measure": agreement.measure,
+            "loss": agreement.loss,
+            "seed": str(agreement.seed),
+            "intervals": f"{100 * level:g}% intervals about other subsets of the same features",
+        },
+        plot=agreement.plot,
+        item=None,
     )
 
 

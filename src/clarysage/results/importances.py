@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from clarysage._utils.display import shortened, visible
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
-from clarysage.results.explanation import Explanation
+from clarysage.results.explanation import MOST_DRAWN, Explanation
 from clarysage.results.files import file_format
 from clarysage.results.provenance import named, names_by_note, notes_of_runs, shared_facts, warnings_first
 from clarysage.results.result import Result, plots, text_of
@@ -24,6 +25,7 @@ from clarysage.results.summary import (
     Notes,
     Page,
     Paragraph,
+    Record,
     Section,
     Sentence,
     Sentences,
@@ -186,6 +188,7 @@ class Importances(Result, Mapping[str, Explanation]):
             unfinished=_unfinished(self),
             pictures={"plot": self.plot, "ranks": lambda: plots().ranks(self)},
             width=WIDTH,
+            record=_record(self),
         )
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
@@ -379,6 +382,52 @@ def _brief_notes(importances: Importances) -> tuple[Note, ...]:
         *(named(note, [f"Mind, of {', '.join(names)}"]) for note, names in warnings.items()),
         *_left_out(importances, longest=None),
     )
+
+
+def _record(importances: Importances) -> Record:
+    """Returns the numbers and words that tools for tracking experiments keep."""
+    from clarysage import __version__
+
+    provenance = next(iter(importances.values())).provenance
+    return Record(
+        name="importances",
+        frame=partial(_long_frame, importances),
+        columns=("value", "share", "rank"),
+        numbers={
+            "measures": (len(importances),),
+            "model_rows": (sum(explanation.model_rows for explanation in importances.values()),),
+            "fits": (sum(explanation.fits for explanation in importances.values()),),
+        },
+        words={
+            "version": str(provenance.get("clarysage", __version__)),
+            "measures": ", ".join(importances),
+            "left_out": ", ".join(importances.left_out),
+            "converged": str(importances.converged).lower(),
+            **{key: str(provenance[key]) for key in ("model", "learner") if provenance.get(key) is not None},
+        },
+        plot=partial(importances.plot, top=MOST_DRAWN),
+        section="measure",
+    )
+
+
+def _long_frame(importances: Importances) -> Any:
+    """Returns a pandas DataFrame with one row for each feature and measure: value, share and rank."""
+    import pandas as pd
+
+    values, shares, ranks = importances.to_frame(), importances.shares(), importances.ranks()
+    frames = [
+        pd.DataFrame(
+            {
+                "feature": importances.feature_names,
+                "measure": name,
+                "value": values[name].to_numpy(),
+                "share": shares[name].to_numpy(),
+                "rank": ranks[name].to_numpy(),
+            }
+        )
+        for name in importances
+    ]
+    return pd.concat(frames, ignore_index=True)
 
 
 def _left_out(importances: Importances, longest: int | None = LONGEST_REASON) -> list[Note]:

@@ -13,7 +13,7 @@ from clarysage.codec import Array, require, settle_arrays
 from clarysage.errors import InputError, Note, as_note
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
-from clarysage.results.summary import Column, Summary, Table
+from clarysage.results.summary import Column, Record, Summary, Table
 
 HEADLINE = "Removals by the mean squared distance of f_S from f: the smaller, the nearer to E[f | x_S]"
 
@@ -115,6 +115,7 @@ class RemovalQuality(Result):
             tables=(_table(self),),
             notes=_notes(self),
             pictures={"plot": self.plot},
+            record=_record(self),
         )
 
     def _place(self, name: str) -> int:
@@ -143,6 +144,38 @@ def _table(quality: RemovalQuality) -> Table:
             Column("seconds", [f"{quality.seconds[i]:.2f}" for i in order]),
             Column("model rows", [f"{int(quality.model_rows[i]):,}" for i in order]),
         )
+    )
+
+
+def _record(quality: RemovalQuality) -> Record:
+    """Returns the numbers and words that tools for tracking experiments keep."""
+    from clarysage import __version__
+
+    return Record(
+        name="removal_quality",
+        frame=quality.to_frame,
+        columns=(
+            "error",
+            "std_error",
+            "difference",
+            "difference_std_error",
+            "unexplained",
+            "seconds",
+            "model_rows",
+        ),
+        numbers={
+            "variance": (quality.variance,),
+            "rows": (quality.rows,),
+            "coalitions": (quality.coalitions,),
+        },
+        words={
+            "version": __version__,
+            "removals": ", ".join(quality.names),
+            "best": quality.best,
+            "left_out": ", ".join(quality.left_out),
+        },
+        plot=quality.plot,
+        item="removal",
     )
 
 

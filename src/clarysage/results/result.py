@@ -43,7 +43,8 @@ class Result(ABC):
         if brief.notes:
             sections.append(Section("mind", "What to mind", (Notes(brief.notes),)))
         if brief.record is not None:
-            sections.append(Section("how", "What was computed, and how", (Facts(tuple(brief.record.words.items())),)))
+            words = {name.replace("_", " ").capitalize(): text for name, text in brief.record.words.items() if text}
+            sections.append(Section("how", "What was computed, and how", (Facts(tuple(words.items())),)))
         return Page(brief.title, tuple(sections))
 
     def report(

@@ -464,13 +464,15 @@ class Record:
 
     Attributes
     ----------
-    name : of the result, where nothing else is asked for
-    frame : makes its table as a pandas DataFrame, with a column "feature", and "compared" or "where" where there are
-        several others or slices
-    columns : those of the table that are kept as numbers, feature by feature
-    numbers : those of the whole, one a step
-    words : how it was found
-    plot : draws a plot that is not too large; None where there is none
+    name : the name under which the result is kept, unless the caller gives another one
+    frame : makes the table of the result as a pandas DataFrame
+    columns : the columns of the table that are kept as numbers, one for each item
+    numbers : numbers that belong to no single item, one for each step
+    words : how the result was computed
+    plot : draws a plot of moderate size; None where there is none
+    item : the column of the table that names the items, such as the features; None where rows have no names
+    section : the column that tells apart several rows of the same item, such as other explanations or measures; rows
+        of the same item may also differ in the column "where", whose entries (slices) are the steps
     """
 
     name: str
@@ -479,6 +481,8 @@ class Record:
     numbers: Mapping[str, Steps]
     words: Mapping[str, str]
     plot: Callable[[], Any] | None = None
+    item: str | None = "feature"
+    section: str = "compared"
 
 
 @dataclass(frozen=True)
