@@ -86,10 +86,10 @@ def test_masks_have_uniform_sizes_and_rows_come_by_mass(seed):
     mass = np.array([0.1, 0.2, 0.7])
     copies = MaskedRows.drawn(mass, 9000, 4, rng)
     np.testing.assert_allclose(np.bincount(copies.row), 9000 * mass, atol=1)
-    sizes = np.bincount(copies.kept.sum(axis=1), minlength=5)
+    sizes = np.bincount(copies.is_kept.sum(axis=1), minlength=5)
     assert sizes[0] == sizes[4] == 0
     assert np.abs(sizes[1:4] - 3000).max() < 5 * np.sqrt(9000 * (1 / 3) * (2 / 3))
-    singles = copies.kept[copies.kept.sum(axis=1) == 1].sum(axis=0)
+    singles = copies.is_kept[copies.is_kept.sum(axis=1) == 1].sum(axis=0)
     assert np.abs(singles - singles.mean()).max() < 5 * np.sqrt(singles.sum() * 0.25 * 0.75)
     seen = as_seen(np.ones((1, 2)), np.array([[True, False]]))
     np.testing.assert_array_equal(seen, [[1.0, np.nan, 1.0, 0.0]])

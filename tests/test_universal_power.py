@@ -46,7 +46,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import clarysage as cs
-from clarysage._utils.lru_cache import Memo
+from clarysage._utils.lru_cache import LRUCache
 from clarysage.coalitions import masks
 from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
@@ -441,7 +441,7 @@ def test_the_learner_itself_is_left_alone(frame, data):
 
 
 def test_the_memo_keeps_within_its_limit_and_does_not_travel():
-    memo = Memo(limit=100)
+    memo = LRUCache(limit=100)
     for key in (b"a", b"b", b"c"):
         memo.get(key, lambda: np.zeros(5))
     assert memo.size <= 100
@@ -456,7 +456,7 @@ def test_the_memo_keeps_within_its_limit_and_does_not_travel():
 
 
 def test_an_error_in_one_thread_is_an_error_in_all_and_is_not_remembered():
-    memo, begun = Memo(), threading.Event()
+    memo, begun = LRUCache(), threading.Event()
 
     def fail():
         begun.set()
@@ -475,7 +475,7 @@ def test_an_error_in_one_thread_is_an_error_in_all_and_is_not_remembered():
 def test_a_small_memory_changes_no_bit(data):
     X, y = data
     v = cs.UniversalPower.of(LinearRegression(), X, y, seed=0)
-    small = replace(v, memo=Memo(limit=1))
+    small = replace(v, memo=LRUCache(limit=1))
     assert np.array_equal(payoffs(v), payoffs(small))
 
 

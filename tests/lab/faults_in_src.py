@@ -613,8 +613,8 @@ FAULTS: tuple[Fault, ...] = (
         "marginal-unweighted",
         IGNORED,
         "removal/marginal.py",
-        "hybrid_model(bound.predictor, rows[kept], mass[kept], bound.examples)",
-        "hybrid_model(bound.predictor, rows[kept], kept[kept] / kept.sum(), bound.examples)",
+        "hybrid_model(bound.predictor, rows[has_weight], mass[has_weight], bound.examples)",
+        "hybrid_model(bound.predictor, rows[has_weight], has_weight[has_weight] / has_weight.sum(), bound.examples)",
     ),
     Fault(
         "correlations-not-shrunk",
@@ -655,8 +655,8 @@ FAULTS: tuple[Fault, ...] = (
         "one-forest-for-all",
         CACHE,
         "removal/tree_conditional.py",
-        "key = np.packbits(kept).tobytes()",
-        "key = np.packbits(kept[:1]).tobytes()",
+        "key = np.packbits(is_kept).tobytes()",
+        "key = np.packbits(is_kept[:1]).tobytes()",
     ),
     Fault(
         "surrogate-has-seen-the-row",
@@ -669,8 +669,8 @@ FAULTS: tuple[Fault, ...] = (
         "memo-grows",
         CACHE,
         "_utils/lru_cache.py",
-        "while self.size > self.limit and len(self._known) > 1:",
-        "while self.size > 2 * self.limit and len(self._known) > 1:",
+        "while self.size > self.limit and len(self._values) > 1:",
+        "while self.size > 2 * self.limit and len(self._values) > 1:",
     ),
     Fault(
         "scores-beyond-the-gap",

@@ -15,7 +15,7 @@ from clarysage._measures.options import Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.run import as_asked, explained_run, observer_of
-from clarysage._utils.lru_cache import Memo
+from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError, Note, Set
 from clarysage.estimators import ExhaustedError, estimate
 from clarysage.execution.n_jobs import as_executor
@@ -368,7 +368,7 @@ class Prefetching:
         return wanted
 
 
-class Script(Memo[np.ndarray]):
+class Script(LRUCache[np.ndarray]):
     """A memory that knows nothing, answers zeros, and takes down what it was asked."""
 
     def __init__(self, states: int, losses: int) -> None:

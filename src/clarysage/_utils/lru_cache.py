@@ -1,4 +1,4 @@
-"""What has been computed already, within a limit of memory."""
+"""Least-recently-used cache whose limit is in bytes, and which computes each value once, also among threads."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ LIMIT = 2.0**28  # bytes
 
 
 class Sized(Protocol):
-    """Something that knows what it weighs, such as an array."""
+    """A value that knows its size in memory, such as an array."""
 
     @property
     def nbytes(self) -> int: ...
 
 
-Kept = TypeVar("Kept", bound=Sized)
+Value = TypeVar("Value", bound=Sized)
 
 
-class Memo(Generic[Kept]):
-    """What was computed by key, once for each, also where threads ask for it at the same time.
+class LRUCache(Generic[Value]):
+    """Values by key; each is computed once, also where threads ask for it at the same time.
 
-    Those not asked for longest give way when they take more than ``limit`` bytes together. A copy that is sent to
-    another process begins empty: what is computed must depend on its key alone.
+    The values that were not asked for longest are dropped when all of them take more than ``limit`` bytes. A copy that
+    is sent to another process begins empty: a value must depend on its key alone.
 
     Examples
     --------
     >>> import numpy as np
-    >>> memo = Memo()
-    >>> memo.get(b"key", lambda: np.ones(1)), memo.get(b"key", lambda: np.zeros(1)), memo.computed
+    >>> cache = LRUCache()
+    >>> cache.get(b"key", lambda: np.ones(1)), cache.get(b"key", lambda: np.zeros(1)), cache.computed
     (array([1.]), array([1.]), 1)
     """
 
     def __init__(self, limit: float = LIMIT) -> None:
         self.limit, self.computed, self.size = limit, 0, 0
-        self._known: OrderedDict[bytes, Kept] = OrderedDict()
-        self._coming: dict[bytes, Future[Kept]] = {}
+        self._values: OrderedDict[bytes, Value] = OrderedDict()
+        self._pending: dict[bytes, Future[Value]] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Memo, (self.limit,)
+        return LRUCache, (self.limit,)
 
     def __contains__(self, key: bytes) -> bool:
         with self._lock:
-            return key in self._known
+            return key in self._values
 
-    def get(self, key: bytes, compute: Callable[[], Kept]) -> Kept:
-        """What there is for a key, from memory, from the thread that is at it, or computed."""
+    def get(self, key: bytes, compute: Callable[[], Value]) -> Value:
+        """Returns the value of a key: from the cache, from the thread that is computing it, or by computing it."""
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key]
-            coming = self._coming.get(key)
-            if coming is None:
-                mine = self._coming[key] = Future()
-        if coming is not None:
-            return coming.result()
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+            pending = self._pending.get(key)
+            if pending is None:
+                mine = self._pending[key] = Future()
+        if pending is not None:
+            return pending.result()
         try:
-            found = compute()
-            self.put(key, found)
-            mine.set_result(found)
+            value = compute()
+            self.put(key, value)
+            mine.set_result(value)
         except BaseException as error:
             mine.set_exception(error)
             raise
         finally:
             with self._lock:
-                del self._coming[key]
-        return found
+                del self._pending[key]
+        return value
 
-    def put(self, key: bytes, found: Kept) -> None:
-        """Keep what was computed elsewhere."""
+    def put(self, key: bytes, value: Value) -> None:
+        """Stores a value that was computed elsewhere."""
         with self._lock:
             self.computed += 1
-            self.size += found.nbytes - self._known[key].nbytes if key in self._known else found.nbytes
-            self._known[key] = found
-            while self.size > self.limit and len(self._known) > 1:
-                self.size -= self._known.popitem(last=False)[1].nbytes
+            self.size += value.nbytes - self._values[key].nbytes if key in self._values else value.nbytes
+            self._values[key] = value
+            while self.size > self.limit and len(self._values) > 1:
+                self.size -= self._values.popitem(last=False)[1].nbytes

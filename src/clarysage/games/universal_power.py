@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.lru_cache import Memo
+from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError, ModelError
 from clarysage.games.refits import Refits
 from clarysage.losses import as_loss
@@ -47,7 +47,7 @@ class UniversalPower:
     whole: np.ndarray
     width: int
     is_together: bool = False
-    memo: Memo[np.ndarray] = field(default_factory=Memo)
+    memo: LRUCache[np.ndarray] = field(default_factory=LRUCache)
 
     @classmethod
     def of(
@@ -113,7 +113,7 @@ class UniversalPower:
 
         A fit tells the payoffs of all examples at once: estimators that draw examples would throw most of them away.
         """
-        return replace(self, is_together=True, memo=Memo(self.memo.limit))
+        return replace(self, is_together=True, memo=LRUCache(self.memo.limit))
 
     @property
     def n_players(self) -> int:

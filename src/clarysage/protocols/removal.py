@@ -57,7 +57,7 @@ class RestrictedModel(Protocol):
         """Returns the prediction when no column is known, (k,)."""
         ...
 
-    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def predict(self, x: np.ndarray, is_kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Returns f_S(x) for one coalition of columns per row: (n, d), (n, d) -> (n, k)."""
         ...
 
@@ -188,7 +188,7 @@ class HybridRows(RestrictedModel, Protocol):
         """Returns this restricted model with another predictor."""
         ...
 
-    def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Returns f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
         ...
 
@@ -231,7 +231,7 @@ class DrawsRows(RestrictedModel, Protocol):
         """Returns an equal model that is prepared for one call per row."""
         ...
 
-    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
+    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
         """Returns f(x_S, b_k) for rows x (n, d) with predictions (n, k), a coalition of columns (d,), drawn rows b_k.
 
         Rows are drawn by inverse-CDF sampling: at quantile levels (n, q) of their cumulative weights.

@@ -47,10 +47,10 @@ class Marginal:
         bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = bound.background
         mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
-        kept = mass > 0
-        f_S = hybrid_model(bound.predictor, rows[kept], mass[kept], bound.examples)
+        has_weight = mass > 0
+        f_S = hybrid_model(bound.predictor, rows[has_weight], mass[has_weight], bound.examples)
         source = source_of(self.examples, len(rows), len(bound.examples.codes))
-        return f_S if source is None else replace(f_S, source=source[kept])
+        return f_S if source is None else replace(f_S, source=source[has_weight])
 
     def limited(self, memory_limit: float) -> Marginal:
         return replace(self, memory_limit=memory_limit)

@@ -101,8 +101,8 @@ class Nearest:
         features = ColumnFeatures.of(z, mass, scores.is_number, LEVELS)
         return cls(count, scores, z, mass, features, _correlation(features(z), mass))
 
-    def __call__(self, x: np.ndarray, kept: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        z, relevance = self.scores(x), self.relevance(kept)
+    def __call__(self, x: np.ndarray, is_kept: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        z, relevance = self.scores(x), self.relevance(is_kept)
         picks, weights = (np.empty((len(x), self.rows), dtype=kind) for kind in (np.intp, np.float64))
         size = max(1, NUMBERS_AT_ONCE // len(self.mass))
         for part in (slice(start, start + size) for start in range(0, len(x), size)):
@@ -112,22 +112,22 @@ class Nearest:
             picks[part], weights[part] = self._nearest(distance)
         return picks, weights
 
-    def relevance(self, kept: np.ndarray) -> np.ndarray:
+    def relevance(self, is_kept: np.ndarray) -> np.ndarray:
         """r (n, d): how much each kept column tells of the withheld ones, on average one; 0 for these."""
-        distinct, place = np.unique(kept, axis=0, return_inverse=True)
+        distinct, place = np.unique(is_kept, axis=0, return_inverse=True)
         return np.stack([self._told(one) for one in distinct])[place.ravel()]
 
-    def _told(self, kept: np.ndarray) -> np.ndarray:
-        S = kept[self.features.owner]
+    def _told(self, is_kept: np.ndarray) -> np.ndarray:
+        S = is_kept[self.features.owner]
         if not S.any():
-            return kept.astype(np.float64)  # columns without a feature are constant
+            return is_kept.astype(np.float64)  # columns without a feature are constant
         ridge = S.sum() / len(self.mass) * np.eye(S.sum())
         slopes = np.linalg.solve(self.correlation[np.ix_(S, S)] + ridge, self.correlation[np.ix_(S, ~S)])
         told = (slopes**2) @ self._share[~S]
-        by_column = np.bincount(self.features.owner[S], weights=told, minlength=len(kept))
-        mean = by_column.sum() / kept.sum()
+        by_column = np.bincount(self.features.owner[S], weights=told, minlength=len(is_kept))
+        mean = by_column.sum() / is_kept.sum()
         even = 1.0 if mean == 0 else EVENLY
-        return np.where(kept, even + (1 - even) * by_column / max(mean, 1e-300), 0.0)
+        return np.where(is_kept, even + (1 - even) * by_column / max(mean, 1e-300), 0.0)
 
     @cached_property
     def _share(self) -> np.ndarray:

@@ -95,9 +95,9 @@ class Pairs:
         rows apart before, as a product of marginals does.
         """
         p = len(players)
-        kept = players.columns(draw_by_size(len(self), np.full(p - 1, 1 / (p - 1)), rng))
+        is_kept = players.columns(draw_by_size(len(self), np.full(p - 1, 1 / (p - 1)), rng))
         b = rng.permuted(self.b, axis=0) if is_apart else self.b
-        return np.concatenate([np.where(kept, self.x, b), np.where(kept, b, self.x)])
+        return np.concatenate([np.where(is_kept, self.x, b), np.where(is_kept, b, self.x)])
 
     def scaled(self, scale: Scale) -> Pairs:
         return Pairs(scale(self.x), scale(self.b))

@@ -113,7 +113,7 @@ class Surrogate:
         copies = MaskedRows.drawn(found.mass, count, d, np.random.default_rng(seed), least=least)
         is_even = bool((found.mass == found.mass[0]).all())  # copies then make up for it by their number alone
         weights = copies.weights(found.mass) if is_weighed and not is_even else None
-        seen = as_seen(found.rows[copies.row], copies.kept)
+        seen = as_seen(found.rows[copies.row], copies.is_kept)
         learn = self._learning(found.predictor.schema, max(1.0, count / m), seed)
         learners = []
         with one_thread():
@@ -154,7 +154,7 @@ class MaskedRows:
     """
 
     row: np.ndarray
-    kept: np.ndarray
+    is_kept: np.ndarray
 
     @classmethod
     def drawn(

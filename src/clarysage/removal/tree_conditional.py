@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.lru_cache import Memo
+from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError
 from clarysage.removal.background import BackgroundRows, seed_of
 from clarysage.removal.normal_scores import ColumnFeatures, ColumnScores
@@ -80,7 +80,7 @@ class TreeConditional:
         if not _is_count(self.min_leaf) or self.min_leaf < 2:
             raise InputError("min_leaf", got=f"{self.min_leaf!r}", wanted="two rows or more")
         found, examples = BackgroundRows.of(self, predictor, X)
-        cache: Memo[Forest] = Memo(min(BYTES_KEPT, self.memory_limit / 4))
+        cache: LRUCache[Forest] = LRUCache(min(BYTES_KEPT, self.memory_limit / 4))
         options = (int(self.trees), int(self.min_leaf), self.rng, cache)
         choice = FromLeaves.of(found.predictor.schema, found.rows, found.mass, *options)
         said = FOLLOWS.format(f"the leaves of {self.trees} trees a coalition")
@@ -105,7 +105,7 @@ class FromLeaves:
     targets: np.ndarray  # (m, q) features of the columns, those of one column with a variance of one together
     owner: np.ndarray  # (q,)
     mass: np.ndarray
-    cache: Memo[Forest] = field(compare=False)
+    cache: LRUCache[Forest] = field(compare=False)
 
     @classmethod
     def of(
@@ -116,7 +116,7 @@ class FromLeaves:
         trees: int,
         min_leaf: int,
         seed: int,
-        cache: Memo[Forest],
+        cache: LRUCache[Forest],
     ) -> FromLeaves:
         scores = ColumnScores.of(schema, rows, mass)
         z = scores(rows)
@@ -131,24 +131,24 @@ class FromLeaves:
     def rows(self) -> int:
         return self.trees * ROWS_A_TREE
 
-    def __call__(self, x: np.ndarray, kept: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, x: np.ndarray, is_kept: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         z = _split_by(self.scores(x), self.scores.is_number)
         picks = np.empty((len(x), self.rows), dtype=np.intp)
-        distinct, place = np.unique(kept, axis=0, return_inverse=True)
+        distinct, place = np.unique(is_kept, axis=0, return_inverse=True)
         order = np.argsort(place.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(place.ravel(), minlength=len(distinct)))
         for one, its in zip(distinct, np.split(order, ends[:-1]), strict=True):
             picks[its] = self.forest(one).draw(z[its], own[its])
         return picks, np.full(picks.shape, 1 / self.rows)
 
-    def forest(self, kept: np.ndarray) -> Forest:
+    def forest(self, is_kept: np.ndarray) -> Forest:
         """The forest of a coalition (d,)."""
-        key = np.packbits(kept).tobytes()
-        return self.cache.get(key, lambda: self._fitted(kept, int.from_bytes(key, "big")))
+        key = np.packbits(is_kept).tobytes()
+        return self.cache.get(key, lambda: self._fitted(is_kept, int.from_bytes(key, "big")))
 
-    def _fitted(self, kept: np.ndarray, number: int) -> Forest:
+    def _fitted(self, is_kept: np.ndarray, number: int) -> Forest:
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(FORESTS, number)))
-        columns, withheld = np.flatnonzero(kept), self.targets[:, ~kept[self.owner]]
+        columns, withheld = np.flatnonzero(is_kept), self.targets[:, ~is_kept[self.owner]]
         return Forest.of([self._tree(columns, withheld, which, rng) for which in range(self.trees)], self.mass)
 
     def _tree(

@@ -136,15 +136,15 @@ class HybridModel:
         is_quick = self.native is None or self.native.structure.form.is_linear
         return self if is_quick else replace(self, native=None)
 
-    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
+    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
         """f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
-        picks, columns = at_levels(self.background_weights, levels), np.flatnonzero(~kept)
+        picks, columns = at_levels(self.background_weights, levels), np.flatnonzero(~is_kept)
         if self.native is not None:
             return Singles(*self.native.single(x, full, columns, picks), background_index=picks)
         if self.filling is None:
             cells = self.background[picks[:, :, None], columns]
         else:
-            cells = self.filling.picked(x, kept, picks)
+            cells = self.filling.picked(x, is_kept, picks)
         return Singles(*put_in(x, columns, cells, full, self.predictor), background_index=picks)
 
     def _walks(self, x: np.ndarray, picks: np.ndarray, entry_position: np.ndarray) -> Itinerary | Passage:
@@ -152,15 +152,15 @@ class HybridModel:
             return Itinerary(x, self.background[picks], entry_position, int(entry_position.max()))
         return Passage(x, self.background[picks], self.filling.along(x, picks, entry_position))
 
-    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def predict(self, x: np.ndarray, is_kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
         at_once = max(1, self.predictor.rows_per_call // m)
         if m > self.predictor.rows_per_call and self.native is None:
-            return np.stack([self._mean_in_parts(x[i], kept[i]) for i in range(n)])
+            return np.stack([self._mean_in_parts(x[i], is_kept[i]) for i in range(n)])
         parts = []
         for start in range(0, n, at_once):
             rows = slice(start, start + at_once)
-            parts.append(self._means(x[rows], kept[rows]))
+            parts.append(self._means(x[rows], is_kept[rows]))
         return np.concatenate(parts)
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -168,35 +168,35 @@ class HybridModel:
             return self.native.walk(x, entry_position, int(entry_position.max()))
         return at_prefixes(self.predict, x, entry_position, rng, coalitions_at_once=COALITIONS_AT_ONCE)
 
-    def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
         if self.native is not None:
-            return self.native.each(x, kept)
+            return self.native.each(x, is_kept)
         m, d = self.background.shape
-        rows = self._rows(x, kept).reshape(-1, d)  # (n m, d)
+        rows = self._rows(x, is_kept).reshape(-1, d)  # (n m, d)
         size = self.predictor.rows_per_call
         outputs = [self.predictor(rows[start : start + size]) for start in range(0, len(rows), size)]
         return np.concatenate(outputs).reshape(len(x), m, -1)
 
-    def _rows(self, x: np.ndarray, kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
+    def _rows(self, x: np.ndarray, is_kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
         """Hybrid rows (n, m, d), or those of a part of the background."""
         if self.filling is not None:
-            return self.filling.at(x, kept, part)
-        return np.where(kept[:, None, :], x[:, None, :], self.background[part])
+            return self.filling.at(x, is_kept, part)
+        return np.where(is_kept[:, None, :], x[:, None, :], self.background[part])
 
-    def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def _means(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         if self.native is not None and len(self.background_weights) == 1:
-            return self.native.beside_one(x, kept)
+            return self.native.beside_one(x, is_kept)
         if self.native is not None:
-            return self.native.walk(x, np.where(kept, 1, 2), 2)[:, 0]
-        return mean_over(self.each(x, kept), self.background_weights)
+            return self.native.walk(x, np.where(is_kept, 1, 2), 2)[:, 0]
+        return mean_over(self.each(x, is_kept), self.background_weights)
 
-    def _mean_in_parts(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def _mean_in_parts(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """One f_S(x) over a background larger than a call of the model."""
         size = self.predictor.rows_per_call
         first = excess = np.zeros(1)
         for start in range(0, len(self.background), size):
-            outputs = self.predictor(self._rows(x[None], kept[None], slice(start, start + size))[0])
+            outputs = self.predictor(self._rows(x[None], is_kept[None], slice(start, start + size))[0])
             first = outputs[0] if start == 0 else first
             excess = excess + _weighted((outputs - first)[None], self.background_weights[start : start + size])[0]
         return np.asarray(first + excess)

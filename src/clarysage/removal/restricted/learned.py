@@ -133,15 +133,15 @@ class SurrogateModel:
     def empty(self) -> np.ndarray:
         return np.asarray(mean_over(self.alone[None], self.background_weights)[0])
 
-    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def predict(self, x: np.ndarray, is_kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """g(x_S, S); the generator is not used, since nothing is drawn."""
-        size = kept.sum(axis=1)
-        inner, whole = (size > 0) & (size < kept.shape[1]), size == kept.shape[1]
+        size = is_kept.sum(axis=1)
+        inner, whole = (size > 0) & (size < is_kept.shape[1]), size == is_kept.shape[1]
         outputs = np.repeat(self.empty()[None], len(x), axis=0)
         if whole.any():
             outputs[whole] = self.full(x[whole])
         if inner.any():
-            outputs[inner] = self._learned(x[inner], kept[inner])
+            outputs[inner] = self._learned(x[inner], is_kept[inner])
         return outputs
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -152,7 +152,7 @@ class SurrogateModel:
         """Rows that are shown to learners at once."""
         return max(FEWEST, min(ROWS_AT_ONCE, CELLS_AT_ONCE // self.schema.width))
 
-    def _learned(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def _learned(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         own = self.known.places(x)
         fold, all_learners = np.where(own >= 0, self.fold[own], -1), self.learners()
         outputs = np.empty((len(x), self.alone.shape[1]))
@@ -162,12 +162,12 @@ class SurrogateModel:
                 learners = all_learners if kind < 0 else all_learners[kind : kind + 1]
                 for start in range(0, len(its), self._at_once):
                     part = its[start : start + self._at_once]
-                    seen = as_seen(x[part], kept[part])
+                    seen = as_seen(x[part], is_kept[part])
                     said = sum(learner(seen) for learner in learners) / len(learners)
                     outputs[part] = self.form(np.asarray(said))
         return outputs
 
 
-def as_seen(codes: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def as_seen(codes: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
     """Cells (n, d) with those withheld missing, beside marks of the kept ones: (n, 2 d)."""
-    return np.hstack([np.where(kept, codes, np.nan), kept])
+    return np.hstack([np.where(is_kept, codes, np.nan), is_kept])

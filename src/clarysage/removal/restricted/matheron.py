@@ -63,25 +63,25 @@ class Filling:
         """The rows with nothing known, as cells, (m, d)."""
         return self.lens.cells(self.latent)
 
-    def at(self, x: np.ndarray, kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
+    def at(self, x: np.ndarray, is_kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
         """Rows, or a part of them, when the kept columns of examples are known: (n, d), (n, d) -> (n, m, d)."""
         latent, numbers = self.latent[part], np.arange(len(self.latent))[part]
         background_index = np.broadcast_to(numbers, (len(x), len(numbers)))
-        coalitions, back = _coalitions(kept)
+        coalitions, back = _coalitions(is_kept)
         share = self._regression(coalitions)
         moved = latent - latent @ share  # (u, m, d)
         found = moved[back]
-        found += self._scores(x, kept, background_index) @ share[back]
+        found += self._scores(x, is_kept, background_index) @ share[back]
         cells = self.lens.cells(found)
-        np.copyto(cells, x[:, None, :], where=kept[:, None, :])
+        np.copyto(cells, x[:, None, :], where=is_kept[:, None, :])
         return cells
 
-    def picked(self, x: np.ndarray, kept: np.ndarray, background_index: np.ndarray) -> np.ndarray:
+    def picked(self, x: np.ndarray, is_kept: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         """Withheld cells of drawn rows (n, q), when one coalition (d,) of examples is known: (n, d) -> (n, q, c)."""
-        share, z = self._regression(kept[None])[0][:, ~kept], self.latent[background_index]
-        off = self._scores(x, kept[None], background_index) - z
+        share, z = self._regression(is_kept[None])[0][:, ~is_kept], self.latent[background_index]
+        off = self._scores(x, is_kept[None], background_index) - z
         with one_thread():
-            return self.lens.cells(z[:, :, ~kept] + off @ share, np.flatnonzero(~kept))
+            return self.lens.cells(z[:, :, ~is_kept] + off @ share, np.flatnonzero(~is_kept))
 
     def along(self, x: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray) -> np.ndarray:
         """Drawn rows (n, q) at every proper prefix of walks, (n, d), (n, q), (n, d) -> (n, q, p - 1, d)."""
@@ -110,16 +110,16 @@ class Filling:
         """The same, each by itself, since what is known of a score changes with what else becomes known."""
         z, found = self.latent[background_index], []
         for step in range(1, int(entry_position.max())):
-            kept = entry_position <= step
-            found.append(z + (self._scores(x, kept, background_index) - z) @ self._regression(kept))
+            is_kept = entry_position <= step
+            found.append(z + (self._scores(x, is_kept, background_index) - z) @ self._regression(is_kept))
         return np.stack(found, axis=2)
 
-    def _scores(self, x: np.ndarray, kept: np.ndarray, background_index: np.ndarray) -> np.ndarray:
+    def _scores(self, x: np.ndarray, is_kept: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         """Scores of what is kept of examples, beside drawn rows: (n, d), (n, d), (n, q) -> (n, q, d) or (n, 1, d)."""
         if not self.lens.has_ties:
             return self.lens.scores(x, background_index)
         with one_thread():
-            precision = np.linalg.inv(self._of_kept(kept))
+            precision = np.linalg.inv(self._of_kept(is_kept))
         return self.lens.agreed(x, background_index, precision)
 
     def linear_control(
@@ -156,15 +156,15 @@ class Filling:
         np.put_along_axis(gain, np.broadcast_to(order[:, None, :], gain.shape), factor.swapaxes(1, 2), axis=2)
         return order, gain
 
-    def _regression(self, kept: np.ndarray) -> np.ndarray:
+    def _regression(self, is_kept: np.ndarray) -> np.ndarray:
         """By how much withheld scores go up with each kept one: (u, d) -> (u, d, d), 0 but for kept and withheld."""
-        apart = kept[:, :, None] & ~kept[:, None, :]
+        apart = is_kept[:, :, None] & ~is_kept[:, None, :]
         with one_thread():
-            return np.linalg.solve(self._of_kept(kept), np.where(apart, self.correlation, 0.0))
+            return np.linalg.solve(self._of_kept(is_kept), np.where(apart, self.correlation, 0.0))
 
-    def _of_kept(self, kept: np.ndarray) -> np.ndarray:
+    def _of_kept(self, is_kept: np.ndarray) -> np.ndarray:
         """Correlations among what is kept, (u, d, d), as if the rest had none."""
-        return np.where(kept[:, :, None] & kept[:, None, :], self.correlation, np.eye(len(self.correlation)))
+        return np.where(is_kept[:, :, None] & is_kept[:, None, :], self.correlation, np.eye(len(self.correlation)))
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Passage:
         return np.asarray(self.along[walk, which, step - 1])
 
 
-def _coalitions(kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _coalitions(is_kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The coalitions among rows (n, d), and which of them each row is, (n,)."""
-    _, first, back = np.unique(np.packbits(kept, axis=1), axis=0, return_index=True, return_inverse=True)
-    return kept[first], back.ravel()
+    _, first, back = np.unique(np.packbits(is_kept, axis=1), axis=0, return_index=True, return_inverse=True)
+    return is_kept[first], back.ravel()

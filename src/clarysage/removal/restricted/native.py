@@ -98,10 +98,10 @@ class Native:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
         return self.crowd.walk(self.looked_at(x)[1], entry_position, steps)
 
-    def beside_one(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def beside_one(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """f(x_S, b) of a background of one row: (n, d), (n, d) -> (n, k). All at once, where walks go row by row."""
         owner = np.arange(len(self.varies)) if self.structure.owner is None else self.structure.owner
-        return self.structure(np.where(kept[:, owner], self.looked_at(x)[0], self.inner[0]))
+        return self.structure(np.where(is_kept[:, owner], self.looked_at(x)[0], self.inner[0]))
 
     @cached_property
     def is_used(self) -> np.ndarray:
@@ -110,9 +110,9 @@ class Native:
         is_used = s.form.is_used if s.owner is None else np.isin(np.arange(len(self.varies)), s.owner[s.form.is_used])
         return np.asarray(is_used & self.varies)
 
-    def each(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, m, k)."""
-        return linked(self.structure.form.hybrid(self.looked_at(x)[1], self.rows, kept), self.structure.link)
+        return linked(self.structure.form.hybrid(self.looked_at(x)[1], self.rows, is_kept), self.structure.link)
 
     def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of codes as inner rows, and as the form sees them; those of examples are remembered."""

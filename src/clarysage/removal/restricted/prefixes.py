@@ -29,9 +29,9 @@ def at_prefixes(
     parts = []
     for start in range(0, len(x), at_once):
         rows = slice(start, start + at_once)
-        kept = entry_position[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
+        is_kept = entry_position[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
         shown = np.repeat(x[rows], len(inner), axis=0)
-        parts.append(predict(shown, kept.reshape(shown.shape), rng))
+        parts.append(predict(shown, is_kept.reshape(shown.shape), rng))
     return np.concatenate(parts).reshape(len(x), len(inner), -1)
 
 

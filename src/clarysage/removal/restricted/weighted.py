@@ -28,7 +28,7 @@ class RowChoice(Protocol):
         """K."""
         ...
 
-    def __call__(self, x: np.ndarray, kept: np.ndarray, self_match: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, x: np.ndarray, is_kept: np.ndarray, self_match: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of rows (n, K) and their weights (n, K), adding up to one, for rows of codes and kept columns (n, d).
 
         ``self_match`` (n,) is the background row that x is, which is not to be chosen; -1 for none.
@@ -84,18 +84,18 @@ class WeightedModel:
     def empty(self) -> np.ndarray:
         return self.nothing
 
-    def predict(self, x: np.ndarray, kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def predict(self, x: np.ndarray, is_kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """f_S(x); the generator is not used, since nothing is drawn."""
-        size = kept.sum(axis=1)
-        inner = np.flatnonzero((size > 0) & (size < kept.shape[1]))
+        size = is_kept.sum(axis=1)
+        inner = np.flatnonzero((size > 0) & (size < is_kept.shape[1]))
         if len(inner) == len(x):
-            return self._means(x, kept)
+            return self._means(x, is_kept)
         outputs = np.repeat(self.empty()[None], len(x), axis=0)
-        whole = size == kept.shape[1]
+        whole = size == is_kept.shape[1]
         if whole.any():
             outputs[whole] = self.full(x[whole])
         if len(inner):
-            outputs[inner] = self._means(x[inner], kept[inner])
+            outputs[inner] = self._means(x[inner], is_kept[inner])
         return outputs
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -108,31 +108,31 @@ class WeightedModel:
     def singly(self) -> WeightedModel:
         return self
 
-    def single(self, x: np.ndarray, full: np.ndarray, kept: np.ndarray, levels: np.ndarray) -> Singles:
+    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
         """f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
-        background_index, columns = at_levels(self.background_weights, levels), np.flatnonzero(~kept)
-        if kept.any():
+        background_index, columns = at_levels(self.background_weights, levels), np.flatnonzero(~is_kept)
+        if is_kept.any():
             self_match = self.known.places(x)
             for part in _slices(len(x), COALITIONS_AT_ONCE):
-                background_index[part] = self._chosen(x[part], kept, self_match[part], levels[part])
+                background_index[part] = self._chosen(x[part], is_kept, self_match[part], levels[part])
         cells = self.background[background_index[:, :, None], columns]
         return Singles(*put_in(x, columns, cells, full, self.predictor), background_index=background_index)
 
-    def _chosen(self, x: np.ndarray, kept: np.ndarray, self_match: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    def _chosen(self, x: np.ndarray, is_kept: np.ndarray, self_match: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The rows (n, q) at quantile levels of the weights of those that stand in."""
-        rows, weights = self.choice(x, np.broadcast_to(kept, x.shape), self_match)
+        rows, weights = self.choice(x, np.broadcast_to(is_kept, x.shape), self_match)
         ends = np.cumsum(weights, axis=1)
         which = (levels[:, :, None] * ends[:, None, -1:] >= ends[:, None]).sum(axis=2)
         return np.take_along_axis(rows, np.minimum(which, rows.shape[1] - 1), axis=1)
 
-    def _means(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def _means(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Weighted means over the chosen rows, in calls of bounded size."""
         self_match, parts = self.known.places(x), []
         for many in _slices(len(x), COALITIONS_AT_ONCE):
-            background_index, weights = self.choice(x[many], kept[many], self_match[many])
+            background_index, weights = self.choice(x[many], is_kept[many], self_match[many])
             for few in _slices(len(background_index), max(1, self.predictor.rows_per_call // self.choice.rows)):
                 shown = np.where(
-                    kept[many][few][:, None], x[many][few][:, None], self.background[background_index[few]]
+                    is_kept[many][few][:, None], x[many][few][:, None], self.background[background_index[few]]
                 )
                 outputs = self.predictor(shown.reshape(-1, x.shape[1])).reshape(
                     *background_index[few].shape, -1
