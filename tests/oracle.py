@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import linked
+from clarysage.structure.base import apply_link
 
 
 def shapley(v: dict[frozenset[int], Any], p: int) -> np.ndarray:
@@ -78,7 +78,7 @@ def cross_entropy(y: Any, prediction: Any) -> float:
 class RowByRow:
     """A form beside all background rows, an example at a time."""
 
-    form: Any
+    representation: Any
     b: np.ndarray
     mass: np.ndarray
     link: Any
@@ -86,6 +86,7 @@ class RowByRow:
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         picks, found = np.arange(len(self.b))[None], []
         for i in range(len(x)):
-            margins = self.form.along(x[i : i + 1], self.b, picks, arrivals[i : i + 1], steps)[0]  # (m, p - 1, K)
-            found.append(np.einsum("m,mpk->pk", self.mass, linked(margins, self.link)))
+            example, entry = x[i : i + 1], arrivals[i : i + 1]
+            margins = self.representation.prefix_margins(example, self.b, picks, entry, steps)[0]  # (m, p - 1, K)
+            found.append(np.einsum("m,mpk->pk", self.mass, apply_link(margins, self.link)))
         return np.stack(found)

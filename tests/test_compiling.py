@@ -22,7 +22,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 import clarysage as cs
 from clarysage.models import as_predictor
 from clarysage.structure.kernels import compiled
-from clarysage.structure.trees import LeafTables, TreeCrowd
+from clarysage.structure.trees import LeafTables, TreeEvaluator
 
 PACKAGE = Path(cs.__file__).parent
 
@@ -238,18 +238,19 @@ def test_nobody_waits_for_numba_who_has_no_trees():
 def ways(seed: int) -> dict[str, Callable[[], np.ndarray]]:
     """Each kernel that does most of the work, with much to do."""
     rng = np.random.default_rng(seed)
-    trees = as_predictor(RandomForestRegressor(20, max_depth=5, random_state=0).fit(ROWS, LABELS)).structure().form
-    x, b, mass = trees.seen(ROWS), trees.seen(ROWS[:100]), rng.dirichlet(np.ones(100))
+    forest = RandomForestRegressor(20, max_depth=5, random_state=0).fit(ROWS, LABELS)
+    trees = as_predictor(forest).structure().representation
+    x, b, mass = trees.encode(ROWS), trees.encode(ROWS[:100]), rng.dirichlet(np.ones(100))
     arrivals, picks = np.argsort(rng.random((300, 4)), axis=1) + 1, rng.integers(100, size=(300, 4))
     boosted = GradientBoostingClassifier(n_estimators=10).fit(ROWS, LABELS > 0)
     f_S = cs.Marginal(ROWS[:60]).restrict(as_predictor(boosted), ROWS)
     power = cs.PredictivePower.of(f_S, "cross entropy", ROWS, LABELS > 0)
     assert power.closed_form is not None
     solve = power.closed_form.solve
-    by_rows, by_tables = TreeCrowd(trees, b, mass, "identity"), LeafTables.of(trees, b, mass)
+    by_rows, by_tables = TreeEvaluator(trees, b, mass, "identity"), LeafTables.of(trees, b, mass)
     return {
-        "alone": lambda: trees.alone(x),
-        "along": lambda: trees.along(x, b, picks, arrivals, 4),
+        "alone": lambda: trees.margins(x),
+        "along": lambda: trees.prefix_margins(x, b, picks, arrivals, 4),
         "walks": lambda: by_rows.walk(x, arrivals, 4),
         "tables": lambda: by_tables.walk(x, arrivals, 4),
         "lattice": lambda: solve(np.arange(40)).parts,
@@ -276,14 +277,15 @@ from clarysage.models import as_predictor
 
 rng = np.random.default_rng(2)
 X = rng.normal(size=(60, 4))
-trees = as_predictor(DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0] * X[:, 1])).structure().form
+tree = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, 0] * X[:, 1])
+trees = as_predictor(tree).structure().representation
 arrivals, picks = np.argsort(rng.random((60, 4)), axis=1) + 1, rng.integers(60, size=(60, 3))
 together = threading.Barrier(3)
 
 def way(_):
     together.wait()
-    seen = trees.seen(X)
-    return trees.alone(seen).tobytes() + trees.along(seen, seen, picks, arrivals, 4).tobytes()
+    seen = trees.encode(X)
+    return trees.margins(seen).tobytes() + trees.prefix_margins(seen, seen, picks, arrivals, 4).tobytes()
 
 with ThreadPoolExecutor(3) as threads:
     found = list(threads.map(way, range(3)))

@@ -29,7 +29,7 @@ from clarysage.models import as_predictor
 from clarysage.players import Players
 from clarysage.structure.linear import Linear
 from clarysage.structure.moebius import Expansion
-from clarysage.structure.oblivious import Level, ObliviousTree, in_levels
+from clarysage.structure.oblivious import Level, ObliviousTree, flatten_oblivious_trees
 from clarysage.structure.trees import Trees
 
 N, D, FITTED = 260, 5, 200
@@ -600,7 +600,7 @@ def test_two_hundred_features_are_paid_everything(library, seed):
     told = cs.sage(model, X[400:], y[400:], background=X[:100], rng=seed)
     assert told.method == "exact"
     assert abs(told.values.sum() - told.total) <= 1e-6 * abs(told.total)
-    is_used = as_predictor(model).structure().form.is_used
+    is_used = as_predictor(model).structure().representation.is_used
     assert (told.values[~is_used] == 0).all()
     assert (told.values[is_used] != 0).all()
 
@@ -610,7 +610,7 @@ def test_two_hundred_features_are_paid_everything(library, seed):
 
 def expansion(name: str, rng: np.random.Generator, player: np.ndarray) -> tuple[Expansion, np.ndarray]:
     """A model's form beside ten background rows, for players who hold the given columns, and twelve rows."""
-    form = as_predictor(fitted(name)).structure().form
+    form = as_predictor(fitted(name)).structure().representation
     rows = np.asarray(CASES[name][2])[rng.integers(N, size=22)]
     return Expansion(form, rows[12:], rng.dirichlet(np.ones(10)), player, int(player.max()) + 1), rows[:12]
 
@@ -624,13 +624,13 @@ def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     parts, z = expansion(name, np.random.default_rng(seed), player)
     terms = parts.terms(by_number=by_number)
     assert terms is not None
-    found, form = terms(z), parts.form.owned(player)
-    sets = np.eye(parts.players + 1, dtype=bool)[:, 1:] if isinstance(parts.form, Linear) else terms.sets
-    if by_number and not isinstance(parts.form, Linear):
+    found, form = terms(z), parts.representation.with_owner(player)
+    sets = np.eye(parts.players + 1, dtype=bool)[:, 1:] if isinstance(parts.representation, Linear) else terms.sets
+    if by_number and not isinstance(parts.representation, Linear):
         assert len(sets) == 2**parts.players
     for kept in product([False, True], repeat=parts.players):
         within = ~(sets & ~np.array(kept)).any(axis=1)
-        hybrid = form.hybrid(form.seen(z), form.seen(parts.inner), np.tile(np.array(kept), (len(z), 1)))
+        hybrid = form.hybrid_margins(form.encode(z), form.encode(parts.inner), np.tile(np.array(kept), (len(z), 1)))
         means = np.einsum("nmk,m->nk", hybrid, parts.mass)
         assert np.allclose(found[:, within].sum(axis=1), means, rtol=1e-11, atol=1e-11 * np.abs(means).max())
 
@@ -640,15 +640,15 @@ def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     "name", marked(["depth 4", "deep", "three classes, lightgbm", "three classes, catboost", "counts, xgboost"])
 )
 def test_lattice_holds_the_margins_of_all_coalitions(name, player, seed):
-    from clarysage.structure.kernels.trees import lattice
+    from clarysage.structure.kernels.trees import margins_of_all_coalitions
 
     parts, z = expansion(name, np.random.default_rng(seed), player)
     trees = parts.trees
     assert trees is not None
-    b = trees.seen(parts.inner)
-    margins = np.empty((2**parts.players, trees.margins, len(b)))
-    for x in trees.seen(z):
-        lattice(
+    b = trees.encode(parts.inner)
+    margins = np.empty((2**parts.players, trees.n_margins, len(b)))
+    for x in trees.encode(z):
+        margins_of_all_coalitions(
             x,
             b,
             trees.feature,
@@ -663,7 +663,7 @@ def test_lattice_holds_the_margins_of_all_coalitions(name, player, seed):
         )
         for number, found in enumerate(margins):
             kept = np.array([[number >> player & 1 > 0 for player in range(parts.players)]])
-            wanted = trees.hybrid(x[None], b, kept)[0].T
+            wanted = trees.hybrid_margins(x[None], b, kept)[0].T
             assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
@@ -677,7 +677,7 @@ def test_oblivious_trees_are_the_same_with_decisions_at_every_node(seed):
             return Level(column, category=int(rng.integers(70)))
         return Level(column, threshold=float(rng.integers(-1, 60)), missing_left=bool(rng.random() < 0.5))
 
-    own = in_levels(
+    own = flatten_oblivious_trees(
         [ObliviousTree(tuple(level() for _ in range(depth)), rng.normal(size=(2**depth, 2))) for depth in (0, 1, 4, 6)],
         np.array([0.5, -1.0]),
         D,
@@ -685,7 +685,7 @@ def test_oblivious_trees_are_the_same_with_decisions_at_every_node(seed):
     z = np.where(rng.random((200, D)) < 0.15, np.nan, rng.integers(-2, 75, size=(200, D)).astype(float))
     general = own.general()
     assert isinstance(general, Trees)
-    assert np.allclose(general.alone(general.seen(z)), own.alone(own.seen(z)), rtol=1e-13, atol=1e-13)
+    assert np.allclose(general.margins(general.encode(z)), own.margins(own.encode(z)), rtol=1e-13, atol=1e-13)
     assert np.array_equal(general.is_used, own.is_used)
 
 
@@ -694,5 +694,5 @@ def test_oblivious_trees_are_the_same_with_decisions_at_every_node(seed):
 def test_catboost_is_the_same_with_decisions_at_every_node(name):
     structure = as_predictor(fitted(name)).structure()
     z = np.asarray(CASES[name][2], dtype=float) if structure.view is None else structure.view(CASES[name][2])
-    own, general = structure.form, structure.form.general()
-    assert np.allclose(general.alone(general.seen(z)), own.alone(own.seen(z)), rtol=1e-13, atol=1e-13)
+    own, general = structure.representation, structure.representation.general()
+    assert np.allclose(general.margins(general.encode(z)), own.margins(own.encode(z)), rtol=1e-13, atol=1e-13)

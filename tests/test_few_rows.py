@@ -16,7 +16,7 @@ from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.restricted.prefixes import Itinerary, evaluate
-from clarysage.structure.base import Structure, linked
+from clarysage.structure.base import Structure, apply_link
 from clarysage.structure.linear import Linear
 
 DRAWN = 20_000
@@ -373,8 +373,8 @@ def test_steps_of_a_linear_map_are_its_predictions_of_hybrid_rows(link, players,
     walks = itinerary("all different", OWNERS[players], rng)
     n, q = walks.b.shape[:2]
     rows, picks = walks.b.reshape(n * q, -1), np.arange(n * q).reshape(n, q)
-    seen = form.seen(walks.x), form.seen(rows)
-    found = linked(form.along(*seen, picks, walks.entry_position, walks.steps), kind)
+    seen = form.encode(walks.x), form.encode(rows)
+    found = apply_link(form.prefix_margins(*seen, picks, walks.entry_position, walks.steps), kind)
     walk, which, step = (axis.ravel() for axis in np.indices((n, q, walks.steps - 1)))
     truth = Structure(form, kind)(walks.rows(walk, which, step + 1)).reshape(found.shape)
     assert found.shape[:3] == (n, q, walks.steps - 1)

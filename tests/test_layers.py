@@ -12,7 +12,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 import clarysage as cs
 from clarysage.structure import layers
-from clarysage.structure.base import Structure, linked
+from clarysage.structure.base import Structure, apply_link
 from clarysage.structure.layers import FUNCTIONS, Activation, Affine, Layers
 from oracle import RowByRow
 
@@ -38,18 +38,18 @@ def assert_followed(structure: Structure, own: Any, players: str, rng: np.random
     owner = OWNERS[players]
     x, b, picks = rows(5, rng), rows(9, rng), rng.integers(9, size=(5, 4))
     arrivals, mass = arrivals_of(5, owner, rng), rng.dirichlet(np.ones(9))
-    form, steps = structure.form.owned(owner), owner.max() + 1
-    x_seen, b_seen = form.seen(x), form.seen(b)
+    form, steps = structure.representation.with_owner(owner), owner.max() + 1
+    x_seen, b_seen = form.encode(x), form.encode(b)
     kept = arrivals[:, None, :] <= np.arange(1, steps)[:, None]  # (n, p - 1, d)
     hybrid = np.where(kept[:, :, None, owner], x[:, None, None], b)  # (n, p - 1, m, D)
     truth = own(hybrid.reshape(-1, D)).reshape(*hybrid.shape[:3], -1)
     atol = rtol * max(1, np.abs(truth).max())
-    found = linked(form.along(x_seen, b_seen, picks, arrivals, steps), structure.link)
+    found = apply_link(form.prefix_margins(x_seen, b_seen, picks, arrivals, steps), structure.link)
     wanted = np.take_along_axis(truth, picks[:, None, :, None], axis=2).transpose(0, 2, 1, 3)
     np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
-    each = linked(form.hybrid(x_seen, b_seen, kept[:, 0]), structure.link)
+    each = apply_link(form.hybrid_margins(x_seen, b_seen, kept[:, 0]), structure.link)
     np.testing.assert_allclose(each, truth[:, 0], rtol=rtol, atol=atol)
-    means = form.crowd(b_seen, mass, structure.link).walk(x_seen, arrivals, steps)
+    means = form.with_background(b_seen, mass, structure.link).walk(x_seen, arrivals, steps)
     np.testing.assert_allclose(means, np.einsum("npmk,m->npk", truth, mass), rtol=rtol, atol=atol)
     twin = RowByRow(form, b_seen, mass, structure.link).walk(x_seen, arrivals, steps)
     np.testing.assert_allclose(means, twin, rtol=rtol, atol=atol)
@@ -105,10 +105,10 @@ def test_margins_do_not_depend_on_how_examples_are_split(n, q, monkeypatch, seed
     form, x, b = some_layers(rng), rows(n, rng), rows(50, rng)
     arguments = x, b, rng.integers(50, size=(n, q)), arrivals_of(n, OWNERS["columns"], rng), D
     kept = rng.random((n, D)) < 0.5
-    whole, each = form.along(*arguments), form.hybrid(x, b, kept)
+    whole, each = form.prefix_margins(*arguments), form.hybrid_margins(x, b, kept)
     monkeypatch.setattr(layers, "CELLS_AT_ONCE", 500)
-    np.testing.assert_allclose(form.along(*arguments), whole, atol=1e-12)
-    np.testing.assert_allclose(form.hybrid(x, b, kept), each, atol=1e-12)
+    np.testing.assert_allclose(form.prefix_margins(*arguments), whole, atol=1e-12)
+    np.testing.assert_allclose(form.hybrid_margins(x, b, kept), each, atol=1e-12)
 
 
 def test_columns_that_arrive_together_in_some_walks_only_are_followed(seed):
@@ -116,8 +116,8 @@ def test_columns_that_arrive_together_in_some_walks_only_are_followed(seed):
     form, x, b = some_layers(rng), rows(20, rng), rows(9, rng)
     picks, arrivals = rng.integers(9, size=(20, 3)), rng.integers(1, 5, size=(20, D))
     kept = arrivals[:, None, None, :] <= np.arange(1, 4)[:, None]  # (n, 1, p - 1, D)
-    truth = form.alone(np.where(kept, x[:, None, None], b[picks][:, :, None]).reshape(-1, D))
-    np.testing.assert_allclose(form.along(x, b, picks, arrivals, 4), truth.reshape(20, 3, 3, -1), atol=1e-12)
+    truth = form.margins(np.where(kept, x[:, None, None], b[picks][:, :, None]).reshape(-1, D))
+    np.testing.assert_allclose(form.prefix_margins(x, b, picks, arrivals, 4), truth.reshape(20, 3, 3, -1), atol=1e-12)
 
 
 def test_a_column_without_weights_changes_nothing_to_the_last_bit(seed):
@@ -126,8 +126,8 @@ def test_a_column_without_weights_changes_nothing_to_the_last_bit(seed):
     form.first.weights[3] = 0
     assert form.is_used.tolist() == [True, True, True, False, True, True]
     x, b, arrivals = rows(30, rng), rows(40, rng), arrivals_of(30, OWNERS["columns"], rng)
-    margins = form.along(x, b, rng.integers(40, size=(30, 5)), arrivals, D)
-    means = form.crowd(b, np.full(40, 1 / 40), "softmax").walk(x, arrivals, D)
+    margins = form.prefix_margins(x, b, rng.integers(40, size=(30, 5)), arrivals, D)
+    means = form.with_background(b, np.full(40, 1 / 40), "softmax").walk(x, arrivals, D)
     for i in np.flatnonzero((arrivals[:, 3] > 1) & (arrivals[:, 3] < D)):
         place = arrivals[i, 3] - 1
         np.testing.assert_array_equal(margins[i, :, place], margins[i, :, place - 1])
@@ -138,7 +138,7 @@ def test_rows_that_do_not_change_keep_their_margins_to_the_last_bit(seed):
     rng = np.random.default_rng(seed)
     form, x, b = some_layers(rng), rows(30, rng), rows(40, rng)
     picks, arrivals = rng.integers(40, size=(30, 5)), arrivals_of(30, OWNERS["columns"], rng)
-    margins, order = form.along(x, b, picks, arrivals, D), np.argsort(arrivals, axis=1)
+    margins, order = form.prefix_margins(x, b, picks, arrivals, D), np.argsort(arrivals, axis=1)
     is_tied = np.take_along_axis((x[:, None] == b[picks]), order[:, None], axis=2)[:, :, 1 : D - 1]
     assert is_tied.any()
     np.testing.assert_array_equal(margins[:, :, 1:][is_tied], margins[:, :, :-1][is_tied])
@@ -180,7 +180,7 @@ def test_a_network_fitted_in_single_precision_is_followed(seed):
     X = rows(80, np.random.default_rng(1)).astype(np.float32)
     model = MLPRegressor(hidden_layer_sizes=(7,), max_iter=20, random_state=0).fit(X, response(X, "one"))
     structure = cs.as_predictor(model).structure()
-    assert structure.form.first.weights.dtype == np.float32
+    assert structure.representation.first.weights.dtype == np.float32
     assert_followed(structure, predictions(model), "columns", np.random.default_rng(seed), rtol=1e-5)
 
 
@@ -254,7 +254,7 @@ def forward(network: Any) -> Any:
 def test_activations_are_those_of_torch(activation, precision, seed):
     network = sequence(between(activation), outputs=2, precision=precision)
     structure = cs.as_predictor(network).structure()
-    assert structure.form.first.weights.dtype == precision
+    assert structure.representation.first.weights.dtype == precision
     rtol = 1e-9 if precision == "float64" else 1e-5
     assert_followed(structure, forward(network), "groups", np.random.default_rng(seed), rtol)
 
@@ -268,8 +268,8 @@ def test_activations_of_large_and_small_numbers_are_those_of_torch(activation):
     wanted = between(activation)(torch.tensor(z)).numpy()
     module = between(activation)
     structure = cs.as_predictor(torch.nn.Sequential(torch.nn.Linear(1, 1).double(), module)).structure()
-    found = z if structure.link == "positive" else structure.form.later[0](z.copy())
-    np.testing.assert_allclose(linked(found, structure.link), wanted, rtol=1e-9, atol=1e-12)
+    found = z if structure.link == "positive" else structure.representation.later[0](z.copy())
+    np.testing.assert_allclose(apply_link(found, structure.link), wanted, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.needs("torch")

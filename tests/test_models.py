@@ -708,7 +708,7 @@ def test_the_native_walk_of_several_outputs_equals_that_of_a_black_box(shape):
 def test_a_structure_that_lies_is_not_used_and_a_note_says_so():
     model = LinearRegression().fit(X_TRAIN, noisy(X_TRAIN))
     f = cs.as_predictor(model)
-    truth = f.structure().form
+    truth = f.structure().representation
     lie = Structure(Linear(truth.weights * 1.001, truth.intercept))
     options = {"background": BACKGROUND, "method": "permutation", "stop": enough, "rng": 0, "tolerance": None}
     found = cs.sage(replace(f, structure=lambda: lie), X, noisy(X), **options)

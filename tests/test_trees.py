@@ -23,8 +23,23 @@ from clarysage.models import as_predictor
 from clarysage.removal.restricted.hybrid import HybridModel
 from clarysage.removal.restricted.native import beside
 from clarysage.structure.base import Structure
-from clarysage.structure.oblivious import Level, ObliviousTree, PairedCrowd, TabulatedCrowd, in_levels, tabulated
-from clarysage.structure.trees import MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING, Decisions, Tree, TreeCrowd, planted
+from clarysage.structure.oblivious import (
+    Level,
+    ObliviousEvaluator,
+    ObliviousTables,
+    ObliviousTree,
+    flatten_oblivious_trees,
+    tabulate_means,
+)
+from clarysage.structure.trees import (
+    MISSING,
+    MISSING_IS_ZERO,
+    ZERO_IS_MISSING,
+    SplitRules,
+    Tree,
+    TreeEvaluator,
+    flatten_trees,
+)
 from oracle import RowByRow
 
 N, D, ROWS = 300, 4, 400
@@ -290,7 +305,7 @@ def awkward_rows(name: str, rng: np.random.Generator) -> Any:
     """Rows whose numbers lie on thresholds or next to them, whose gaps are where the model knows gaps."""
     case = taken(name)
     owner = np.arange(D) if case.structure.owner is None else case.structure.owner
-    marks = {int(owner[inner]): found for inner, found in case.structure.form.thresholds().items()}
+    marks = {int(owner[inner]): found for inner, found in case.structure.representation.thresholds().items()}
     columns: list[Any] = []
     for place in range(D):
         cells = pd.DataFrame(case.table).iloc[:, place]
@@ -319,9 +334,9 @@ def test_a_wrong_side_of_thresholds_would_be_seen(name, seed):
     """The control of the test above: strictly less for less or equal, and the other way round."""
     case = taken(name)
     way = np.inf if name == "xgboost" else -np.inf
-    decisions = case.structure.form.decisions
-    moved = replace(decisions, threshold=np.nextafter(decisions.threshold, way))
-    wrong = replace(case.structure, form=replace(case.structure.form, decisions=moved))
+    split_rules = case.structure.representation.split_rules
+    moved = replace(split_rules, threshold=np.nextafter(split_rules.threshold, way))
+    wrong = replace(case.structure, representation=replace(case.structure.representation, split_rules=moved))
     gap = case.gap(awkward_rows(name, np.random.default_rng(seed)), wrong)
     assert (gap > 100 * case.allowed).mean() > 0.05
 
@@ -381,7 +396,7 @@ def test_bits_of_decisions_are_those_of_the_slow_twin(seed):
     nodes, sizes = 150, rng.integers(0, 3, 150)
     is_set = rng.random(nodes) < 0.4
     for is_single in (False, True):
-        decisions = Decisions(
+        split_rules = SplitRules(
             column=rng.integers(D, size=nodes),
             threshold=rng.choice([-1.5, -1e-35, 0.0, 1e-35, 0.1, np.float64(np.float32(0.1)), 2.0, np.inf], nodes),
             missing_left=rng.random(nodes) < 0.5,
@@ -394,8 +409,8 @@ def test_bits_of_decisions_are_those_of_the_slow_twin(seed):
         )
         cells = [np.nan, -np.inf, np.inf, -1e-35, 0.0, 5e-36, 0.1, np.float32(0.1), 2.0, 31.0, 32.0, 63.0, 64.0, -1.0]
         z = rng.choice(np.array(cells, dtype=np.float64), (200, D))
-        bits = np.unpackbits(decisions.bits(z).astype("<u8").view(np.uint8), axis=1, bitorder="little")
-        assert np.array_equal(bits[:, :nodes].astype(bool), decisions.table(z))
+        bits = np.unpackbits(split_rules.bits(z).astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        assert np.array_equal(bits[:, :nodes].astype(bool), split_rules.table(z))
         assert not bits[:, nodes:].any()
 
 
@@ -512,7 +527,7 @@ def test_table_of_a_tree_holds_the_means_over_the_background(seed):
     rng = np.random.default_rng(seed)
     levels, values = 3, rng.normal(size=(8, 2))
     leaves, mass = rng.integers(8, size=20), rng.dirichlet(np.ones(20))
-    table = tabulated(np.bincount(leaves, weights=mass, minlength=8), values)
+    table = tabulate_means(np.bincount(leaves, weights=mass, minlength=8), values)
     for code, found in enumerate(table):
         digits = [code // 3**level % 3 for level in range(levels)]
         known = sum(1 << level for level, digit in enumerate(digits) if digit < 2)
@@ -528,22 +543,22 @@ def test_ways_of_walking_trees_agree_with_one_row_after_the_other(seed):
         for depth in (0, 1, 4, 3, 6)
     ]
     base, count = np.array([0.5, -1.0]), 40
-    own, general = in_levels(trees, base, D), planted([_grown(one) for one in trees], base, D)
+    own, general = flatten_oblivious_trees(trees, base, D), flatten_trees([_grown(one) for one in trees], base, D)
     z = np.where(rng.random((count, D)) < 0.1, np.nan, rng.integers(-2, 70, size=(count, D)).astype(float))
     mass, arrivals = rng.dirichlet(np.ones(count)), walks(rng, count)
-    x, others = own.seen(z), general.seen(z)
-    assert np.allclose(own.alone(x), general.alone(others), rtol=1e-13, atol=1e-13)
+    x, others = own.encode(z), general.encode(z)
+    assert np.allclose(own.margins(x), general.margins(others), rtol=1e-13, atol=1e-13)
     for when in arrivals:
         steps = int(when.max())
         wanted = RowByRow(general, others, mass, "identity").walk(others, when, steps)
         for crowd, seen in (
-            (own.crowd(x, mass, "identity"), x),
-            (PairedCrowd(own, x, mass, "identity"), x),
-            (general.crowd(others, mass, "identity"), others),
-            (TreeCrowd(general, others, mass, "identity"), others),
+            (own.with_background(x, mass, "identity"), x),
+            (ObliviousEvaluator(own, x, mass, "identity"), x),
+            (general.with_background(others, mass, "identity"), others),
+            (TreeEvaluator(general, others, mass, "identity"), others),
         ):
             assert np.allclose(crowd.walk(seen, when, steps), wanted, rtol=1e-13, atol=1e-13)
-    assert isinstance(own.crowd(x, mass, "identity"), TabulatedCrowd)
+    assert isinstance(own.with_background(x, mass, "identity"), ObliviousTables)
 
 
 def _level(rng: np.random.Generator) -> Level:
@@ -653,9 +668,9 @@ class Tampered:
         return max(wrong, key=lambda one: int((one(self.rows) != right(self.rows)).sum()))
 
     def _changed(self, right: Structure, leaf: int) -> Structure:
-        values = right.form.values.copy()
+        values = right.representation.values.copy()
         values.ravel()[leaf] += 1e-3
-        return replace(right, form=replace(right.form, values=values))
+        return replace(right, representation=replace(right.representation, values=values))
 
 
 @pytest.mark.parametrize("name", marked(["xgboost", "lightgbm", "catboost", "forest"]))

@@ -361,7 +361,7 @@ class OpenedModel:
 
     def ability_of_form(self, kind: type[Ability]) -> Ability | None:
         """An ability of the form of the whole model's insides."""
-        return None if self.structure is None else ability(self.structure.form, kind)
+        return None if self.structure is None else ability(self.structure.representation, kind)
 
     @property
     def inside(self) -> Inside:

@@ -15,7 +15,7 @@ import numpy as np
 
 from clarysage.coalitions import shapley_values
 from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
-from clarysage.structure.base import means
+from clarysage.structure.base import mean_predictions
 from clarysage.structure.moebius import Expansion, LeafTerms, LinearTerms, Terms
 
 SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
@@ -55,7 +55,7 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
         return None
     native, owner = hybrid.native, game.players.owner
     player = owner if native.structure.owner is None else owner[native.structure.owner]
-    parts = Expansion(native.structure.form, native.inner, hybrid.background_weights, player, game.n_players)
+    parts = Expansion(native.structure.representation, native.inner, hybrid.background_weights, player, game.n_players)
     if native.structure.link == "identity":
         if all(loss.degree == 1 for loss in game.losses):
             return _by_sums(game, native, parts)
@@ -214,17 +214,17 @@ class FromPairs:
     native: KnownStructure
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels.trees import lattice
+        from clarysage.structure.kernels.trees import margins_of_all_coalitions
 
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None
-        rows, b = trees.seen(self.native.looked_at(x)[0]), trees.seen(self.parts.inner)
+        rows, b = trees.encode(self.native.looked_at(x)[0]), trees.encode(self.parts.inner)
         coalitions, found = 2**self.parts.players, []
-        at_once = max(1, NUMBERS_AT_ONCE // (coalitions * trees.margins))
+        at_once = max(1, NUMBERS_AT_ONCE // (coalitions * trees.n_margins))
         for row, start in product(rows, range(0, len(b), at_once)):
             part = slice(start, start + at_once)
-            margins = np.empty((coalitions, trees.margins, len(b[part])))
-            lattice(
+            margins = np.empty((coalitions, trees.n_margins, len(b[part])))
+            margins_of_all_coalitions(
                 row,
                 b[part],
                 trees.feature,
@@ -237,14 +237,14 @@ class FromPairs:
                 trees.depth,
                 margins,
             )
-            found.append(means(margins, self.parts.mass[part], link))
+            found.append(mean_predictions(margins, self.parts.mass[part], link))
         return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
 
 
 def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
-    if not parts.form.is_linear and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
+    if not parts.representation.is_linear and (parts.trees is None or parts.most_entries > MOST_ENTRIES):
         return None
-    terms, k = parts.terms(by_number=False), native.structure.form.margins
+    terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
     if terms is None:
         return None
     of_output = [ability(loss, OfOutput) for loss in game.losses]
@@ -258,9 +258,9 @@ def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> Analy
 
 def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     is_deep = parts.trees is None or parts.trees.depth > SHALLOW or parts.most_entries > MOST_ENTRIES
-    if is_deep and not parts.form.is_linear:
+    if is_deep and not parts.representation.is_linear:
         return None
-    terms, k = parts.terms(by_number=False), native.structure.form.margins
+    terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
     data = (native, game.X, game.targets, game.weights)
     if isinstance(terms, LinearTerms):
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
@@ -286,10 +286,10 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     terms = parts.terms(by_number=True)
     if terms is None:
         return None
-    p, k = game.n_players, native.structure.form.margins
+    p, k = game.n_players, native.structure.representation.n_margins
     one = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    source = "its weighted sum" if parts.form.is_linear else "the leaves of its trees"
+    source = "its weighted sum" if parts.representation.is_linear else "the leaves of its trees"
     how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return AnalyticForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
@@ -298,7 +298,7 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
 def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     if parts.trees is None:
         return None
-    p, k, m = game.n_players, native.structure.form.margins, len(native.inner)
+    p, k, m = game.n_players, native.structure.representation.n_margins, len(native.inner)
     one = m * (len(parts.trees.roots) * OF_VISIT + 2**p * k * (p * OF_SUM + OF_LINK))
     solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
     how = "its trees are gone through once for all coalitions"

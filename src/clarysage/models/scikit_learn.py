@@ -16,7 +16,7 @@ from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_met
 from clarysage.models.predictor import Predictor
 from clarysage.protocols import ability
 from clarysage.structure.abilities import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
-from clarysage.structure.base import EXACT, SINGLE, Link, Structure, UnknownStructureError
+from clarysage.structure.base import DOUBLE_ROUNDING, SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import Transformed, owners, working
 from clarysage.structure.layers import Activation, Affine, Layers
 from clarysage.structure.linear import Linear
@@ -170,7 +170,7 @@ def _linear(model: Any) -> Structure:
     if link == "logistic" and len(coefficients) > 1:
         link = "softmax"
     intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (len(coefficients),))
-    rounding = SINGLE if np.asarray(dense).dtype == np.float32 else EXACT
+    rounding = SINGLE_ROUNDING if np.asarray(dense).dtype == np.float32 else DOUBLE_ROUNDING
     return Structure(Linear(coefficients.T.copy(), intercept.copy()), link, rounding=rounding)
 
 
@@ -181,7 +181,7 @@ def _network(model: Any) -> Structure:
     first, *later = (Affine(w.copy(), c.copy()) for w, c in zip(model.coefs_, model.intercepts_, strict=True))
     between = () if activation == "identity" else (Activation(activation),)
     layers = Layers(first, tuple(part for affine in later for part in (*between, affine)))
-    return Structure(layers, link, rounding=SINGLE if first.weights.dtype == np.float32 else EXACT)
+    return Structure(layers, link, rounding=SINGLE_ROUNDING if first.weights.dtype == np.float32 else DOUBLE_ROUNDING)
 
 
 NETWORK_LINKS: dict[str, Link] = {

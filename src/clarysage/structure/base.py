@@ -12,12 +12,12 @@ import scipy
 Link = Literal["identity", "logistic", "positive", "softmax", "exponential"]
 
 
-def linked(margins: np.ndarray, link: Link) -> np.ndarray:
+def apply_link(margins: np.ndarray, link: Link) -> np.ndarray:
     """Predictions (..., k) of margins (..., K); "logistic" gives both classes, "positive" the second alone.
 
     Examples
     --------
-    >>> linked(np.array([[0.0]]), "logistic")
+    >>> apply_link(np.array([[0.0]]), "logistic")
     array([[0.5, 0.5]])
     """
     if link == "identity":
@@ -30,12 +30,12 @@ def linked(margins: np.ndarray, link: Link) -> np.ndarray:
     return positive if link == "positive" else np.concatenate([1 - positive, positive], axis=-1)
 
 
-def outputs_of(margins: int, link: Link) -> int:
+def n_outputs(margins: int, link: Link) -> int:
     """How many predictions so many margins make."""
     return 2 if link == "logistic" else margins
 
 
-def means(margins: np.ndarray, mass: np.ndarray, link: Link) -> np.ndarray:
+def mean_predictions(margins: np.ndarray, mass: np.ndarray, link: Link) -> np.ndarray:
     """Mean predictions (..., k) over background rows of the given mass, of margins (..., K, m), which are used up.
 
     Where the rows are but a part of all, so are their masses of 1, and the means of all parts add up.
@@ -45,18 +45,18 @@ def means(margins: np.ndarray, mass: np.ndarray, link: Link) -> np.ndarray:
         return positive if link == "positive" else np.concatenate([mass.sum() - positive, positive], axis=-1)
     if link == "softmax":
         return np.asarray(scipy.special.softmax(margins, axis=-2) @ mass)
-    return np.asarray(linked(margins, link) @ mass)
+    return np.asarray(apply_link(margins, link) @ mass)
 
 
-EXACT = 1e-9  # of the largest prediction, by which a form's predictions may differ from those of its model
-SINGLE = 1e-5  # the same for a model that computes in single precision
+DOUBLE_ROUNDING = 1e-9  # of the largest prediction, by which a form's predictions may differ from those of its model
+SINGLE_ROUNDING = 1e-5  # the same for a model that computes in single precision
 
 
 class UnknownStructureError(Exception):
     """A model's insides are not of a kind that is known; the message says why."""
 
 
-class Crowd(Protocol):
+class BackgroundEvaluator(Protocol):
     """A form beside all background rows of a run."""
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
@@ -64,7 +64,7 @@ class Crowd(Protocol):
         ...
 
 
-class Form(Protocol):
+class Representation(Protocol):
     """Margins of rows z (n, D) of inner columns, D of them, each of one of the model's d columns.
 
     Rows x of examples and b of the background are handed over as the form sees them (decisions of trees, say), and of
@@ -72,7 +72,7 @@ class Form(Protocol):
     """
 
     @property
-    def margins(self) -> int:
+    def n_margins(self) -> int:
         """K, how many margins there are."""
         ...
 
@@ -95,27 +95,29 @@ class Form(Protocol):
         """Which of the inner columns have any effect, (D,)."""
         ...
 
-    def owned(self, owner: np.ndarray) -> Form:
+    def with_owner(self, owner: np.ndarray) -> Representation:
         """The form, knowing of which column each inner column is, (D,)."""
         ...
 
-    def seen(self, z: np.ndarray) -> np.ndarray:
+    def encode(self, z: np.ndarray) -> np.ndarray:
         """Rows z (n, D) as the form sees them, one entry a row."""
         ...
 
-    def alone(self, rows: np.ndarray) -> np.ndarray:
+    def margins(self, rows: np.ndarray) -> np.ndarray:
         """Margins (n, K) of rows as they are."""
         ...
 
-    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+    def prefix_margins(
+        self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
+    ) -> np.ndarray:
         """Margins at the proper prefixes of walks with the picked ones (n, q) of rows b: (n, q, p - 1, K)."""
         ...
 
-    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
         """Margins of rows x with all rows b in the columns that are not kept (n, d): (n, m, K)."""
         ...
 
-    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
+    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> BackgroundEvaluator:
         """The form beside rows b of the given mass, for walks with all of them."""
         ...
 
@@ -131,12 +133,12 @@ class Structure:
     rounding : share of the largest prediction by which the model's own may differ, for those that add in few digits
     """
 
-    form: Form
+    representation: Representation
     link: Link = "identity"
     view: Callable[[Any], np.ndarray] | None = None
     owner: np.ndarray | None = None
-    rounding: float = EXACT
+    rounding: float = DOUBLE_ROUNDING
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Predictions (n, k) of inner rows."""
-        return linked(self.form.alone(self.form.seen(z)), self.link)
+        return apply_link(self.representation.margins(self.representation.encode(z)), self.link)

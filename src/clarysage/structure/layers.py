@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from clarysage.structure.abilities import LayerWeights
-from clarysage.structure.base import Link, linked, outputs_of
+from clarysage.structure.base import Link, apply_link, n_outputs
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Layers:
     takes_missing: bool = False
 
     @property
-    def margins(self) -> int:
+    def n_margins(self) -> int:
         affine = [layer for layer in (self.first, *self.later) if isinstance(layer, Affine)]
         return len(affine[-1].bias)
 
@@ -134,13 +134,13 @@ class Layers:
         later = tuple(layer.weights for layer in self.later if isinstance(layer, Affine))
         return LayerWeights(self.first.weights.astype(np.float64), later)
 
-    def owned(self, owner: np.ndarray) -> Layers:
+    def with_owner(self, owner: np.ndarray) -> Layers:
         return replace(self, owner=owner)
 
-    def seen(self, z: np.ndarray) -> np.ndarray:
+    def encode(self, z: np.ndarray) -> np.ndarray:
         return z.astype(self.first.weights.dtype, copy=False)
 
-    def alone(self, rows: np.ndarray) -> np.ndarray:
+    def margins(self, rows: np.ndarray) -> np.ndarray:
         return self.after(self.first(rows)).astype(np.float64)
 
     def after(self, sums: np.ndarray) -> np.ndarray:
@@ -149,24 +149,26 @@ class Layers:
             sums = layer(sums)
         return sums
 
-    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        (D, h), (n, q), when = self.first.weights.shape, picks.shape, self.when(arrivals)
-        found = np.empty((n, q, steps - 1, self.margins))
+    def prefix_margins(
+        self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
+    ) -> np.ndarray:
+        (D, h), (n, q), when = self.first.weights.shape, background_index.shape, self.when(entry_position)
+        found = np.empty((n, q, steps - 1, self.n_margins))
         held = steps + 3 if steps < D else 3  # sums a row: what each group brings, and copies at work
         for part in _slices(n, CELLS_AT_ONCE // (q * (D + held * h))):
-            self._follow(x[part], b[picks[part]], when[part], found[part])
+            self._follow(x[part], b[background_index[part]], when[part], found[part])
         return found
 
-    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
         (D, h), is_kept = self.first.weights.shape, kept if self.owner is None else kept[:, self.owner]
-        found = np.empty((len(x), len(b), self.margins))
+        found = np.empty((len(x), len(b), self.n_margins))
         for part in _slices(len(x), CELLS_AT_ONCE // (len(b) * (D + h))):
             rows = np.where(is_kept[part, None], x[part, None], b)
-            found[part] = self.alone(rows.reshape(-1, D)).reshape(found[part].shape)
+            found[part] = self.margins(rows.reshape(-1, D)).reshape(found[part].shape)
         return found
 
-    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LayersCrowd:
-        return LayersCrowd(self, b.T.copy(), self.first(b), linked(self.alone(b), link), mass, link)
+    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LayersEvaluator:
+        return LayersEvaluator(self, b.T.copy(), self.first(b), apply_link(self.margins(b), link), mass, link)
 
     def when(self, arrivals: np.ndarray) -> np.ndarray:
         """When each of the inner columns arrives, (n, D)."""
@@ -220,10 +222,10 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class LayersCrowd:
+class LayersEvaluator:
     """Background rows (D, m), the sums (m, h) and predictions (m, k) that they have with nothing known."""
 
-    form: Layers
+    representation: Layers
     columns: np.ndarray
     sums: np.ndarray
     alone: np.ndarray
@@ -231,8 +233,8 @@ class LayersCrowd:
     link: Link
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
-        for known, when, means in zip(x, self.form.when(arrivals), found, strict=True):
+        found = np.empty((len(x), steps - 1, n_outputs(self.representation.n_margins, self.link)))
+        for known, when, means in zip(x, self.representation.when(arrivals), found, strict=True):
             self._follow(known, when, means)
         return found
 
@@ -240,8 +242,8 @@ class LayersCrowd:
         """Mean predictions of one walk, put into found (p - 1, k)."""
         order = np.argsort(when, kind="stable")
         ends = np.searchsorted(when[order], np.arange(len(found) + 1), side="right")
-        weights, moves = self.form.first.weights[order], (x[:, None] - self.columns)[order]
-        moves[~self.form.is_used[order]] = 0
+        weights, moves = self.representation.first.weights[order], (x[:, None] - self.columns)[order]
+        moves[~self.representation.is_used[order]] = 0
         is_moved = moves != 0
         sums, shown, predictions = self.sums.copy(), np.empty_like(self.sums), self.alone.copy()
         add_product = scipy.linalg.get_blas_funcs("gemm", (sums,))
@@ -250,8 +252,9 @@ class LayersCrowd:
             changed = np.flatnonzero(is_moved[now].any(axis=0))
             if len(changed):
                 sums = add_product(1, weights[now].T, moves[now].T, 1, sums.T, trans_b=True, overwrite_c=True).T
-                margins = self.form.after(np.take(sums, changed, axis=0, out=shown[: len(changed)], mode="clip"))
-                predictions[changed] = linked(margins.astype(np.float64), self.link)
+                changed_sums = np.take(sums, changed, axis=0, out=shown[: len(changed)], mode="clip")
+                margins = self.representation.after(changed_sums)
+                predictions[changed] = apply_link(margins.astype(np.float64), self.link)
             np.matmul(self.mass, predictions, out=found[step])
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.base import Link, means, outputs_of
+from clarysage.structure.base import Link, mean_predictions, n_outputs
 
 EXAMPLES_AT_ONCE = 8
 FARTHEST = 600.0  # from zero that a margin may be, for its odds to be a number
@@ -22,7 +22,7 @@ class Linear:
     Examples
     --------
     >>> form = Linear(np.array([[2.0], [1.0]]), np.array([1.0]))
-    >>> form.alone(form.seen(np.array([[1.0, 1.0]])))
+    >>> form.margins(form.encode(np.array([[1.0, 1.0]])))
     array([[4.]])
     """
 
@@ -33,7 +33,7 @@ class Linear:
     takes_missing: bool = False
 
     @property
-    def margins(self) -> int:
+    def n_margins(self) -> int:
         return int(self.weights.shape[1])
 
     @property
@@ -46,49 +46,51 @@ class Linear:
     def coefficients(self) -> np.ndarray:
         return self.weights
 
-    def owned(self, owner: np.ndarray) -> Linear:
+    def with_owner(self, owner: np.ndarray) -> Linear:
         return replace(self, owner=owner)
 
-    def seen(self, z: np.ndarray) -> np.ndarray:
+    def encode(self, z: np.ndarray) -> np.ndarray:
         if self.owner is None or np.array_equal(self.owner, np.arange(len(self.weights))):
             return np.asarray(z[:, :, None] * self.weights)
-        brought = np.zeros((len(z), int(self.owner.max()) + 1, self.margins))
+        brought = np.zeros((len(z), int(self.owner.max()) + 1, self.n_margins))
         for column in range(brought.shape[1]):
             its = self.owner == column
             brought[:, column] = z[:, its] @ self.weights[its]
         return brought
 
-    def alone(self, rows: np.ndarray) -> np.ndarray:
+    def margins(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(rows.sum(axis=1) + self.intercept)
 
-    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+    def prefix_margins(
+        self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
+    ) -> np.ndarray:
         """Running sums of what columns of x bring beyond those of b, in the order of arrival."""
-        when, rows = arrivals[:, : x.shape[1]], b[picks]  # (n, d), (n, q, d, K)
+        when, rows = entry_position[:, : x.shape[1]], b[background_index]  # (n, d), (n, q, d, K)
         order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, None, :, None]
         moves = np.take_along_axis(x[:, None] - rows, order[:, None, :, None], axis=2)
         margins = np.cumsum(moves, axis=2, out=moves)
         known = np.where(ends < 0, 0.0, np.take_along_axis(margins, np.maximum(ends, 0), axis=2))
         return np.asarray((rows.sum(axis=2) + self.intercept)[:, :, None] + known)
 
-    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
         kept = kept[:, : x.shape[1]]
         withheld = np.einsum("nd,bdk->nbk", (~kept).astype(np.float64), b, optimize=True)
         return np.asarray((np.einsum("nd,ndk->nk", kept, x) + self.intercept)[:, None] + withheld)
 
-    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearCrowd | OddsCrowd:
+    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearEvaluator | OddsEvaluator:
         if link == "identity":  # the mean of a linear function is the function of the mean
             b, mass = b[:1] + np.einsum("m,mdk->dk", mass, b - b[:1]), np.ones(1)
-        sums = LinearCrowd(self, np.ascontiguousarray(b.transpose(1, 2, 0)), self.alone(b).T, mass, link)
-        if link in ("logistic", "positive") and self.margins == 1:
-            return OddsCrowd(b[0, :, 0], sums.brought[:, 0] - sums.brought[:, 0, :1], sums)
+        sums = LinearEvaluator(self, np.ascontiguousarray(b.transpose(1, 2, 0)), self.margins(b).T, mass, link)
+        if link in ("logistic", "positive") and self.n_margins == 1:
+            return OddsEvaluator(b[0, :, 0], sums.brought[:, 0] - sums.brought[:, 0, :1], sums)
         return sums
 
 
 @dataclass(frozen=True)
-class LinearCrowd:
+class LinearEvaluator:
     """What background rows bring to the margins, (d, K, m), and their margins with nothing known, (K, m)."""
 
-    form: Linear
+    representation: Linear
     brought: np.ndarray
     start: np.ndarray
     mass: np.ndarray
@@ -97,19 +99,19 @@ class LinearCrowd:
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         when = arrivals[:, : x.shape[1]]
         order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
-        found = np.empty((len(x), steps - 1, outputs_of(self.form.margins, self.link)))
+        found = np.empty((len(x), steps - 1, n_outputs(self.representation.n_margins, self.link)))
         for i in range(len(x)):
             path = np.empty((len(order[i]) + 1, *self.start.shape))  # (d + 1, K, m), the first with nothing known
             path[0] = self.start
             np.subtract(x[i, order[i], :, None], self.brought[order[i]], out=path[1:])
             for step in range(1, len(path)):  # a running sum over steps, whole rows at a time
                 path[step] += path[step - 1]
-            found[i] = means(path[ends[i] + 1], self.mass, self.link)
+            found[i] = mean_predictions(path[ends[i] + 1], self.mass, self.link)
         return found
 
 
 @dataclass(frozen=True)
-class OddsCrowd:
+class OddsEvaluator:
     """The same for probabilities, by odds against: these are products, so that a step multiplies and no step takes exp.
 
     Columns count from those of one background row, ``origin`` (d,), beyond which background rows bring ``brought``
@@ -119,7 +121,7 @@ class OddsCrowd:
 
     origin: np.ndarray
     brought: np.ndarray
-    sums: LinearCrowd
+    sums: LinearEvaluator
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         when = arrivals[:, : x.shape[1]]

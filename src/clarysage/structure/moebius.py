@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.base import Form
+from clarysage.structure.base import Representation
 from clarysage.structure.linear import Linear
 from clarysage.structure.trees import LeafTables, Trees
 
@@ -18,15 +18,16 @@ MOST_ENTRIES = 2**24  # of leaves' tables
 class LinearTerms:
     """A constant, and one term a player: what its columns bring beyond the mean of the background."""
 
-    form: Linear  # whose columns are the players
+    representation: Linear  # whose columns are the players
     players: int
     mean: np.ndarray
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Terms (n, p + 1, K) of inner rows, the constant first."""
-        mean, terms = self.form.seen(self.mean[None]), np.zeros((len(z), self.players + 1, self.form.margins))
-        terms[:, 0] = self.form.alone(mean)
-        moves = self.form.seen(z) - mean
+        mean = self.representation.encode(self.mean[None])
+        terms = np.zeros((len(z), self.players + 1, self.representation.n_margins))
+        terms[:, 0] = self.representation.margins(mean)
+        moves = self.representation.encode(z) - mean
         terms[:, 1 : 1 + moves.shape[1]] = moves
         return terms
 
@@ -50,7 +51,7 @@ class LeafTerms:
     @cached_property
     def leaves(self) -> LeafTables:
         """The tables, which are made when they are first needed."""
-        return LeafTables.of(self.trees, self.trees.seen(self.inner), self.mass)
+        return LeafTables.of(self.trees, self.trees.encode(self.inner), self.mass)
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -69,10 +70,10 @@ class LeafTerms:
         from clarysage.structure.kernels.leaf_tables import leaf_terms
 
         trees, (starts, _, place) = self.trees, self.trees.paths
-        terms = np.zeros((len(z), len(self.sets), trees.margins))
+        terms = np.zeros((len(z), len(self.sets), trees.n_margins))
         terms[:, 0] = trees.base
         leaf_terms(
-            trees.seen(z),
+            trees.encode(z),
             trees.left,
             trees.right,
             trees.roots,
@@ -102,7 +103,7 @@ class Expansion:
     players : p
     """
 
-    form: Form
+    representation: Representation
     inner: np.ndarray
     mass: np.ndarray
     player: np.ndarray
@@ -111,8 +112,8 @@ class Expansion:
     @cached_property
     def trees(self) -> Trees | None:
         """The form as trees whose nodes are about players."""
-        form = self.form.general() if hasattr(self.form, "general") else self.form
-        return form.owned(self.player) if isinstance(form, Trees) else None
+        form = self.representation.general() if hasattr(self.representation, "general") else self.representation
+        return form.with_owner(self.player) if isinstance(form, Trees) else None
 
     @cached_property
     def entries(self) -> float:
@@ -126,10 +127,9 @@ class Expansion:
 
     def terms(self, *, by_number: bool) -> Terms | None:
         """Terms for those sets that have some, or by the number of the set; None where the form has no such."""
-        if isinstance(self.form, Linear):
-            return LinearTerms(
-                self.form.owned(self.player), self.players, self.inner[0] + self.mass @ (self.inner - self.inner[0])
-            )
+        if isinstance(self.representation, Linear):
+            mean = self.inner[0] + self.mass @ (self.inner - self.inner[0])
+            return LinearTerms(self.representation.with_owner(self.player), self.players, mean)
         if self.trees is None or self.entries > MOST_ENTRIES:
             return None
         if by_number:

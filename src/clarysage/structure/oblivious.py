@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.base import Crowd, Link, means, outputs_of
-from clarysage.structure.trees import EXAMPLES_AT_ONCE, MISSING, Decisions, Tree, Trees, planted, thresholds_of
+from clarysage.structure.base import BackgroundEvaluator, Link, mean_predictions, n_outputs
+from clarysage.structure.trees import EXAMPLES_AT_ONCE, MISSING, SplitRules, Tree, Trees, flatten_trees, thresholds_of
 
 ROWS_AT_ONCE = 512  # of the background
 DEEPEST, LARGEST = 8, 2**24  # trees, and numbers in all tables, for which means over background rows are tabulated
@@ -17,7 +17,7 @@ DEEPEST, LARGEST = 8, 2**24  # trees, and numbers in all tables, for which means
 
 @dataclass(frozen=True)
 class Level:
-    """One decision: 1 where the cell is not less than a threshold, or is the given category; see ``Decisions``."""
+    """One decision: 1 where the cell is not less than a threshold, or is the given category; see ``SplitRules``."""
 
     column: int
     threshold: float = 0.0
@@ -53,7 +53,7 @@ class ObliviousTrees:
     values : of all leaves, (K, leaves)
     """
 
-    decisions: Decisions
+    split_rules: SplitRules
     feature: np.ndarray
     first: np.ndarray
     leaves: np.ndarray
@@ -64,7 +64,7 @@ class ObliviousTrees:
     takes_missing: bool = True
 
     @property
-    def margins(self) -> int:
+    def n_margins(self) -> int:
         return len(self.base)
 
     @cached_property
@@ -72,25 +72,25 @@ class ObliviousTrees:
         return self.split_counts() > 0
 
     def thresholds(self) -> dict[int, np.ndarray]:
-        return thresholds_of(self.decisions)
+        return thresholds_of(self.split_rules)
 
     def split_counts(self) -> np.ndarray:
-        return np.bincount(self.decisions.column, minlength=self.columns).astype(np.float64)
+        return np.bincount(self.split_rules.column, minlength=self.columns).astype(np.float64)
 
-    def owned(self, owner: np.ndarray) -> ObliviousTrees:
-        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int32))
+    def with_owner(self, owner: np.ndarray) -> ObliviousTrees:
+        return replace(self, feature=np.ascontiguousarray(owner[self.split_rules.column], dtype=np.int32))
 
     def general(self) -> Trees:
         """The same as trees with decisions of their own at every node."""
-        return planted(
+        return flatten_trees(
             [self._general(place) for place in range(len(self.first) - 1)],
             self.base,
             self.columns,
-            is_single=self.decisions.is_single,
+            is_single=self.split_rules.is_single,
         )
 
     def _general(self, place: int) -> Tree:
-        levels, known = slice(self.first[place], self.first[place + 1]), self.decisions
+        levels, known = slice(self.first[place], self.first[place + 1]), self.split_rules
         depth = int(self.first[place + 1] - self.first[place])
         number = np.arange(2 ** (depth + 1) - 1)
         level = np.log2(number + 1).astype(np.int64)
@@ -112,15 +112,15 @@ class ObliviousTrees:
         children = np.where(inner, 2 * number + 1, -1)
         return Tree(children, children + 1, column, threshold, values, missing_left, categories=sets, in_left=False)
 
-    def seen(self, z: np.ndarray) -> np.ndarray:
+    def encode(self, z: np.ndarray) -> np.ndarray:
         """Numbers of leaves, (n, trees)."""
         from clarysage.structure.kernels.oblivious import number
 
         rows = np.empty((len(z), len(self.first) - 1), dtype=np.uint16)
-        number(self.decisions.bits(z), self.first, rows)
+        number(self.split_rules.bits(z), self.first, rows)
         return rows
 
-    def alone(self, rows: np.ndarray) -> np.ndarray:
+    def margins(self, rows: np.ndarray) -> np.ndarray:
         margins = np.empty((len(rows), len(self.base)))
         for start in range(0, len(rows), 1024):
             leaf = self.leaves[:-1] + rows[start : start + 1024]
@@ -128,24 +128,26 @@ class ObliviousTrees:
                 margins[start : start + 1024, k] = values[leaf].sum(axis=1)
         return np.asarray(margins + self.base)
 
-    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        others = np.ascontiguousarray(b[picks].transpose(0, 2, 1))  # (n, trees, q)
-        return np.ascontiguousarray(self.beside(x, others, arrivals, steps).transpose(0, 3, 1, 2))
+    def prefix_margins(
+        self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
+    ) -> np.ndarray:
+        others = np.ascontiguousarray(b[background_index].transpose(0, 2, 1))  # (n, trees, q)
+        return np.ascontiguousarray(self.beside(x, others, entry_position, steps).transpose(0, 3, 1, 2))
 
-    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
         return np.asarray(self.beside(x, _turned(b), np.where(kept, 1, 2), 2)[:, 0].transpose(0, 2, 1))
 
-    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
+    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> BackgroundEvaluator:
         depths = np.diff(self.first)
-        if link == "identity" and depths.max() <= DEEPEST and (3**depths).sum() * self.margins <= LARGEST:
-            return TabulatedCrowd.of(self, b, mass)
-        return PairedCrowd(self, b, mass, link)
+        if link == "identity" and depths.max() <= DEEPEST and (3**depths).sum() * self.n_margins <= LARGEST:
+            return ObliviousTables.of(self, b, mass)
+        return ObliviousEvaluator(self, b, mass, link)
 
     def beside(self, x: np.ndarray, others: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         """Margins at the proper prefixes of walks, with rows (n or 1, trees, q) each: (n, p - 1, K, q)."""
         from clarysage.structure.kernels.oblivious import follow
 
-        margins = np.empty((len(x), steps - 1, self.margins, others.shape[2]))
+        margins = np.empty((len(x), steps - 1, self.n_margins, others.shape[2]))
         follow(
             x,
             others,
@@ -161,7 +163,7 @@ class ObliviousTrees:
 
 
 @dataclass(frozen=True)
-class PairedCrowd:
+class ObliviousEvaluator:
     """Oblivious trees beside all background rows (m, trees), each of which is followed."""
 
     trees: ObliviousTrees
@@ -176,17 +178,17 @@ class PairedCrowd:
         return [(_turned(self.b[part]), self.mass[part]) for part in parts]
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        found = np.zeros((len(x), steps - 1, outputs_of(self.trees.margins, self.link)))
+        found = np.zeros((len(x), steps - 1, n_outputs(self.trees.n_margins, self.link)))
         for others, mass in self.blocks:
             for start in range(0, len(x), EXAMPLES_AT_ONCE):
                 part = slice(start, start + EXAMPLES_AT_ONCE)
                 margins = self.trees.beside(x[part], others, arrivals[part], steps)
-                found[part] += means(margins, mass, self.link)
+                found[part] += mean_predictions(margins, mass, self.link)
         return found
 
 
 @dataclass(frozen=True)
-class TabulatedCrowd:
+class ObliviousTables:
     """Mean margins over background rows, for each way in which levels of a tree are known.
 
     Entry sum_l 3^l c_l of a tree is its mean value where levels with c_l = 0, 1 have decided so and those with c_l = 2
@@ -198,20 +200,20 @@ class TabulatedCrowd:
     table: np.ndarray
 
     @classmethod
-    def of(cls, trees: ObliviousTrees, b: np.ndarray, mass: np.ndarray) -> TabulatedCrowd:
+    def of(cls, trees: ObliviousTrees, b: np.ndarray, mass: np.ndarray) -> ObliviousTables:
         depths = np.diff(trees.first)
         start = np.concatenate([[0], np.cumsum(3**depths)])
-        table = np.empty((start[-1], trees.margins))
+        table = np.empty((start[-1], trees.n_margins))
         for place, depth in enumerate(depths):
             share = np.bincount(b[:, place], weights=mass, minlength=2**depth)
             leaves = slice(trees.leaves[place], trees.leaves[place + 1])
-            table[start[place] : start[place + 1]] = tabulated(share, trees.values[:, leaves].T)
+            table[start[place] : start[place + 1]] = tabulate_means(share, trees.values[:, leaves].T)
         return cls(trees, start, table)
 
     def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
         from clarysage.structure.kernels.oblivious import look_up
 
-        trees, found = self.trees, np.empty((len(x), steps - 1, self.trees.margins))
+        trees, found = self.trees, np.empty((len(x), steps - 1, self.trees.n_margins))
         look_up(
             x,
             np.ascontiguousarray(arrivals, dtype=np.int32),
@@ -225,14 +227,14 @@ class TabulatedCrowd:
         return found
 
 
-def tabulated(share: np.ndarray, values: np.ndarray) -> np.ndarray:
+def tabulate_means(share: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Means (3^l, K) of the values of a tree (2^l, K), whose leaves have the given shares of the background.
 
     .. math:: A[c] = \\sum_u share_u \\, values[c_l \\text{ where } c_l < 2, u_l \\text{ else}]
 
     Examples
     --------
-    >>> tabulated(np.array([0.25, 0.75]), np.array([[0.0], [4.0]])).ravel()
+    >>> tabulate_means(np.array([0.25, 0.75]), np.array([[0.0], [4.0]])).ravel()
     array([0., 4., 3.])
     """
     pairs = (share[:, None, None] * values)[None]  # (codes, background's leaf, leaf that is looked at, K)
@@ -245,7 +247,7 @@ def tabulated(share: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(pairs[:, 0, 0])
 
 
-def in_levels(
+def flatten_oblivious_trees(
     trees: Sequence[ObliviousTree], base: np.ndarray, columns: int, *, is_single: bool = False
 ) -> ObliviousTrees:
     """The flat arrays of trees over so many inner columns."""
@@ -254,7 +256,7 @@ def in_levels(
     ends = np.cumsum([len(words) for words in sets], dtype=np.int64)
     sizes = np.array([-1 if level.category is None else len(words) for level, words in zip(levels, sets, strict=True)])
     column = np.array([level.column for level in levels], dtype=np.int64)
-    decisions = Decisions(
+    split_rules = SplitRules(
         column=column,
         threshold=np.array([level.threshold for level in levels], dtype=np.float64),
         missing_left=np.array([level.missing_left for level in levels], dtype=np.bool_),
@@ -268,7 +270,7 @@ def in_levels(
     first = np.cumsum([0, *(len(tree.levels) for tree in trees)], dtype=np.int64)
     leaves = np.cumsum([0, *(len(tree.values) for tree in trees)], dtype=np.int64)
     values = np.concatenate([np.zeros((0, len(base))), *(tree.values for tree in trees)])
-    return ObliviousTrees(decisions, column, first, leaves, np.ascontiguousarray(values.T), base, columns)
+    return ObliviousTrees(split_rules, column, first, leaves, np.ascontiguousarray(values.T), base, columns)
 
 
 def _turned(b: np.ndarray) -> np.ndarray:

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.structure.base import Crowd, Link, UnknownStructureError, means, outputs_of
+from clarysage.structure.base import BackgroundEvaluator, Link, UnknownStructureError, mean_predictions, n_outputs
 
 MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1, 2  # rules: what to do with cells that are missing
 NEARLY_ZERO = float(np.float32(1e-35))  # as LightGBM has it
 
 
 @dataclass(frozen=True)
-class Decisions:
+class SplitRules:
     """Which way rows go at each of the internal nodes of an ensemble.
 
     Attributes
@@ -130,7 +130,7 @@ class Trees:
     A child that is a leaf is written ~leaf; ``feature`` is the model's column that each node is about.
     """
 
-    decisions: Decisions
+    split_rules: SplitRules
     feature: np.ndarray
     left: np.ndarray
     right: np.ndarray
@@ -144,7 +144,7 @@ class Trees:
     takes_missing: bool = True
 
     @property
-    def margins(self) -> int:
+    def n_margins(self) -> int:
         return len(self.base)
 
     @cached_property
@@ -152,34 +152,36 @@ class Trees:
         return self.split_counts() > 0
 
     def thresholds(self) -> dict[int, np.ndarray]:
-        return thresholds_of(self.decisions)
+        return thresholds_of(self.split_rules)
 
     def split_counts(self) -> np.ndarray:
-        return np.bincount(self.decisions.column, minlength=self.columns).astype(np.float64)
+        return np.bincount(self.split_rules.column, minlength=self.columns).astype(np.float64)
 
-    def owned(self, owner: np.ndarray) -> Trees:
-        return replace(self, feature=np.ascontiguousarray(owner[self.decisions.column], dtype=np.int64))
+    def with_owner(self, owner: np.ndarray) -> Trees:
+        return replace(self, feature=np.ascontiguousarray(owner[self.split_rules.column], dtype=np.int64))
 
-    def seen(self, z: np.ndarray) -> np.ndarray:
+    def encode(self, z: np.ndarray) -> np.ndarray:
         """Decisions, 64 to a word."""
-        return self.decisions.bits(z)
+        return self.split_rules.bits(z)
 
-    def alone(self, rows: np.ndarray) -> np.ndarray:
+    def margins(self, rows: np.ndarray) -> np.ndarray:
         from clarysage.structure.kernels.trees import alone
 
         margins = np.empty((len(rows), len(self.base)))
         alone(rows, self.left, self.right, self.roots, self.output, self.values, self.base, margins)
         return margins
 
-    def along(self, x: np.ndarray, b: np.ndarray, picks: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
+    def prefix_margins(
+        self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
+    ) -> np.ndarray:
         from clarysage.structure.kernels.trees import along
 
-        margins = np.empty((*picks.shape, steps - 1, len(self.base)))
+        margins = np.empty((*background_index.shape, steps - 1, len(self.base)))
         along(
             x,
             b,
-            _whole(picks),
-            _whole(arrivals),
+            _whole(background_index),
+            _whole(entry_position),
             self.feature,
             self.left,
             self.right,
@@ -193,9 +195,9 @@ class Trees:
         )
         return margins
 
-    def hybrid(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
         everyone = np.broadcast_to(np.arange(len(b)), (len(x), len(b)))
-        return self.along(x, b, everyone, np.where(kept, 1, 2), 2)[:, :, 0]
+        return self.prefix_margins(x, b, everyone, np.where(kept, 1, 2), 2)[:, :, 0]
 
     @cached_property
     def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -211,15 +213,15 @@ class Trees:
         sizes = 2 ** np.diff(self.paths[0])
         return np.cumsum(sizes) - sizes, int(sizes.sum())
 
-    def crowd(self, b: np.ndarray, mass: np.ndarray, link: Link) -> Crowd:
+    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> BackgroundEvaluator:
         """By tables of leaves where means of margins are wanted and these are not too large, else by sets of rows."""
         if link == "identity" and (2.0 ** np.diff(self.paths[0])).sum() <= ENTRIES:
             return LeafTables.of(self, b, mass)
-        return TreeCrowd(self, b, mass, link)
+        return TreeEvaluator(self, b, mass, link)
 
 
 @dataclass(frozen=True)
-class TreeCrowd:
+class TreeEvaluator:
     """Trees beside all background rows, by sets of rows that go the same way."""
 
     trees: Trees
@@ -245,11 +247,11 @@ class TreeCrowd:
         from clarysage.structure.kernels.trees import spread
 
         trees = self.trees
-        found = np.zeros((len(x), steps - 1, outputs_of(trees.margins, self.link)))
+        found = np.zeros((len(x), steps - 1, n_outputs(trees.n_margins, self.link)))
         for goes_left, everyone, mass in self.blocks:
             for start in range(0, len(x), EXAMPLES_AT_ONCE):
                 part = slice(start, start + EXAMPLES_AT_ONCE)
-                margins = np.empty((len(x[part]), steps - 1, trees.margins, len(mass)))
+                margins = np.empty((len(x[part]), steps - 1, trees.n_margins, len(mass)))
                 spread(
                     x[part],
                     goes_left,
@@ -265,7 +267,7 @@ class TreeCrowd:
                     trees.depth,
                     margins,
                 )
-                found[part] += means(margins, mass, self.link)
+                found[part] += mean_predictions(margins, mass, self.link)
         return found
 
 
@@ -291,7 +293,7 @@ class LeafTables:
         from clarysage.structure.kernels.leaf_tables import by_tables
 
         trees, (starts, features, place) = self.trees, self.trees.paths
-        margins = np.empty((len(x), steps - 1, trees.margins))
+        margins = np.empty((len(x), steps - 1, trees.n_margins))
         by_tables(
             x,
             _whole(arrivals),
@@ -314,16 +316,16 @@ class LeafTables:
         return margins
 
 
-def thresholds_of(decisions: Decisions) -> dict[int, np.ndarray]:
+def thresholds_of(split_rules: SplitRules) -> dict[int, np.ndarray]:
     """Finite thresholds of the columns that have such."""
-    is_number = (decisions.count < 0) & np.isfinite(decisions.threshold)
+    is_number = (split_rules.count < 0) & np.isfinite(split_rules.threshold)
     return {
-        int(column): np.unique(decisions.threshold[is_number & (decisions.column == column)])
-        for column in np.unique(decisions.column[is_number])
+        int(column): np.unique(split_rules.threshold[is_number & (split_rules.column == column)])
+        for column in np.unique(split_rules.column[is_number])
     }
 
 
-def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single: bool = False) -> Trees:
+def flatten_trees(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single: bool = False) -> Trees:
     """The flat arrays of trees over so many inner columns."""
     left, right, roots, values = [], [], [], []
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("column", "threshold", "missing_left", "rule")}
@@ -355,7 +357,7 @@ def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single:
     if depth > DEEPEST:
         raise UnknownStructureError(f"trees of {depth} levels are not taken apart")
     column = _joined(parts["column"], np.int64)
-    decisions = Decisions(
+    split_rules = SplitRules(
         column,
         _joined(parts["threshold"], np.float64),
         _joined(parts["missing_left"], np.bool_),
@@ -367,7 +369,7 @@ def planted(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single:
         is_single,
     )
     return Trees(
-        decisions,
+        split_rules,
         column,
         _joined(left, np.int64),
         _joined(right, np.int64),

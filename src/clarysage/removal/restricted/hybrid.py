@@ -133,7 +133,7 @@ class HybridModel:
         """
         if self.drawn is not None:
             return self.drawn
-        is_quick = self.native is None or self.native.structure.form.is_linear
+        is_quick = self.native is None or self.native.structure.representation.is_linear
         return self if is_quick else replace(self, native=None)
 
     def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:

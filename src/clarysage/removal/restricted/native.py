@@ -13,7 +13,7 @@ from clarysage.errors import ClarysageError
 from clarysage.models import BoundPredictor
 from clarysage.removal.background import bits, marks
 from clarysage.removal.restricted.prefixes import Itinerary, put_in, settled
-from clarysage.structure.base import EXACT, Crowd, Structure, UnknownStructureError, linked
+from clarysage.structure.base import DOUBLE_ROUNDING, BackgroundEvaluator, Structure, UnknownStructureError, apply_link
 from clarysage.tables import Schema
 
 BYTES_AT_HAND = 2**29  # of background rows as a form sees them
@@ -45,7 +45,7 @@ class Native:
     def is_linear_mean(self) -> bool:
         """Whether the mean prediction is the prediction of the mean row."""
         s = self.structure
-        return s.link == "identity" and s.form.is_linear and s.view is None
+        return s.link == "identity" and s.representation.is_linear and s.view is None
 
     def of_mean_row(self) -> Native:
         """The same with the mean row alone."""
@@ -55,16 +55,16 @@ class Native:
     @cached_property
     def rows(self) -> np.ndarray:
         """The background rows as the form sees them."""
-        return self.structure.form.seen(self.inner)
+        return self.structure.representation.encode(self.inner)
 
     @cached_property
-    def crowd(self) -> Crowd:
-        return self.structure.form.crowd(self.rows, self.weights, self.structure.link)
+    def evaluator(self) -> BackgroundEvaluator:
+        return self.structure.representation.with_background(self.rows, self.weights, self.structure.link)
 
     @cached_property
     def alone(self) -> np.ndarray:
         """f(b_k), (m, k)."""
-        return linked(self.structure.form.alone(self.rows), self.structure.link)
+        return apply_link(self.structure.representation.margins(self.rows), self.structure.link)
 
     def steps(
         self, x: np.ndarray, full: np.ndarray, entry_position: np.ndarray, background_index: np.ndarray
@@ -72,8 +72,11 @@ class Native:
         """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, q, p - 1, k)."""
         steps = int(entry_position.max())
         count = Itinerary(x, self.codes[background_index], entry_position, steps).changes(self.is_used)
-        margins = self.structure.form.along(self.looked_at(x)[1], self.rows, background_index, entry_position, steps)
-        outputs, alone = linked(margins, self.structure.link), self.alone[background_index]
+        encoded = self.looked_at(x)[1]
+        margins = self.structure.representation.prefix_margins(
+            encoded, self.rows, background_index, entry_position, steps
+        )
+        outputs, alone = apply_link(margins, self.structure.link), self.alone[background_index]
         settled(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
         if self.is_used.any():  # f(x) may differ in the last bits from that of an equal row b_k
             is_start = np.arange(1, steps) < entry_position[:, self.is_used].min(axis=1, keepdims=True)
@@ -86,17 +89,17 @@ class Native:
         """f(x) with columns (c,) of picked rows (n, q); see :func:`~clarysage.removal.restricted.prefixes.put_in`."""
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
-        inner = np.flatnonzero(s.form.is_used & np.isin(owner, columns[self.varies[columns]]))
+        inner = np.flatnonzero(s.representation.is_used & np.isin(owner, columns[self.varies[columns]]))
         z = x if s.view is None else self.looked_at(x)[0]
         return put_in(z, inner, self.inner[background_index[:, :, None], inner], full, s)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """f(x), (n, k): as walks have it, since a model that adds up in single precision has other last digits."""
-        return linked(self.structure.form.alone(self.looked_at(x)[1]), self.structure.link)
+        return apply_link(self.structure.representation.margins(self.looked_at(x)[1]), self.structure.link)
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
         """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
-        return self.crowd.walk(self.looked_at(x)[1], entry_position, steps)
+        return self.evaluator.walk(self.looked_at(x)[1], entry_position, steps)
 
     def beside_one(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """f(x_S, b) of a background of one row: (n, d), (n, d) -> (n, k). All at once, where walks go row by row."""
@@ -107,12 +110,15 @@ class Native:
     def is_used(self) -> np.ndarray:
         """Which of the model's columns have any effect, (d,)."""
         s = self.structure
-        is_used = s.form.is_used if s.owner is None else np.isin(np.arange(len(self.varies)), s.owner[s.form.is_used])
+        is_used = s.representation.is_used
+        if s.owner is not None:
+            is_used = np.isin(np.arange(len(self.varies)), s.owner[is_used])
         return np.asarray(is_used & self.varies)
 
     def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """f(x_S, b_k) for every background row: (n, m, k)."""
-        return linked(self.structure.form.hybrid(self.looked_at(x)[1], self.rows, is_kept), self.structure.link)
+        margins = self.structure.representation.hybrid_margins(self.looked_at(x)[1], self.rows, is_kept)
+        return apply_link(margins, self.structure.link)
 
     def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of codes as inner rows, and as the form sees them; those of examples are remembered."""
@@ -120,7 +126,7 @@ class Native:
         if self.examples is not None and places is not None:
             return self.examples.inner[places], self.examples.seen[places]
         z = inner_rows(self.structure, self.schema, x)
-        return z, self.structure.form.seen(z)
+        return z, self.structure.representation.encode(z)
 
 
 @dataclass(frozen=True)
@@ -140,10 +146,10 @@ class Memory:
     def of(cls, structure: Structure, schema: Schema, codes: np.ndarray) -> Memory | None:
         """A memory of rows of codes; None where it would be too large."""
         one = inner_rows(structure, schema, codes[:1])
-        if len(codes) * (one.nbytes + structure.form.seen(one).nbytes) > BYTES_REMEMBERED:
+        if len(codes) * (one.nbytes + structure.representation.encode(one).nbytes) > BYTES_REMEMBERED:
             return None
         inner, found = inner_rows(structure, schema, codes), marks(codes)
-        return cls(codes, inner, structure.form.seen(inner), found, np.argsort(found, kind="stable"))
+        return cls(codes, inner, structure.representation.encode(inner), found, np.argsort(found, kind="stable"))
 
     def places(self, x: np.ndarray) -> np.ndarray | None:
         """Where rows of codes are in the memory; None where some are not."""
@@ -182,18 +188,18 @@ def _proven(
 ) -> Found:
     name, inner = predictor.predictor.name, inner_rows(structure, predictor.schema, background)
     d = X.shape[1]
-    if inner.shape[1] != len(structure.form.is_used):
+    if inner.shape[1] != len(structure.representation.is_used):
         return Found()
     owner = np.arange(d) if structure.owner is None else structure.owner
     if structure.view is not None and not _is_apart(structure.view, owner, predictor.schema, background, X, inner):
         return Found(remarks=(f"{name} was asked row by row: it does not keep columns apart as it was thought to.",))
-    structure = replace(structure, form=structure.form.owned(owner))
-    if len(background) * structure.form.seen(inner[:1]).nbytes > BYTES_AT_HAND:
+    structure = replace(structure, representation=structure.representation.with_owner(owner))
+    if len(background) * structure.representation.encode(inner[:1]).nbytes > BYTES_AT_HAND:
         return Found(remarks=(f"{name} was asked row by row: it is too large to be taken apart.",))
     rows = _trial(structure, background, X)
     widened = predictor.schema.widened(rows)
     tried = inner_rows(structure, widened, rows)
-    if not structure.form.takes_missing and not (np.isfinite(tried).all() and np.isfinite(inner).all()):
+    if not structure.representation.takes_missing and not (np.isfinite(tried).all() and np.isfinite(inner).all()):
         return Found()
     said, known = replace(predictor, schema=widened)(rows), structure(tried)
     if said.shape == known.shape and _is_same(said, known, structure):
@@ -228,7 +234,7 @@ def _is_apart(
     is_kept = np.random.default_rng(1).random((count, X.shape[1])) < 0.5
     hybrid = view(schema.decode(np.where(is_kept, X[rows], background[others])))
     wanted = np.where(is_kept[:, owner], view(schema.decode(X[rows])), inner[others])
-    return bool(np.allclose(hybrid, wanted, rtol=EXACT, atol=EXACT, equal_nan=True))
+    return bool(np.allclose(hybrid, wanted, rtol=DOUBLE_ROUNDING, atol=DOUBLE_ROUNDING, equal_nan=True))
 
 
 def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.ndarray:
@@ -247,7 +253,7 @@ def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.nd
     rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
     trial = np.where(rng.random((count, X.shape[1])) < 0.5, X[rows], background[others])
     if structure.view is None:
-        for column, thresholds in structure.form.thresholds().items():
+        for column, thresholds in structure.representation.thresholds().items():
             there = np.flatnonzero(rng.random(count) < TIES)
             trial[there, column] = beside(rng.choice(thresholds, len(there)), rng)
     return trial

@@ -81,7 +81,7 @@ def follow(x, others, arrivals, feature, first, leaves, values, base, margins):
 
 @compiled
 def look_up(x, arrivals, feature, first, start, table, base, found):
-    """Mean margins (n, p - 1, K) along walks: see :class:`clarysage.structure.oblivious.TabulatedCrowd`."""
+    """Mean margins (n, p - 1, K) along walks: see :class:`clarysage.structure.oblivious.ObliviousTables`."""
     steps = found.shape[1] + 1
     order, when, power = np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64), np.empty(DEEPEST, np.int64)
     for level in range(DEEPEST):

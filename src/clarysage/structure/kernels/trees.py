@@ -10,7 +10,7 @@ from clarysage.structure.trees import NEARLY_ZERO
 
 @compiled
 def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, is_plain, bits):
-    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.trees.Decisions`.
+    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.trees.SplitRules`.
 
     ``is_plain``: all decisions compare numbers, of which missing ones are as they are.
     """
@@ -209,7 +209,7 @@ def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output
 
 
 @compiled
-def lattice(x, b, player, left, right, roots, output, values, base, depth, margins):
+def margins_of_all_coalitions(x, b, player, left, right, roots, output, values, base, depth, margins):
     """Margins (2^p, K, m) of one example x (words,) with every background row, for every coalition by number.
 
     A leaf that is reached when the players of one set are known and those of another are not has a value for all

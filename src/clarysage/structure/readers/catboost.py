@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import Form, Link, Structure, UnknownStructureError
+from clarysage.structure.base import Link, Representation, Structure, UnknownStructureError
 from clarysage.structure.columnwise import numbers_of
-from clarysage.structure.oblivious import Level, ObliviousTree, in_levels
-from clarysage.structure.trees import Tree, planted
+from clarysage.structure.oblivious import Level, ObliviousTree, flatten_oblivious_trees
+from clarysage.structure.trees import Tree, flatten_trees
 
 EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponent of the sum of trees
 LINKS: dict[str, Link] = {
@@ -36,12 +36,12 @@ def structure_of_catboost(model: Any, loss: str, *, is_classifier: bool) -> Stru
     asked = _asked(kept.get("oblivious_trees", ()))
     splits = _Splits.of(kept["features_info"], asked)
     columns = int(model.n_features_in_)
-    form: Form
+    form: Representation
     if "oblivious_trees" in kept:
         trees = [_oblivious(tree, splits, scale, len(base)) for tree in kept["oblivious_trees"]]
-        form = in_levels(trees, base, columns, is_single=True)
+        form = flatten_oblivious_trees(trees, base, columns, is_single=True)
     else:
-        form = planted([_tree(tree, splits, scale) for tree in kept["trees"]], base, columns, is_single=True)
+        form = flatten_trees([_tree(tree, splits, scale) for tree in kept["trees"]], base, columns, is_single=True)
     if not splits.categorical:
         return Structure(form, link)
     places = {column: tuple(asked.get(place, {}).values()) for place, column in splits.categorical.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.structure.base import Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import CategoryCodes
-from clarysage.structure.trees import MISSING, MISSING_IS_ZERO, NEARLY_ZERO, ZERO_IS_MISSING, Tree, planted
+from clarysage.structure.trees import MISSING, MISSING_IS_ZERO, NEARLY_ZERO, ZERO_IS_MISSING, Tree, flatten_trees
 
 RULES = np.array([MISSING_IS_ZERO, ZERO_IS_MISSING, MISSING, MISSING], dtype=np.uint8)  # by missing_type
 LINKS: dict[str, Link] = {
@@ -35,9 +35,9 @@ def structure_of_booster(booster: Any, *, both: bool) -> Structure:
     margins = int(kept["num_tree_per_iteration"])
     scale = steepness / (len(blocks) // margins if "average_output" in header.splitlines() else 1)
     trees = [_tree(block, place % margins, scale) for place, block in enumerate(blocks)]
-    form = planted(trees, np.zeros(margins), int(kept["max_feature_idx"]) + 1)
+    form = flatten_trees(trees, np.zeros(margins), int(kept["max_feature_idx"]) + 1)
     known = booster.pandas_categorical
-    view = CategoriesInOrder(tuple(known or ())) if known or (form.decisions.count >= 0).any() else None
+    view = CategoriesInOrder(tuple(known or ())) if known or (form.split_rules.count >= 0).any() else None
     return Structure(form, "logistic" if both and link == "positive" else link, view)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.structure.base import Link, Structure, UnknownStructureError
-from clarysage.structure.trees import Tree, planted
+from clarysage.structure.trees import Tree, flatten_trees
 
 
 def from_tree(model: Any) -> Structure:
@@ -33,8 +33,8 @@ def from_gradient_boosting(model: Any) -> Structure:
         for stage in model.estimators_
         for output, one in enumerate(stage)
     ]
-    form = planted(trees, np.asarray(base, dtype=np.float64) * steepness, model.n_features_in_, is_single=True)
-    link: Link = "identity" if not hasattr(model, "classes_") else "logistic" if form.margins == 1 else "softmax"
+    form = flatten_trees(trees, np.asarray(base, dtype=np.float64) * steepness, model.n_features_in_, is_single=True)
+    link: Link = "identity" if not hasattr(model, "classes_") else "logistic" if form.n_margins == 1 else "softmax"
     return Structure(form, link)
 
 
@@ -50,7 +50,7 @@ def from_histograms(model: Any) -> Structure:
     trees = [
         _histogram_tree(predictor, output) for stage in model._predictors for output, predictor in enumerate(stage)
     ]
-    form = planted(trees, np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), model.n_features_in_)
+    form = flatten_trees(trees, np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), model.n_features_in_)
     before = getattr(model, "_preprocessor", None)
     if before is None:
         return Structure(form, link)  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def _averaged(estimators: Sequence[Any], columns: int) -> Structure:
         else:
             values = values[:, :, 0]
         trees.append(_tree(one.tree_, values * share))
-    return Structure(planted(trees, np.zeros(trees[0].values.shape[1]), columns, is_single=True))
+    return Structure(flatten_trees(trees, np.zeros(trees[0].values.shape[1]), columns, is_single=True))
 
 
 def _tree(tree: Any, values: np.ndarray, output: int = 0) -> Tree:

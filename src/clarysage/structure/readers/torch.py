@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import EXACT, SINGLE, Link, Structure, UnknownStructureError
+from clarysage.structure.base import DOUBLE_ROUNDING, SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.layers import Activation, Affine, Layers
 
 LINKS: dict[str | None, Link] = {"sigmoid": "logistic", "softmax": "softmax"}  # of the ``output`` that a user asks for
@@ -40,9 +40,9 @@ def read_layers(module: Any, output: str | None) -> Structure:
         raise UnknownStructureError("its first layer is not Linear")
     layers = Layers(first, tuple(later))
     link: Link = "softmax" if is_softmax else LINKS.get(output, "identity")
-    if output is None and layers.margins == 1 and later and later[-1] == Activation("logistic"):
+    if output is None and layers.n_margins == 1 and later and later[-1] == Activation("logistic"):
         layers, link = Layers(first, tuple(later[:-1])), "positive"
-    return Structure(layers, link, rounding=SINGLE if precision == np.float32 else EXACT)
+    return Structure(layers, link, rounding=SINGLE_ROUNDING if precision == np.float32 else DOUBLE_ROUNDING)
 
 
 def _kind(module: Any) -> str:

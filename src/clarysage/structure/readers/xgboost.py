@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.structure.base import SINGLE, Link, Structure, UnknownStructureError
+from clarysage.structure.base import SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import CategoryCodes
-from clarysage.structure.trees import Tree, planted
+from clarysage.structure.trees import Tree, flatten_trees
 
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
@@ -50,10 +50,10 @@ def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Str
         _tree(tree, weights[place], model["tree_info"][place]) for place, tree in enumerate(model["trees"][:count])
     ]
     base = np.broadcast_to(_base(param["base_score"], link), (margins,))
-    form = planted(trees, base, int(param["num_feature"]), is_single=True)
-    is_categorical = bool((form.decisions.count >= 0).any()) or "c" in learner["feature_types"]
+    form = flatten_trees(trees, base, int(param["num_feature"]), is_single=True)
+    is_categorical = bool((form.split_rules.count >= 0).any()) or "c" in learner["feature_types"]
     view = CategoryCodes(_categories(model.get("cats"))) if is_categorical else None
-    return Structure(form, "logistic" if both and link == "positive" else link, view, rounding=SINGLE)
+    return Structure(form, "logistic" if both and link == "positive" else link, view, rounding=SINGLE_ROUNDING)
 
 
 def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:
