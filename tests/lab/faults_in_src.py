@@ -871,7 +871,7 @@ FAULTS: tuple[Fault, ...] = (
         "checkpoint-of-another-budget",
         CHECKPOINT,
         "_measures/provenance.py",
-        '"budget": f"{float(min(budgets)):.17g}" if budgets else "none",',
+        '"budget": f"{float(budget):.17g}" if budget < np.inf else "none",',
         '"budget": "none",',
     ),
     Fault(

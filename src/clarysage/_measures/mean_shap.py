@@ -23,7 +23,7 @@ from clarysage.estimators.per_example import FEWEST_PASSES, SETTLED_PASSES, PerE
 from clarysage.estimators.permutation_importance import AfterRepeats
 from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.estimate import Estimate, LocalValues
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import Converged, row_limit, time_limit
 from clarysage.protocols import (
     Estimator,
     InPasses,
@@ -227,7 +227,7 @@ def _ready(
     model: Any, v: PredictivePower, rules: Sequence[Rule], method: Any, walks: int | None, backend: str
 ) -> tuple[PredictivePower, Estimator[Any], list[Note]]:
     """The game, with shap's values where they are wanted and to be had, an estimator, and what to say of both."""
-    is_free = is_auto(method) and not any(isinstance(rule, Deadline) for rule in rules)
+    is_free = is_auto(method) and time_limit(rules) == np.inf
     if backend == "shap" or (backend == "auto" and is_free):
         try:
             most = np.inf if backend == "shap" else AFFORDABLE_VISITS
@@ -279,11 +279,11 @@ def estimator_for(
     chosen, why = choose(v, rules)
     if ability(chosen, KeepsExamplesApart) is not None:
         return chosen, [why]
-    if any(isinstance(rule, Deadline) for rule in rules) or v.n_players > MOST_PLAYERS:
+    if time_limit(rules) < np.inf or v.n_players > MOST_PLAYERS:
         return sampled, [why]
-    rows, most = Exact().rows(v, 2**v.n_players), min((r.rows for r in rules if isinstance(r, Budget)), default=np.inf)
+    rows = Exact().rows(v, 2**v.n_players)
     pair = rows_of_pair(v, all_rows=needs_all_rows(v))
-    if rows <= PAIRS_WORTH_EXACT * pair * int((v.weights > 0).sum()) and v.rows_spent + rows <= most:
+    if rows <= PAIRS_WORTH_EXACT * pair * int((v.weights > 0).sum()) and v.rows_spent + rows <= row_limit(rules):
         words = f"all coalitions take {rows:,} model rows, no more than {PAIRS_WORTH_EXACT} pairs of walks an example"
         return Exact(), [chosen_note("exact", words)]
     return sampled, [why]

@@ -17,7 +17,7 @@ from clarysage.errors import InputError
 from clarysage.estimators.checkpoint import Checkpoint
 from clarysage.execution.checkpoint_file import ANEW, Saved, file_for, read_checkpoint
 from clarysage.games import PredictivePower
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import LIMITS, Converged, row_limit
 from clarysage.protocols import FromBackground, RestrictedModel, ability
 from clarysage.removal import seed_in
 from clarysage.tables import Categories, Schema
@@ -138,8 +138,8 @@ def identity_of(
     reckon with fewer model rows where there is a deadline, but a plan that was made is kept to.
     """
     known, chosen = provenance_of(problem, v), np.unique(np.linspace(0, len(v.X) - 1, PROBES).astype(int))
-    budgets = [rule.rows for rule in rules if isinstance(rule, Budget)]
-    deciding = [rule for rule in rules if not isinstance(rule, (Budget, Deadline, Converged))]
+    budget = row_limit(rules)
+    deciding = [rule for rule in rules if not isinstance(rule, (*LIMITS, Converged))]
     return {
         "clarysage": __version__,
         "measure": measure,
@@ -153,7 +153,7 @@ def identity_of(
         "groups": repr(problem.members),
         **{f"data of {name}": found for name, found in known["fingerprints"].items()},
         "batch size": v.batch_size,
-        "budget": f"{float(min(budgets)):.17g}" if budgets else "none",
+        "budget": f"{float(budget):.17g}" if budget < np.inf else "none",
         "stop": ", ".join(told(rule) for rule in deciding) or "none",
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),
         "losses without features": v.weights @ v.ends[0],

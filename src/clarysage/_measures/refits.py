@@ -21,7 +21,7 @@ from clarysage.estimators import ExhaustedError, estimate
 from clarysage.execution.n_jobs import as_executor
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.stopping import Budget, Deadline
+from clarysage.inference.stopping import LIMITS
 from clarysage.losses.choice import is_auto as is_auto_loss
 from clarysage.protocols import (
     Enumerates,
@@ -201,7 +201,7 @@ class RefitProblem:
             observer=observer,
             of=_coalitions(estimator, v),
         )
-        asked = [rule if isinstance(rule, (Budget, Deadline)) else RuleOfRefits(rule, v) for rule in rules]
+        asked = [rule if isinstance(rule, LIMITS) else RuleOfRefits(rule, v) for rule in rules]
         watching = ObserverOfRefits(observer, v)
 
         def explain(result: Estimate) -> Explanation | list[Explanation]:

@@ -17,7 +17,7 @@ from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import Estimate
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import LIMITS, Budget, Converged, Deadline, convergence_rule
 from clarysage.protocols import Estimator, Executor, Game, Observer, Rule
 
 Result = TypeVar("Result")
@@ -130,7 +130,7 @@ def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[R
     if run.deadline is not None:
         rules.append(Deadline(run.deadline))
     for rule in run.further_rules:
-        if isinstance(rule, type) or not (callable(rule) or isinstance(rule, Deadline)):
+        if isinstance(rule, type) or not (callable(rule) or isinstance(rule, LIMITS)):
             raise InputError("stop", got=f"{rule!r}", wanted="a rule called with the Estimate, such as Converged(0.01)")
         rules.append(rule)
     if not rules:
@@ -142,5 +142,4 @@ def observer_of(progress: bool | None, rules: Sequence[Rule]) -> Observer:
     """A bar on stderr where one is wanted."""
     if not progress:
         return Silent()
-    criterion = next((rule for rule in rules if isinstance(rule, Converged)), Converged())
-    return ProgressBar(criterion.progress)
+    return ProgressBar(convergence_rule(rules).progress)

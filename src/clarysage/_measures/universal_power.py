@@ -21,7 +21,7 @@ from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.stopping import Deadline
+from clarysage.inference.stopping import time_limit
 from clarysage.models.learners import refittable
 from clarysage.protocols import (
     CostLimited,
@@ -339,7 +339,7 @@ def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: floa
     if is_open:
         pairs = subsets_of_walks(v.n_players) * v.fits_per_coalition
         would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"
-        if any(isinstance(rule, Deadline) for rule in rules):
+        if time_limit(rules) < np.inf:
             return PairedWalks(), [chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")]
         if fits > most:
             return PairedWalks(), [chosen_note("paired walks", f"{would}, more than the budget")]

@@ -10,7 +10,7 @@ from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import Converged, convergence_rule, row_limit, time_limit
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 
 TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
@@ -40,9 +40,9 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
         return PairedWalks(), chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
     exact, walks = Exact().rows(game, 2**game.n_players), _expected(game, stop)
     would = f"all coalitions would take {_short(exact)} model rows"
-    if any(isinstance(rule, Deadline) for rule in stop):
+    if time_limit(stop) < float("inf"):
         return PairedWalks(), chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")
-    if any(isinstance(rule, Budget) and game.rows_spent + exact > rule.rows for rule in stop):
+    if game.rows_spent + exact > row_limit(stop):
         return PairedWalks(), chosen_note("paired walks", f"{would}, more than the budget")
     if exact > walks:
         return PairedWalks(), chosen_note("paired walks", f"{would}, walks about {_short(walks)}")
@@ -65,16 +65,15 @@ def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -> b
     examples = int((game.weights > 0).sum())
     rows = game.rows_spent + ClosedFormValues().rows(game, examples)
     seconds = closed_form.seconds + ClosedFormValues().pairs(game, examples) * closed_form.seconds_of_pair
-    budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
-    deadline = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
-    if rows > budget or deadline < LONG_ENOUGH or seconds > SHARE_OF_DEADLINE * deadline:
+    deadline = time_limit(stop)
+    if rows > row_limit(stop) or deadline < LONG_ENOUGH or seconds > SHARE_OF_DEADLINE * deadline:
         return False
     return closed_form.seconds <= max(MOMENT, _pairs(game, stop) * closed_form.seconds_of_pair)
 
 
 def _pairs(game: Game, stop: Sequence[Rule]) -> float:
     """Pairs of walks that are expected to be needed: so many, or two passes over the examples."""
-    tolerance = next((rule.tolerance for rule in stop if isinstance(rule, Converged)), Converged().tolerance)
+    tolerance = convergence_rule(stop).tolerance
     return max(TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2, 2 * int((game.weights > 0).sum()))
 
 

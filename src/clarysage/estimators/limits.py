@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from clarysage.errors import InputError, Set
-from clarysage.inference.stopping import Budget, Deadline
+from clarysage.inference.stopping import Budget, Deadline, row_limit, time_limit
 from clarysage.protocols import Divisible, Estimator, Game, StoppingRule, ability
 
 FEWEST_FOR_AN_ERROR = 2  # draws without which there is no standard error, and so no estimate to hand out
@@ -38,8 +38,7 @@ class Limits:
     @classmethod
     def of(cls, game: Game, estimator: Estimator[Any], stop: Sequence[StoppingRule | Budget | Deadline]) -> Limits:
         """The limits among rules for stopping; an error where a finite number of draws does not fit the budget."""
-        seconds = min((rule.seconds for rule in stop if isinstance(rule, Deadline)), default=float("inf"))
-        rows = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=float("inf"))
+        seconds, rows = time_limit(stop), row_limit(stop)
         draws = estimator.limit(game)
         if draws is None:
             return cls(float("inf"), rows, seconds)

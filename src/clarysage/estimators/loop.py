@@ -20,7 +20,7 @@ from clarysage.execution.serial import Serial
 from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.estimate import Estimate, StopReason, VarianceComponents
 from clarysage.inference.population import Sampled, leverage, targets
-from clarysage.inference.stopping import Budget, Converged, Deadline
+from clarysage.inference.stopping import LIMITS, Converged
 from clarysage.protocols import (
     Adaptive,
     Decomposed,
@@ -254,7 +254,7 @@ class Rules:
     @classmethod
     def of(cls, stop: Sequence[Rule]) -> Rules:
         """The rules among these that are no limits."""
-        rules = tuple(rule for rule in stop if not isinstance(rule, (Budget, Deadline)))
+        rules = tuple(rule for rule in stop if not isinstance(rule, LIMITS))
         deciding = [decides for rule in rules if (decides := ability(rule, SequentialRule)) is not None]
         return cls(rules, min((rule.confidence for rule in deciding), default=None))
 

@@ -14,7 +14,7 @@ from clarysage.estimators.draws import Draws, collect, is_null
 from clarysage.estimators.loop import COVERAGE, estimate
 from clarysage.estimators.permutation import Permutation
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.stopping import ROUNDING, Budget, Deadline
+from clarysage.inference.stopping import ROUNDING, Budget, Deadline, row_limit
 from clarysage.protocols import Game, Rule
 
 AFFORDABLE_ROWS = 4_000_000
@@ -29,9 +29,8 @@ def estimate_null_game(game: Game, stop: Sequence[Rule], **options: Any) -> tupl
     """
     if not is_null(game):
         return None, 0
-    budget = min((rule.rows for rule in stop if isinstance(rule, Budget)), default=np.inf)
     price = max(AFFORDABLE_ROWS, Sweep().rows(game, 2))
-    rows = min(price, (budget - game.rows_spent) // 2)
+    rows = min(price, (row_limit(stop) - game.rows_spent) // 2)
     if rows < Sweep().rows(game, 2):
         return None, 0
     limits: list[Rule] = [Budget(game.rows_spent + int(rows)), *(rule for rule in stop if isinstance(rule, Deadline))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +130,24 @@ class Deadline:
 
     def __post_init__(self) -> None:
         _check_positive("deadline", self.seconds, "a positive number of seconds, such as 60")
+
+
+LIMITS = (Budget, Deadline)  # rules that the loop checks itself; the others judge the estimate
+
+
+def row_limit(rules: Sequence[object]) -> float:
+    """Returns the smallest budget of model rows among stopping rules; infinity without a budget."""
+    return min((rule.rows for rule in rules if isinstance(rule, Budget)), default=math.inf)
+
+
+def time_limit(rules: Sequence[object]) -> float:
+    """Returns the seconds of the earliest deadline among stopping rules; infinity without a deadline."""
+    return min((rule.seconds for rule in rules if isinstance(rule, Deadline)), default=math.inf)
+
+
+def convergence_rule(rules: Sequence[object]) -> Converged:
+    """Returns the paper's criterion among stopping rules; the criterion with the default tolerance if there is none."""
+    return next((rule for rule in rules if isinstance(rule, Converged)), Converged())
 
 
 def _check_positive(argument: str, value: Any, wanted: str) -> None:
