@@ -9,7 +9,7 @@ import pytest
 from clarysage._measures.options import Run
 from clarysage.cli.options import KeptRunFlags, RunFlags
 from clarysage.cli.words import advice_in_shell, error_in_shell, in_shell, note_in_shell
-from clarysage.errors import Call, Either, InputError, Note, PythonOnly, Set, Words
+from clarysage.errors import Call, Either, InputError, Note, Or, PythonOnly, Set, Words
 
 PROBABILITIES = Call("as_predictor", "model", (Set("output", "predict_proba"),))
 
@@ -32,7 +32,7 @@ PROBABILITIES = Call("as_predictor", "model", (Set("output", "predict_proba"),))
         (PROBABILITIES, "--output predict_proba"),
         (Call("cs.as_predictor", "model", (Set("classes", ("a", "b")),)), "--classes a,b"),
         (Call("save", "path", (Set("rows", True),)), "explain --json FILE --rows"),
-        ([PROBABILITIES, ", or ", Set("loss", "zero one")], '--output predict_proba, or --loss "zero one"'),
+        ([PROBABILITIES, Or(), Set("loss", "zero one")], '--output predict_proba, or --loss "zero one"'),
         (["a smaller ", Set("tolerance"), " for all"], "a smaller --tolerance for all"),
         ("fewer rows", "fewer rows"),
         ("", ""),
@@ -46,9 +46,9 @@ def test_advice_becomes_the_options_that_do_the_same(words: Words, expected: str
     ("words", "expected"),
     [
         (["a name", PythonOnly(", or an object such as Kernel()")], "a name"),
-        ([Set("steps", 64), ", or ", Set("removal", "copula")], "--removal copula"),
+        ([Set("steps", 64), Or(), Set("removal", "copula")], "--removal copula"),
         (
-            [Set("removal", "copula"), " or ", Set("steps", 64), " for more; or fewer rows"],
+            [Set("removal", "copula"), Or(" or "), Set("steps", 64), " for more", Or("; or "), "fewer rows"],
             "--removal copula; or fewer rows",
         ),
         (Call("learner.fit", "X, y"), ""),

@@ -1,8 +1,8 @@
 """Errors that say what was got, what was wanted and what to try; and notes on a run that went well.
 
-Messages are made of words: plain text with advice between (:class:`Set`, :class:`Call`, :class:`Argument`,
-:class:`PythonOnly`, :class:`Either`), which Python and the command line format each in their own way. Nothing reads
-the finished sentences.
+Messages consist of plain text and structured advice (:class:`Set`, :class:`Call`, :class:`Argument`,
+:class:`PythonOnly`, :class:`Either`, :class:`Or`), which Python and the command line format each in their own way. No
+code parses the finished sentences.
 """
 
 from __future__ import annotations
@@ -93,7 +93,23 @@ class Either:
         return self.python
 
 
-Advice = Set | Call | Argument | PythonOnly | Either
+@dataclass(frozen=True)
+class Or:
+    """Separates alternatives of advice: readers see only the alternatives that are possible where they work.
+
+    Examples
+    --------
+    >>> in_python([Set("folds", 5), Or(), Set("test_size", 0.25)])
+    'folds=5, or test_size=0.25'
+    """
+
+    text: str = ", or "
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Advice = Set | Call | Argument | PythonOnly | Either | Or
 Words = str | Advice | Sequence[str | Advice]
 
 

@@ -598,7 +598,7 @@ FAULTS: tuple[Fault, ...] = (
         "labels-message-without-hint",
         MESSAGE,
         "losses/regression.py",
-        """            hint=[Set("loss", "cross entropy"), " or ", Set("loss", "brier"), " for a classifier"],\n""",
+        """            hint=[Set("loss", "cross entropy"), Or(" or "), Set("loss", "brier"), " for a classifier"],\n""",
         "",
     ),
     # removal

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage._measures.intrinsic import OpenedModel
 from clarysage._measures.options import with_shared_options
-from clarysage.errors import Call, InputError, Note, Set
+from clarysage.errors import Call, InputError, Note, Or, Set
 from clarysage.games.predictive_power import outputs_of
 from clarysage.inference.estimate import Target
 from clarysage.inference.population import about_rows
@@ -87,7 +87,7 @@ def aggregated_saliency(
     gradients = gradients_of(opened.f)
     if gradients is None:
         measure = Call("cs.importance", '"mean absolute shap", ...')
-        raise opened.refusal("a PyTorch module", ["cs.sage or ", measure, ", which work with any model"])
+        raise opened.refusal("a PyTorch module", ["cs.sage", Or(" or "), measure, ", which work with any model"])
     counts = _step_counts(steps)
     if background is not None and not isinstance(baseline, str):
         raise InputError("background", got="a background beside values of a baseline", wanted="one of the two")
@@ -152,7 +152,7 @@ def _outputs_of_classes(response: np.ndarray, width: int, classes: tuple[Any, ..
             "y",
             got=f"{unknown[0]!r}" if unknown else f"{len(labels)} classes",
             wanted=f"classes of the {width} outputs: {', '.join(map(repr, labels[:8]))}",
-            hint=[Set("outputs", "all"), ", or ", Call("as_predictor", "module, classes=[...]")],
+            hint=[Set("outputs", "all"), Or(), Call("as_predictor", "module, classes=[...]")],
         )
     return np.array([output[label] for label in response.tolist()])
 

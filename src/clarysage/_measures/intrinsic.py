@@ -18,7 +18,7 @@ from clarysage._measures.options import with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.table import MEASURES
-from clarysage.errors import InputError, Note, Set, Words
+from clarysage.errors import InputError, Note, Or, Set, Words
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor, libraries_with
@@ -468,7 +468,7 @@ class ModelAndTable:
                 "X",
                 got="missing or infinite cells",
                 wanted="numbers, for standard deviations",
-                hint=["rows without such cells, or ", Set("scaled", False)],
+                hint=["rows without such cells", Or(), Set("scaled", False)],
             )
         return rows
 

@@ -13,7 +13,7 @@ from clarysage._measures.options import DataOptions, Run, SharedOptions, apart, 
 from clarysage._measures.problem import Problem, about_loss
 from clarysage._measures.run import Runner, as_asked, rules_of
 from clarysage.catalogue import REMOVALS, removals_that_draw_given_others
-from clarysage.errors import Call, InputError, PythonOnly, Set, Words
+from clarysage.errors import Call, InputError, Or, PythonOnly, Set, Words
 from clarysage.estimators import LEAVE_ONE_OUT
 from clarysage.estimators.permutation_importance import AfterRepeats, Repeats
 from clarysage.games import PredictivePower, SingleDraws
@@ -162,7 +162,7 @@ def _count(repeats: Any) -> int:
             "repeats",
             got=f"{repeats!r}",
             wanted="a whole number of two or more, or None",
-            hint=[Set("repeats", 10), "; errors are found by comparing repeats"],
+            hint=[Set("repeats", 10), ", since errors are found by comparing repeats"],
         )
     return int(repeats)
 
@@ -256,7 +256,7 @@ def _check(removal: Any) -> None:
         "removal",
         got=f"{row.name!r}, which does not look at the other features",
         wanted=wanted,
-        hint=[Call("cs.permutation_test", "model, X, y"), ", or cs.mean_importance for a baseline"],
+        hint=[Call("cs.permutation_test", "model, X, y"), Or(), "cs.mean_importance for a baseline"],
     )
 
 

@@ -17,7 +17,7 @@ from clarysage._measures.provenance import provenance_of
 from clarysage._measures.removal_choice import choose_removal
 from clarysage._measures.table import MEASURES
 from clarysage.catalogue import REMOVALS
-from clarysage.errors import Call, Either, InputError, Note, Set
+from clarysage.errors import Call, Either, InputError, Note, Or, Set
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, ROWS, entropy_of, stream
 from clarysage.games import PredictivePower, sensitivity
 from clarysage.inference.estimate import Estimate
@@ -245,7 +245,8 @@ def _background(
                 hint=[
                     Set("removal"),
                     Call(type(removal).__name__, "background"),
-                    ", or leaving out ",
+                    Or(),
+                    "leaving out ",
                     Set("background"),
                     ", since the object has rows of its own",
                 ],

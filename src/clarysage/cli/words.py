@@ -20,6 +20,7 @@ from clarysage.errors import (
     Either,
     InputError,
     Note,
+    Or,
     PythonOnly,
     Set,
     Words,
@@ -41,8 +42,6 @@ ARGUMENTS = {
 
 # functions of the library -> what does the same, before the options that stand for its arguments
 COMMANDS = {"as_predictor": "", "save": "explain --json FILE", "compare": "clarysage compare"}
-
-JOINT = re.compile(r"([,;]? or |; )")  # between alternatives
 
 
 @cache
@@ -91,17 +90,17 @@ def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> st
 
     Examples
     --------
-    >>> advice_in_shell([Call("as_predictor", "model", (Set("output", "predict_proba"),)), ", or ", Set("steps", 8)])
+    >>> advice_in_shell([Call("as_predictor", "model", (Set("output", "predict_proba"),)), Or(), Set("steps", 8)])
     '--output predict_proba'
-    >>> advice_in_shell([Set("steps", 8), " for more; or ", Set("memory_limit", 1e9)])
+    >>> advice_in_shell([Set("steps", 8), " for more", Or("; or "), Set("memory_limit", 1e9)])
     '--memory-limit 1e9'
     """
-    said, called = "", {**flags(), **(called or {})}
-    for joint, alternative in _alternatives(words):
+    message, called = "", {**flags(), **(called or {})}
+    for separator, alternative in _alternatives(words):
         if all(isinstance(part, (str, PythonOnly)) or _options(part, called) is not None for part in alternative):
             text = in_shell(alternative, called)
-            said += f"{joint}{text}" if said and text else text
-    return said
+            message += f"{separator}{text}" if message and text else text
+    return message
 
 
 def note_in_shell(note: Note, called: Mapping[str, str] | None = None) -> Note:
@@ -130,19 +129,15 @@ def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, a
 
 
 def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
-    """Alternatives of advice, each with the joint before it."""
-    joint: str = ""
-    alternative: list[str | Advice] = []
+    """Yields the alternatives of advice, each with the separator before it."""
+    separator, alternative = "", list[str | Advice]()
     for part in parts_of(words):
-        if not isinstance(part, str):
+        if isinstance(part, Or):
+            yield separator, alternative
+            separator, alternative = part.text, []
+        else:
             alternative.append(part)
-            continue
-        first, *others = JOINT.split(part)
-        alternative.append(first)
-        for joint_before, text in zip(others[::2], others[1::2], strict=True):
-            yield joint, alternative
-            joint, alternative = joint_before, [text]
-    yield joint, alternative
+    yield separator, alternative
 
 
 def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
@@ -153,6 +148,8 @@ def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
         return advice.shell
     if isinstance(advice, Argument):
         return called.get(advice.name)
+    if isinstance(advice, Or):
+        return advice.text
     if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:
         options = [_option(each) for each in advice.options]
         known = [option for option in options if option is not None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clarysage.coalitions import masks, shapley_values, value_shares
-from clarysage.errors import InputError, Set
+from clarysage.errors import InputError, Or, Set
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
@@ -54,7 +54,12 @@ class Exact:
                 "method",
                 got=f"exact enumeration of {game.n_players} players, {rows:.3g} model rows",
                 wanted=f"at most {self.max_rows:.3g} model rows and 24 players",
-                hint=[Set("method", "paired walks"), ", groups of features, or fewer examples and background rows"],
+                hint=[
+                    Set("method", "paired walks"),
+                    ", groups of features",
+                    Or(),
+                    "fewer examples and background rows",
+                ],
             )
 
     def without_limit(self) -> Exact:

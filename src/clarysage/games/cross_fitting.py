@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, Set
+from clarysage.errors import InputError, Or, Set
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gen
             "folds",
             got=f"{folds!r}",
             wanted=f"a whole number from 2 to {rows:,}, the rows of X",
-            hint=[Set("folds", 5), ", or ", Set("test_size", 0.25)],
+            hint=[Set("folds", 5), Or(), Set("test_size", 0.25)],
         )
     fold = np.empty(rows, dtype=np.intp)
     fold[_dealt(labels, rows, rng)] = np.arange(rows) % folds

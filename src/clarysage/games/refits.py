@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import InputError, ModelError, PythonOnly, Set, in_python
+from clarysage.errors import InputError, ModelError, Or, PythonOnly, Set, in_python
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
 from clarysage.games.cross_fitting import Design, crossed, divided, split
 from clarysage.models import Predictor, as_predictor
@@ -239,7 +239,7 @@ def _tested(test: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.
             "test",
             got=type(test).__name__,
             wanted="(X_test, y_test), or with weights as a third",
-            hint=[PythonOnly("test=(X_test, y_test)"), ", or ", Set("test_size", 0.25)],
+            hint=[PythonOnly("test=(X_test, y_test)"), Or(), Set("test_size", 0.25)],
         )
     rows = as_table(test[0], "test")
     try:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import Call, InputError, ModelError, Set
+from clarysage.errors import Call, InputError, ModelError, Or, Set
 from clarysage.losses.debiasing import Debiasing, Logarithm, Plain, Square
 from clarysage.protocols import LossTask
 
@@ -51,7 +51,7 @@ class CrossEntropy:
                 "model",
                 got="outputs that are all 0 or 1, as labels are",
                 wanted="probabilities of the second class",
-                hint=[_output("predict_proba"), ", or ", Set("loss", "zero one")],
+                hint=[_output("predict_proba"), Or(), Set("loss", "zero one")],
             )
         return class_target(y, classes, outputs.shape[1])
 
@@ -156,7 +156,9 @@ def check_probabilities(outputs: np.ndarray, loss: str) -> None:
                 _output("predict_proba"),
                 ", ",
                 Set("output", "softmax"),
-                ' or "sigmoid" for logits, or a regression loss such as "squared error"',
+                ' or "sigmoid" for logits',
+                Or(),
+                'a regression loss such as "squared error"',
             ],
         )
     if outputs.shape[1] == 1:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import InputError, Set, Words
+from clarysage.errors import InputError, Or, Set, Words
 from clarysage.losses.debiasing import Debiasing, Linear, Plain, Square
 from clarysage.protocols import LossTask
 
@@ -133,12 +133,12 @@ def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
             "y",
             got=f"labels such as {y.ravel()[0]!r}",
             wanted=f'numbers, for the loss "{loss}"',
-            hint=[Set("loss", "cross entropy"), " or ", Set("loss", "brier"), " for a classifier"],
+            hint=[Set("loss", "cross entropy"), Or(" or "), Set("loss", "brier"), " for a classifier"],
         ) from error
     if target.shape != outputs.shape:
         hint: Words = "one column"
         if outputs.shape[1] > 1:
-            hint = [Set("loss", "brier"), " or ", Set("loss", "cross entropy"), " for class probabilities"]
+            hint = [Set("loss", "brier"), Or(" or "), Set("loss", "cross entropy"), " for class probabilities"]
         raise InputError(
             "y",
             got=f"shape {y.shape} beside model outputs of shape {outputs.shape}",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.catalogue import PERIODS
-from clarysage.errors import InputError, PythonOnly, Set
+from clarysage.errors import InputError, Or, PythonOnly, Set
 from clarysage.monitoring.sides import FEWEST
 from clarysage.monitoring.times import as_times, fitting, name_of, names_of_spans
 
@@ -155,7 +155,7 @@ def _check_number(slices: int, every: Any) -> None:
             argument,
             got=f"{slices:,} {how}",
             wanted=f"at most {MOST} slices",
-            hint=[Set("every", "month"), " for dates, or ", Set("every", 1000), " for slices of so many rows"],
+            hint=[Set("every", "month"), " for dates", Or(), Set("every", 1000), " for slices of so many rows"],
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._utils.threads import one_thread
-from clarysage.errors import InputError, Set, Words
+from clarysage.errors import InputError, Or, Set, Words
 from clarysage.removal.background import BoundTables, bound_to, seed_of
 from clarysage.removal.restricted.hybrid import HybridModel
 from clarysage.removal.restricted.matheron import RIDGE, Filling
@@ -185,5 +185,5 @@ def _check(schema: Schema, rows: np.ndarray, argument: str) -> None:
             raise InputError("removal", got=got, wanted="columns of numbers", hint=Set("removal", "copula"))
         if not np.isfinite(cells).all():
             got = f"missing or infinite cells in column {name!r}, for a Gaussian law"
-            hint: Words = [Set("removal", "copula"), ", or an imputer"]
+            hint: Words = [Set("removal", "copula"), Or(), "an imputer"]
             raise InputError(argument, got=got, wanted="finite numbers", hint=hint)

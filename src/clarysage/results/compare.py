@@ -9,7 +9,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
-from clarysage.errors import Call, InputError, Note, PythonOnly, Set, UnavailableError
+from clarysage.errors import Call, InputError, Note, Or, PythonOnly, Set, UnavailableError
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjustment
 from clarysage.inference.population import heaviest, paired, unpaired
@@ -154,7 +154,12 @@ def _check_alike(one: Explanation, other: Explanation, names: tuple[str, str]) -
                 name,
                 got=f"an explanation without {shown}, which {its_name} has",
                 wanted="the same features in both",
-                hint=[Set("feature_names"), " where columns have other names, or groups of the features that differ"],
+                hint=[
+                    Set("feature_names"),
+                    " where columns have other names",
+                    Or(),
+                    "groups of the features that differ",
+                ],
             )
     members = [{name: sorted(inside) for name, inside in (each.groups or {}).items()} for each in (one, other)]
     if members[0] != members[1]:

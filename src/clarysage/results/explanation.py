@@ -15,7 +15,7 @@ import numpy as np
 from clarysage._utils.display import shortened
 from clarysage.catalogue import ABOUT
 from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
-from clarysage.errors import InputError, Note, PythonOnly, Set, UnavailableError, as_note
+from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
@@ -201,7 +201,7 @@ class Explanation(Result):
                 got=f"{about!r}",
                 wanted=f"one of {known}, which are known here; rows take several examples, "
                 "the population several background rows drawn from it, and both a method that follows them",
-                hint=[Set("about", self.shown), ", or ", Set("method", "paired walks"), " where another was used"],
+                hint=[Set("about", self.shown), Or(), Set("method", "paired walks"), " where another was used"],
             )
         return self._targets[about]
 
@@ -386,7 +386,8 @@ class Explanation(Result):
                 wanted="one that has parts",
                 hint=[
                     Set("method", "paired walks"),
-                    ", with a tolerance so small, or a budget so large, that every example is visited; or ",
+                    ", with a tolerance so small, or a budget so large, that every example is visited",
+                    Or("; or "),
                     Set("rows", False),
                 ],
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Call, Either, InputError, Note, PythonOnly, Set, Words
+from clarysage.errors import Call, Either, InputError, Note, Or, PythonOnly, Set, Words
 from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
@@ -392,7 +392,7 @@ def _check_streams(explanations: Sequence[Explanation]) -> tuple[str, ...]:
                 "explanations",
                 got=f"the seed {common[0]} in numbers {i + 1} and {j + 1}, whose draws are then the same",
                 wanted="a seed of its own for each run",
-                hint=[f"leaving out number {j + 1}, or another ", Set("rng")],
+                hint=[f"leaving out number {j + 1}", Or(), "another ", Set("rng")],
             )
         if not (_seeds_of(one) and _seeds_of(other)) and _is_same(one, other):
             raise InputError(
@@ -475,7 +475,7 @@ def _check_ends(first: Explanation, other: Explanation, place: int) -> None:
     for name, words in (("base", "loss without features"), ("total", "total of all features")):
         mine, its = getattr(first, name), getattr(other, name)
         if (mine is None) != (its is None) or (mine is not None and abs(mine - its) > ROUNDING * size):
-            hint: Words = ("the same model; ", SAME_BACKGROUND)
+            hint: Words = ("the same model", Or("; "), SAME_BACKGROUND)
             if first.held_fixed == "learners":
                 hint = "the same folds, and learners with a random_state of their own"
             raise InputError(

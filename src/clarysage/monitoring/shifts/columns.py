@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.errors import Argument, InputError, resembling
+from clarysage.errors import Argument, InputError, Or, resembling
 from clarysage.monitoring.shifts.categories import category_shift
 from clarysage.monitoring.shifts.fewness import are_few
 from clarysage.monitoring.shifts.numbers import number_shift
@@ -115,7 +115,7 @@ def _places(table: Any, names: tuple[str, ...], argument: str) -> list[int]:
                 argument,
                 got=f"an array of {table.shape[1]:,} columns",
                 wanted=f"{len(names):,}, one for each name",
-                hint=[Argument("columns"), " with a name for each, or tables with names"],
+                hint=[Argument("columns"), " with a name for each", Or(), "tables with names"],
             )
         return list(range(len(names)))
     place = {str(label): j for j, label in enumerate(labels)}
