@@ -7,8 +7,8 @@ from dataclasses import fields
 import pytest
 
 from clarysage._measures.options import Run
+from clarysage.cli.messages import advice_in_shell, error_in_shell, in_shell, note_in_shell
 from clarysage.cli.options import KeptRunFlags, RunFlags
-from clarysage.cli.words import advice_in_shell, error_in_shell, in_shell, note_in_shell
 from clarysage.errors import Call, Either, InputError, Note, Or, PythonOnly, Set, Words
 
 PROBABILITIES = Call("as_predictor", "model", (Set("output", "predict_proba"),))

@@ -1157,7 +1157,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "cli-classes",
         FORWARD,
-        "cli/request.py",
+        "cli/inputs.py",
         "cs.as_predictor(model, output=request.of_model.output, classes=request.of_model.labels)",
         "cs.as_predictor(model, output=request.of_model.output)",
     ),

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from clarysage._utils.display import visible
-from clarysage.cli.words import error_in_shell, note_in_shell
+from clarysage.cli.messages import error_in_shell, note_in_shell
 from clarysage.errors import ClarysageError, ClarysageWarning, InputError, Note, RunFailedError, in_python
 
 FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes

@@ -14,7 +14,7 @@ import typer
 from clarysage._utils.atomic import write_whole
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.cli.files import check_writable
-from clarysage.cli.words import note_in_shell
+from clarysage.cli.messages import note_in_shell
 from clarysage.errors import InputError
 
 if TYPE_CHECKING:

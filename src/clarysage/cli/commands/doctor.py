@@ -24,7 +24,7 @@ def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
     say, json_file = speaker(console.quiet), written.json_file
     with guarded(say, debug=console.debug):
         with clean_stdout():
-            from clarysage.cli.checkup import Checkup
+            from clarysage.cli.doctor import Checkup
 
             Delivery(json_file, {}).check([])
             found = Checkup.done()

@@ -11,6 +11,7 @@ import typer
 from clarysage.cli.completion import columns
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.files import check_writable
+from clarysage.cli.inputs import Request, explained
 from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
 from clarysage.cli.options import (
     DATA,
@@ -26,7 +27,6 @@ from clarysage.cli.options import (
     with_groups,
 )
 from clarysage.cli.output import Delivery, about_known, has_rows
-from clarysage.cli.request import Request, explained
 from clarysage.registry import normalised
 
 

@@ -10,6 +10,7 @@ import typer
 from clarysage.catalogue import PERIODS
 from clarysage.cli.completion import columns, names
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.inputs import Request, loaded
 from clarysage.cli.option_checks import as_every, check_options
 from clarysage.cli.options import (
     MODEL,
@@ -24,7 +25,6 @@ from clarysage.cli.options import (
     with_groups,
 )
 from clarysage.cli.output import Delivery
-from clarysage.cli.request import Request, loaded
 from clarysage.registry import normalised
 
 # arguments of the library -> what they are called here
