@@ -11,15 +11,22 @@ import pandas as pd
 import pytest
 from scipy.stats import binom, chi2_contingency, hypergeom, ks_2samp
 
+from clarysage.drift import shifts, shifts_of_each
+from clarysage.drift.columns import read_column
+from clarysage.drift.numeric import number_hints
+from clarysage.drift.tests import (
+    TwoSampleECDF,
+    _normal_p,
+    chi_square_p,
+    hypergeometric_p,
+    kolmogorov_smirnov_p,
+    new_categories_p,
+    smallest_attainable_p,
+    tarone_p,
+    total_variation,
+)
+from clarysage.drift.wording import percent
 from clarysage.errors import InputError
-from clarysage.monitoring.shifts import shifts, shifts_of_each
-from clarysage.monitoring.shifts.distances import chi_square_p, kolmogorov_p, total_variation
-from clarysage.monitoring.shifts.line import Line
-from clarysage.monitoring.shifts.newcomers import p_of_newcomers
-from clarysage.monitoring.shifts.number_hints import number_hints
-from clarysage.monitoring.shifts.reading import read_column
-from clarysage.monitoring.shifts.shares import _large, least_p, p_of_any_share, p_of_share
-from clarysage.monitoring.shifts.wording import percent
 from clarysage.results.finding import Shift
 
 RARE = 1e-4  # the chance at which a simulation may fail where all is right
@@ -45,23 +52,23 @@ def test_share_agrees_with_the_hypergeometric_law(count, drawn, rows):
     law = hypergeom(rows, count, drawn)
     for found in range(max(0, count - (rows - drawn)), min(count, drawn) + 1):
         wanted = min(1.0, 2 * min(law.cdf(found), law.sf(found - 1)))
-        assert p_of_share(found, count, drawn, rows) == pytest.approx(wanted, rel=1e-6)
+        assert hypergeometric_p(found, count, drawn, rows) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_large_counts_go_by_a_normal_law_that_agrees_with_the_exact_one():
     rows, drawn, count = 20_000, 9_000, 3_500
     for found in range(1_400, 1_760, 40):
-        one, other = np.log([_large(found, count, drawn, rows), p_of_share(found, count, drawn, rows)])
+        one, other = np.log([_normal_p(found, count, drawn, rows), hypergeometric_p(found, count, drawn, rows)])
         assert one == pytest.approx(other, rel=0.01, abs=0.01)
 
 
 def test_least_p_is_the_smallest_of_all():
     for count in range(1, 20):
-        every = [p_of_share(found, count, 7, 25) for found in range(max(0, count - 18), min(count, 7) + 1)]
-        assert least_p(np.array([count]), 7, 25)[0] == pytest.approx(min(every))
+        every = [hypergeometric_p(found, count, 7, 25) for found in range(max(0, count - 18), min(count, 7) + 1)]
+        assert smallest_attainable_p(np.array([count]), 7, 25)[0] == pytest.approx(min(every))
 
 
-@pytest.mark.parametrize("test", [p_of_any_share, p_of_newcomers, lambda *counts, rows: chi_square_p(*counts)])
+@pytest.mark.parametrize("test", [tarone_p, new_categories_p, lambda *counts, rows: chi_square_p(*counts)])
 def test_p_values_of_counts_hold_their_level_when_all_draws_are_enumerated(test):
     sizes, drawn = np.array([6, 3, 2, 2, 1, 1]), 6
     rows, found = (int(sizes.sum()) - drawn, drawn), []
@@ -79,8 +86,8 @@ def test_p_values_of_counts_hold_their_level_when_all_draws_are_enumerated(test)
 def test_values_as_large_as_one_that_is_all_in_one_sample_are_counted_with_it(size, others):
     reference, current = np.array([0, *[size // 2] * 9, others + size]), np.array([size, *[size // 2] * 9, others])
     rows = int(reference.sum()), int(current.sum())
-    alone = p_of_share(size, size, rows[1], sum(rows))
-    assert p_of_any_share(reference, current, rows) >= min(1.0, 10 * alone * (1 - 1e-9))
+    alone = hypergeometric_p(size, size, rows[1], sum(rows))
+    assert tarone_p(reference, current, rows) >= min(1.0, 10 * alone * (1 - 1e-9))
 
 
 def _choose(n, k):
@@ -91,10 +98,10 @@ def test_distances_agree_with_other_implementations(seed):
     rng = np.random.default_rng(seed)
     for rows in ((40, 30), (2500, 300), (3000, 3100)):
         one, other = (np.sort(np.round(rng.normal(size=n), 1)) for n in rows)
-        line, wanted = Line.of(one, other), ks_2samp(one, other, method="exact")
-        assert line.distance == pytest.approx(wanted.statistic)
-        assert line.counts.sum(axis=1).tolist() == list(rows)
-        assert kolmogorov_p(one, other, line.distance) == pytest.approx(wanted.pvalue, rel=0.1)
+        ecdf, wanted = TwoSampleECDF.of(one, other), ks_2samp(one, other, method="exact")
+        assert ecdf.distance == pytest.approx(wanted.statistic)
+        assert ecdf.counts.sum(axis=1).tolist() == list(rows)
+        assert kolmogorov_smirnov_p(one, other, ecdf.distance) == pytest.approx(wanted.pvalue, rel=0.1)
     table = rng.integers(20, 60, size=(2, 5))
     assert chi_square_p(*table) == pytest.approx(chi2_contingency(table).pvalue)
     assert total_variation(np.array([1, 1, 0]), np.array([1, 0, 1])) == 0.5
@@ -479,7 +486,7 @@ def test_several_tables_are_compared_as_each_alone_and_the_reference_is_read_onc
         read.append((argument, name))
         return read_column(cells, library, argument, name)
 
-    monkeypatch.setattr("clarysage.monitoring.shifts.columns.read_column", counted)
+    monkeypatch.setattr("clarysage.drift.detection.read_column", counted)
     assert shifts_of_each(tables[0], tables[1:]) == alone
     assert [one for one in read if one[0] == "reference"] == [("reference", "x"), ("reference", "c")]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from clarysage.drift.wording import quoted
 from clarysage.errors import InputError, RunFailedError
-from clarysage.monitoring.shifts.wording import quoted
 from clarysage.monitoring.sides import Side
 from clarysage.results import Shift
 from clarysage.tables import schema_of

@@ -14,6 +14,7 @@ from clarysage._measures.options import SEVERAL_RUNS, Run, RunOptions, with_shar
 from clarysage._measures.problem import drawn_background
 from clarysage._measures.sage import sage
 from clarysage._utils.display import shortened
+from clarysage.drift import shifts_of_each
 from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
@@ -21,7 +22,6 @@ from clarysage.models import as_predictor
 from clarysage.monitoring.blame import blaming
 from clarysage.monitoring.chosen import Chosen
 from clarysage.monitoring.series import explained_slices
-from clarysage.monitoring.shifts import shifts_of_each
 from clarysage.monitoring.sides import LONGEST, Layout, Side, features_taken, with_columns_of
 from clarysage.monitoring.slices import Slices, sliced
 from clarysage.protocols import GroupsLike, LossLike, MethodLike, ModelLike, RemovalLike, Seed, TableLike
