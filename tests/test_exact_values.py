@@ -51,7 +51,7 @@ TEXT = MIXED.assign(words=WORDS)
 BY_WORD = SCORE + 2 * (WORDS == "bee")
 
 CLOSED, MULTIPLIED, TABLES = "closed form", "of few features each, which a formula solves", "follow from the leaves"
-PAIRS, FROM_SUMS = "gone through once", "follow from its weighted sum"
+PAIRS, FROM_SUMS = "one pass through its trees", "follow from its weighted sum"
 
 
 def _xgboost(kind: str = "XGBRegressor", **options: Any) -> Any:

@@ -81,7 +81,7 @@ def test_what_is_taken_off_predictions_has_mean_zero_over_the_rows_that_may_be_d
     if shared:
         weight[np.arange(shared), np.arange(shared)] = 0.0
     weight /= weight.sum(axis=1, keepdims=True)
-    along = control_variate.along(examples, permutations(30, p, rng), everyone, active)
+    along = control_variate.at_prefixes(examples, permutations(30, p, rng), everyone, active)
     at = control_variate.at(examples, rng.random((30, p)) < 0.5, everyone, active)
     for control in (along, at):
         scale = np.abs(control).max()

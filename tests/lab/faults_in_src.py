@@ -463,8 +463,8 @@ FAULTS: tuple[Fault, ...] = (
         "own-row-not-counted",
         CORRECTION,
         "games/self_match.py",
-        "mean + share * (of_own_row - mean)",
-        "mean + 0 * share * (of_own_row - mean)",
+        "mean + share * (of_match - mean)",
+        "mean + 0 * share * (of_match - mean)",
     ),
     Fault(
         "single-draws-walk-ahead",

@@ -1,7 +1,17 @@
-"""Closed-form Shapley values of games whose model's structure is known.
+r"""Closed-form (analytic) Shapley values of games whose model has a known structure.
 
-Predictions are sums of terms over subsets of players (Moebius or Harsanyi coefficients), f_S = sum_{A within S} a_A,
-and a term is shared in equal parts by its players. What follows for losses is written beside each class.
+Restricted predictions are sums of Moebius coefficients, which game theory calls Harsanyi dividends (Harsanyi 1963),
+
+.. math:: f_S = \sum_{A \subseteq S} a_A
+
+and the Shapley value gives each player an equal share of every coefficient that it takes part in. Linear models and
+shallow trees have few coefficients: see :mod:`clarysage.structure.moebius`. The classes below say what follows for each
+kind of loss. Other losses have exact values where all 2^p coalitions can be enumerated.
+
+References
+----------
+J. C. Harsanyi (1963). A simplified bargaining model for the n-person cooperative game. International Economic Review 4,
+194-220.
 """
 
 from __future__ import annotations
@@ -16,29 +26,30 @@ import numpy as np
 from clarysage.coalitions import shapley_values
 from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
 from clarysage.structure.base import mean_predictions
-from clarysage.structure.moebius import Expansion, LeafTerms, LinearTerms, Terms
+from clarysage.structure.moebius import Expansion, Terms
 
-SHALLOW, MOST_TERMS = 4, 3000  # trees of which terms are few, and terms whose products are formed
-MOST_ENTRIES = 2**20  # of tables of leaves whose terms are told apart
-MOST_PLAYERS = 14  # of which all coalitions are looked at
+SHALLOW, MOST_TERMS = 4, 3000  # depth of trees that have few terms, and number of terms whose products are formed
+MOST_ENTRIES = 2**20  # entries of leaf tables that are grouped by their sets of players
+MOST_PLAYERS = 14  # players whose coalitions are all enumerated
 NUMBERS_AT_ONCE = 2**22
+OF_LINEAR = "a linear model has a closed form"
 
-# seconds, as measured on one core of some years ago
+# seconds of each operation, as measured on one core of an older machine
 OF_PRODUCT, OF_ENTRY, OF_SUM, OF_LOSS, OF_LINK, OF_VISIT = 2e-10, 1e-8, 1.5e-9, 2e-8, 1e-8, 1e-6
 OF_TREE_WALK, OF_PAIR = 2e-7, 6e-5
 
 
 @dataclass(frozen=True)
 class AnalyticForm:
-    """Exact values of a game, from examples to sums of their values.
+    """The exact Shapley values of a game by a formula.
 
     Attributes
     ----------
-    how : in words
-    solve : values of examples (n,), summed by weight
-    at_once : examples whose numbers are held together
-    seconds : that it takes, about
-    seconds_of_pair : that a pair of walks would take, about
+    how : the reason why a formula exists, as a text for users
+    solve : maps examples (n,) to the weighted sum of their values
+    at_once : number of examples that are computed together, by the memory that they take
+    seconds : expected time of the formula for all examples
+    seconds_of_pair : expected time of a pair of antithetic walks, which are the alternative
     """
 
     how: str
@@ -49,7 +60,7 @@ class AnalyticForm:
 
 
 def closed_form_of(game: ModelGame) -> AnalyticForm | None:
-    """The quickest way to exact values, None where the model's structure offers none."""
+    """Returns the quickest closed form of a game, or None where the model's structure offers none."""
     hybrid = ability(game.restricted, HybridRows)
     if hybrid is None or hybrid.native is None:
         return None
@@ -60,21 +71,23 @@ def closed_form_of(game: ModelGame) -> AnalyticForm | None:
         if all(loss.degree == 1 for loss in game.losses):
             return _by_sums(game, native, parts)
         if all(loss.degree == 2 for loss in game.losses):
-            found = _by_products(game, native, parts)
-            if found is not None:
-                return found
+            form = _by_products(game, native, parts)
+            if form is not None:
+                return form
         return _by_terms(game, native, parts) if game.n_players <= MOST_PLAYERS else None
     return _by_pairs(game, native, parts) if game.n_players <= MOST_PLAYERS else None
 
 
 @dataclass(frozen=True)
 class Additive:
-    r"""Squared error of an additive model, f_S = a_\emptyset + sum_{i in S} a_i, of which, for each example and output,
+    r"""Values under squared error of an additive model, f_S = a_\emptyset + sum_{i in S} a_i.
+
+    For each example and output,
 
     .. math:: \phi_i = a_i (2 y - a_\emptyset - f)
     """
 
-    terms: LinearTerms
+    terms: Terms
     native: KnownStructure
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
@@ -93,16 +106,18 @@ class Additive:
 
 @dataclass(frozen=True)
 class Products:
-    r"""Squared error of f_S = sum_{A within S} a_A, of which, for each example and output,
+    r"""Values under squared error of f_S = sum_{A within S} a_A.
+
+    For each example and output,
 
     .. math:: \phi_i = 2 (y - a_\emptyset) \sum_{A \ni i} \frac{a_A}{|A|}
         - \sum_{A, B \neq \emptyset: i \in A \cup B} \frac{a_A a_B}{|A \cup B|}
 
-    since a product of terms is paid to the players of both, in equal shares. The pairs with i in either are twice those
-    with i in the first, less those with i in both.
+    since the players of A and B share the product of their terms equally. The sum over pairs with i in A or B is twice
+    the sum over pairs with i in A, minus the sum over pairs with i in both.
     """
 
-    terms: LeafTerms
+    terms: Terms
     native: KnownStructure
     X: np.ndarray
     targets: tuple[np.ndarray, ...]
@@ -117,16 +132,17 @@ class Products:
         return Solved(parts.sum(axis=0), parts)
 
     def _alone(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """What terms bring by themselves, (n, p)."""
+        """Returns the part of the values (n, p) that is linear in the terms."""
         return np.asarray(2 * np.einsum("nmk,nk->nm", a, y) @ (self._sets / self._sets.sum(axis=1, keepdims=True)))
 
     def _products(self, a: np.ndarray) -> np.ndarray:
-        """What products of terms of one output (n, M) take, (n, p)."""
-        found = 2 * (a * (a @ self._shares)) @ self._sets
-        for player, its in enumerate(self._sets.T > 0):
-            own = a[:, its]
-            found[:, player] -= ((own @ self._shares[np.ix_(its, its)]) * own).sum(axis=1)
-        return np.asarray(found)
+        """Returns the part of the values (n, p) that is quadratic in the terms (n, M) of one output."""
+        values = 2 * (a * (a @ self._shares)) @ self._sets
+        for player, has_player in enumerate(self._sets.T > 0):
+            with_player = a[:, has_player]
+            shares = self._shares[np.ix_(has_player, has_player)]
+            values[:, player] -= ((with_player @ shares) * with_player).sum(axis=1)
+        return np.asarray(values)
 
     @cached_property
     def _sets(self) -> np.ndarray:
@@ -135,14 +151,16 @@ class Products:
 
     @cached_property
     def _shares(self) -> np.ndarray:
-        """1 / |A u B| for all pairs of terms."""
+        """The shares 1 / |A u B| of all pairs of terms, (M, M)."""
         size = self._sets.sum(axis=1)
         return np.asarray(1 / (size[:, None] + size - self._sets @ self._sets.T))
 
 
 @dataclass(frozen=True)
 class Sums:
-    r"""Outputs of f_S = sum_{A within S} a_A, of which, for each example and output,
+    r"""Values of the outputs of f_S = sum_{A within S} a_A themselves, a loss of degree 1.
+
+    For each example and output,
 
     .. math:: \phi_i = \sum_{A \ni i} \frac{a_A}{|A|}
     """
@@ -152,11 +170,12 @@ class Sums:
     X: np.ndarray
     outputs: tuple[int, ...]
     weights: np.ndarray
+    is_additive: bool
 
     def __call__(self, examples: np.ndarray) -> Solved:
         a = self.terms(self.native.looked_at(self.X[examples])[0])[:, 1:, list(self.outputs)]  # (n, M, L)
-        parts = np.moveaxis(a, 2, 1)  # of a weighted sum there is one term a player
-        if isinstance(self.terms, LeafTerms):
+        parts = np.moveaxis(a, 2, 1)
+        if not self.is_additive:  # else each term belongs to one player, in their order
             sets = self.terms.sets[1:].astype(np.float64)
             parts = parts @ (sets / sets.sum(axis=1, keepdims=True))
         parts = parts * self.weights[examples][:, None, None]
@@ -165,7 +184,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Coalitions:
-    """Any loss, from predictions of all coalitions by number, (n, 2^p, k)."""
+    """Values under any loss, from the predictions of all coalitions by number, (n, 2^p, k)."""
 
     predict: Callable[[np.ndarray], np.ndarray]
     X: np.ndarray
@@ -178,16 +197,16 @@ class Coalitions:
         predictions = self.predict(self.X[examples])
         n, count, k = predictions.shape
         payoffs = np.empty((count, n, len(self.losses)))
-        for place, (loss, target) in enumerate(zip(self.losses, self.targets, strict=True)):
-            found = loss(predictions.reshape(n * count, k), np.repeat(target[examples], count, axis=0))
-            payoffs[:, :, place] = -found.reshape(n, count).T
+        for number, (loss, target) in enumerate(zip(self.losses, self.targets, strict=True)):
+            losses = loss(predictions.reshape(n * count, k), np.repeat(target[examples], count, axis=0))
+            payoffs[:, :, number] = -losses.reshape(n, count).T
         parts = shapley_values(payoffs).transpose(1, 2, 0) * self.weights[examples][:, None, None]
         return Solved(parts.sum(axis=0), parts, int((payoffs <= self.floor).sum()))
 
 
 @dataclass(frozen=True)
 class FromTerms:
-    """Mean predictions of all coalitions, by sums of terms over subsets."""
+    """Mean predictions of all coalitions, by the Moebius inversion: sums of terms over subsets."""
 
     terms: Terms
     native: KnownStructure
@@ -196,10 +215,10 @@ class FromTerms:
     def __call__(self, x: np.ndarray) -> np.ndarray:
         terms = self.terms(self.native.looked_at(x)[0])
         n, count, k = terms.shape
-        if count < 2**self.players:  # terms of single players
-            places = np.concatenate([[0], 1 << np.arange(self.players)])
-            terms, alone = np.zeros((n, 2**self.players, k)), terms
-            terms[:, places] = alone
+        if count < 2**self.players:  # of single players alone
+            numbers = np.concatenate([[0], 1 << np.arange(self.players)])
+            terms, of_single_players = np.zeros((n, 2**self.players, k)), terms
+            terms[:, numbers] = of_single_players
         for player in range(self.players):
             by_player = terms.reshape(n, -1, 2, 2**player, k)
             by_player[:, :, 1] += by_player[:, :, 0]
@@ -208,7 +227,7 @@ class FromTerms:
 
 @dataclass(frozen=True)
 class FromPairs:
-    """The same for any link, example by example and background row by background row."""
+    """Mean predictions of all coalitions under any link, by pairs of an example and a background row."""
 
     parts: Expansion
     native: KnownStructure
@@ -219,7 +238,7 @@ class FromPairs:
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None
         rows, b = trees.encode(self.native.looked_at(x)[0]), trees.encode(self.parts.inner)
-        coalitions, found = 2**self.parts.players, []
+        coalitions, predictions = 2**self.parts.players, []
         at_once = max(1, NUMBERS_AT_ONCE // (coalitions * trees.n_margins))
         for row, start in product(rows, range(0, len(b), at_once)):
             part = slice(start, start + at_once)
@@ -237,8 +256,8 @@ class FromPairs:
                 trees.depth,
                 margins,
             )
-            found.append(mean_predictions(margins, self.parts.mass[part], link))
-        return np.asarray(np.stack(found).reshape(len(rows), -1, *found[0].shape).sum(axis=1))
+            predictions.append(mean_predictions(margins, self.parts.mass[part], link))
+        return np.asarray(np.stack(predictions).reshape(len(rows), -1, *predictions[0].shape).sum(axis=1))
 
 
 def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
@@ -249,10 +268,11 @@ def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> Analy
         return None
     of_output = [ability(loss, OfOutput) for loss in game.losses]
     outputs = tuple(loss.number for loss in of_output if loss is not None)
-    count = game.n_players if isinstance(terms, LinearTerms) else len(terms.sets)
+    is_additive = parts.representation.is_linear
+    count = game.n_players if is_additive else len(terms.sets)
     seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
-    how = "a linear model has a closed form" if isinstance(terms, LinearTerms) else _of_terms(count)
-    solve = Sums(terms, native, game.X, outputs, game.weights)
+    how = OF_LINEAR if is_additive else _of_terms(count)
+    solve = Sums(terms, native, game.X, outputs, game.weights, is_additive)
     return AnalyticForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
 
 
@@ -261,14 +281,14 @@ def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> A
     if is_deep and not parts.representation.is_linear:
         return None
     terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
+    if terms is None:
+        return None
     data = (native, game.X, game.targets, game.weights)
-    if isinstance(terms, LinearTerms):
+    if parts.representation.is_linear:
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
         seconds = game.X.size * k * OF_ENTRY
-        return AnalyticForm(
-            "a linear model has a closed form", Additive(terms, *data), at_once, seconds, _pair(game, parts)
-        )
-    if terms is None or len(terms.sets) > MOST_TERMS:
+        return AnalyticForm(OF_LINEAR, Additive(terms, *data), at_once, seconds, _pair(game, parts))
+    if len(terms.sets) > MOST_TERMS:
         return None
     count = len(terms.sets)
     seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
@@ -278,8 +298,8 @@ def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> A
 
 
 def _of_terms(count: int) -> str:
-    """Why values of shallow trees are known, in words."""
-    return f"its trees add up to {count:,} term{'s' * (count != 1)} of few features each, which a formula solves"
+    """Returns the reason, for users, why the values of shallow trees have a closed form."""
+    return f"its trees are a sum of {count:,} term{'s' * (count != 1)} of few features each, which a formula solves"
 
 
 def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
@@ -287,27 +307,27 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     if terms is None:
         return None
     p, k = game.n_players, native.structure.representation.n_margins
-    one = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
+    seconds = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
     source = "its weighted sum" if parts.representation.is_linear else "the leaves of its trees"
     how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
-    return AnalyticForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+    return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _pair(game, parts))
 
 
 def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
     if parts.trees is None:
         return None
     p, k, m = game.n_players, native.structure.representation.n_margins, len(native.inner)
-    one = m * (len(parts.trees.roots) * OF_VISIT + 2**p * k * (p * OF_SUM + OF_LINK))
+    seconds = m * (len(parts.trees.roots) * OF_VISIT + 2**p * k * (p * OF_SUM + OF_LINK))
     solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
-    how = "its trees are gone through once for all coalitions"
+    how = "one pass through its trees gives the predictions for all coalitions"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k * 8))
-    return AnalyticForm(how, solve, at_once, len(game.X) * one, _pair(game, parts))
+    return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _pair(game, parts))
 
 
 def _pair(game: ModelGame, parts: Expansion) -> float:
-    """Seconds that a pair of walks takes, about."""
+    """Returns the expected seconds of a pair of antithetic walks."""
     trees = 1 if parts.trees is None else len(parts.trees.roots)
     subsampled = ability(game, SubsampledWalks)
     rows = 0 if subsampled is None else subsampled.rows

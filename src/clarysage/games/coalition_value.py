@@ -1,8 +1,15 @@
-"""v(S) of one coalition over all examples for a bounded number of model rows: a regression estimator.
+"""The value v(S) of one coalition over all examples, by a regression estimator with a bounded number of model rows.
 
-What examples gain from all features is known for every one of them, and serves as the auxiliary variable of survey
-sampling (Cochran, Sampling Techniques, 1977, ch. 7): of a sample of examples the mean gain from S is moved along a
-regression line to the known mean gain of all.
+The gain from all features is known for every example. It is the auxiliary variable of a regression estimator, as survey
+sampling has it (Cochran 1977, ch. 7): the mean gain from S in a sample of examples is moved along a regression line to
+where the auxiliary variable has its known population mean. The slope of each half of the sample is fitted on the other
+half (cross-fitting, Chernozhukov et al. 2018), so that the estimate is unbiased.
+
+References
+----------
+W. G. Cochran (1977). Sampling Techniques, 3rd edition. Wiley.
+V. Chernozhukov et al. (2018). Double/debiased machine learning for treatment and structural parameters. The
+Econometrics Journal 21, C1-C68.
 """
 
 from __future__ import annotations
@@ -11,24 +18,25 @@ import numpy as np
 
 from clarysage.protocols import CoalitionValue, Game, SubsampledGame, ability
 
-ROWS = 2**14  # model rows of a coalition, about
-ROWS_OF_NATIVE = 2**16  # the same of a model whose structure is known
+ROWS = 2**14  # model rows to spend on a coalition, approximately
+ROWS_OF_NATIVE = 2**16  # model rows where the structure of the model is known
 LEAST_EXAMPLES = 64
-COMPARED = 16  # examples at least of which payoffs with few rows are compared with those of all
+COMPARED = 16  # least number of examples whose payoffs by a subsample are compared with those by all background rows
 
 
 def coalition_value(game: Game, coalition: np.ndarray, rng: np.random.Generator) -> CoalitionValue:
-    r"""Estimates v(S) of a game of a model, exactly where that is affordable.
+    r"""Estimates v(S) of a game of a model; the value is exact where that is affordable.
 
-    Otherwise few background rows are drawn, twice for each example, so that the two payoffs a, b of an example tell
-    the variance of their mean. Where examples are too many for that, k of them are drawn by weight, and what they gain
-    is corrected by what they would gain with all features, which is known for every example: with g for gains from S,
-    c for gains from D
+    Otherwise the background is subsampled, independently twice for each example, so that the difference of the two
+    payoffs of an example estimates the variance of their mean. Where there are too many examples for that, some are
+    drawn with probabilities proportional to their weights, and a regression estimator corrects the mean gain of the
+    sample: with gains g from S and gains c from the full coalition D,
 
     .. math:: \hat v(S) = \bar g + \beta (v(D) - \bar c)
 
-    over each half of the examples, with the slope beta of the other half, so that it is right on average. Losses for
-    which few rows are off on average are corrected by some examples for which all rows are asked.
+    over each half of the sample, with the slope beta of the other half. Where the subsample makes losses biased, the
+    mean bias is estimated from some examples that are evaluated with all background rows, and is taken off (two-phase
+    sampling).
     """
     subsampled = ability(game, SubsampledGame)
     examples = np.flatnonzero(game.weights > 0)
@@ -56,7 +64,7 @@ def _by_subsamples(
     limit: int,
     rng: np.random.Generator,
 ) -> CoalitionValue:
-    """v(S) from subsamples of the background, of all examples or of a sample of them."""
+    """Estimates v(S) from subsamples of the background, over all examples or over a sample of them."""
     if 2 * len(examples) * subsampled.rows > limit:
         sample = _sample(game, max(LEAST_EXAMPLES, limit // subsampled.rows), rng)
         gains, rows = _subsampled_gains(game, subsampled, sample, coalition, rng)
@@ -75,7 +83,7 @@ def _debiased(
     count: int,
     rng: np.random.Generator,
 ) -> CoalitionValue:
-    """The estimate less the mean bias of subsamples, which some examples tell for which all rows are asked."""
+    """Corrects an estimate for the mean bias of subsamples, by examples that are evaluated with all background rows."""
     sample, everyone = _sample(game, count, rng), np.ones(len(coalition), dtype=bool)
     compared = subsampled.compare(sample, _repeated(coalition, sample), everyone, rng, skip=True)
     bias = compared.exact - compared.subsampled
@@ -87,19 +95,19 @@ def _debiased(
 
 
 def _sample(game: Game, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Examples drawn by weight."""
+    """Draws examples with replacement, with probabilities equal to their weights."""
     return rng.choice(len(game.weights), size=count, p=game.weights)
 
 
 def _gains(game: Game, examples: np.ndarray, coalition: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """What examples gain from a coalition, (n, L)."""
+    """Returns the gains (n, L) of examples from a coalition."""
     return np.asarray(game.payoff(examples, _repeated(coalition, examples), rng) - game.ends[0][examples])
 
 
 def _subsampled_gains(
     game: Game, subsampled: SubsampledGame, examples: np.ndarray, coalition: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
-    """What examples gain from a coalition by a subsample of the background, (n, L), and model rows."""
+    """Returns the gains (n, L) of examples from a coalition by a subsample of the background, and the model rows."""
     payoffs, rows = subsampled.at(examples, _repeated(coalition, examples)[:, None], rng, skip=True)
     return payoffs[:, 0] - game.ends[0][examples], rows
 
@@ -109,23 +117,23 @@ def _repeated(coalition: np.ndarray, examples: np.ndarray) -> np.ndarray:
 
 
 def _regression_estimate(game: Game, sample: np.ndarray, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean gains (L,) of all examples from those of a sample, (n, L), and their variance.
+    """Returns the mean gains (L,) of all examples, estimated from the gains (n, L) of a sample, and their variances.
 
-    Each half of the sample has the slope of the other half, so that slope and residuals are independent.
+    Each half of the sample uses the slope of the other half, so that slope and residuals are independent.
     """
     auxiliary = game.ends[1] - game.ends[0]
     sampled, mean, half = auxiliary[sample], game.weights @ auxiliary, len(sample) // 2
-    one, other = slice(half), slice(half, None)
+    first, second = slice(half), slice(half, None)
     parts = [
         gains[this] + _slope(gains[that], sampled[that]) * (mean - sampled[this])
-        for this, that in ((one, other), (other, one))
+        for this, that in ((first, second), (second, first))
     ]
     value = np.mean([part.mean(axis=0) for part in parts], axis=0)
     return value, np.sum([part.var(axis=0, ddof=1) / len(part) for part in parts], axis=0) / 4
 
 
 def _slope(gains: np.ndarray, auxiliary: np.ndarray) -> np.ndarray:
-    """Slopes (L,) of gains (n, L) in an auxiliary variable; 0 where that has the same value for all."""
+    """Returns the regression slopes (L,) of gains (n, L) on an auxiliary variable; 0 where that is constant."""
     centred = auxiliary - auxiliary.mean(axis=0)
     scatter = (centred**2).sum(axis=0)
     return np.asarray(np.divide((centred * gains).sum(axis=0), scatter, out=np.zeros_like(scatter), where=scatter > 0))

@@ -1,20 +1,25 @@
-r"""Control variates for mean predictions over a subsample of the background.
+r"""ControlVariate variates for mean predictions over a subsample of the background.
 
-A control variate is a number c_k(S) of each background row b_k that goes along with its prediction
-z_k(S) = f(x_S, b_k), and whose mean over all rows is known, here 0. The mean over drawn rows is then adjusted,
+A control variate is a number c_k(S) of each background row b_k that correlates with its prediction
+z_k(S) = f(x_S, b_k), and whose mean over all rows is known (here it is 0). The adjusted mean over drawn rows,
 
 .. math:: \hat f_S(x) = \frac1q \sum_k \big( z_k(S) - c_k(S) \big)
 
-which leaves its expectation as it is and takes off what both have of the noise of the draw (Owen, Monte Carlo theory,
-methods and examples, ch. 8.9; in survey sampling, the difference estimator: Särndal, Swensson & Wretman 1992, ch. 6).
-What is known of every row is its prediction with nothing kept, f(b_k), which costs nothing more. How far that carries
-when features are kept is what the three controls here differ in:
+has the same expectation as the plain mean, and a smaller variance: the noise of the draw that both share cancels (Owen
+2013, sec. 8.9). Survey sampling calls it the difference estimator (Särndal, Swensson & Wretman 1992, ch. 6). The
+prediction f(b_k) of every background row with nothing kept is known and costs no further model rows. The three control
+variates here differ in how they extrapolate it to coalitions in which features are kept:
 
 - :class:`StartControl`: the excess of f(b_k) over its mean, shrunk linearly to zero along the walk;
-- :class:`MainEffectsControl`: main effects of features not yet kept, which are pure noise of the draw until then, and
-  the shrunk rest (:mod:`clarysage.games.main_effects`);
-- :class:`ConditionalControl`: the same for rows whose withheld cells follow the kept ones, by a linear function of
-  their scores.
+- :class:`MainEffectsControl`: the main effects of features not yet kept, which are pure noise of the draw until they
+  are kept, and the remaining excess, shrunk linearly (:mod:`clarysage.games.main_effects`);
+- :class:`ConditionalControl`: a linear function of normal scores, for removals whose withheld cells are conditional on
+  the kept ones.
+
+References
+----------
+A. B. Owen (2013). Monte Carlo theory, methods and examples. https://artowen.su.domains/mc
+C.-E. Särndal, B. Swensson, J. Wretman (1992). Model Assisted Survey Sampling. Springer.
 """
 
 from __future__ import annotations
@@ -30,32 +35,32 @@ from clarysage.players import Players
 from clarysage.protocols import ConditionalRows, HybridRows
 from clarysage.removal.restricted.hybrid import mean_over
 
-MOST_EFFECTS = 2**23  # numbers that are kept
+MOST_EFFECTS = 2**23  # numbers that are held in memory
 
 
-class Control(Protocol):
-    """Numbers of drawn background rows (n, q) whose mean over all rows but an example's own is 0.
+class ControlVariate(Protocol):
+    """ControlVariate variates of drawn background rows (n, q); their mean over all rows except the self-match is 0.
 
-    ``active`` (p,) are the players that are known to matter: one that never changes a prediction then changes no
-    estimate either, and is worth exactly nothing.
+    ``active`` (p,) are the players that can change a prediction. A player that never changes a prediction then changes
+    no estimate either, so that its value is exactly zero.
     """
 
-    def along(
+    def at_prefixes(
         self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        """Controls (n, q, p - 1, k) at the proper prefixes of orders (n, p)."""
+        """Returns control variates (n, q, p - 1, k) at the proper prefixes of orders (n, p)."""
         ...
 
     def at(
         self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        """Controls (n, q, 1, k) at one coalition (n, p) an example."""
+        """Returns control variates (n, q, 1, k) at one coalition (n, p) for each example."""
         ...
 
 
 @dataclass(frozen=True)
 class StartControl:
-    r"""Controls by the excess of a row's own prediction over the mean with nothing kept.
+    r"""The control variate that shrinks the excess of f(b_k) over its mean linearly to zero along a walk.
 
     .. math:: c_k(S) = \beta(S) \big( z_k(\emptyset) - \bar z(\emptyset) \big), \qquad \beta(S) = 1 - |S \cap A| / |A|
 
@@ -66,13 +71,13 @@ class StartControl:
     matches: SelfMatches
 
     def excess(self, examples: np.ndarray, background_index: np.ndarray) -> np.ndarray:
-        """By how much f(b_k) of drawn rows are above their mean without an example's own row, (n, q, k)."""
+        """Returns the excess (n, q, k) of f(b_k) of drawn rows over the mean of f over all rows but the self-match."""
         return np.asarray(self.hybrid.alone[background_index] - self._mean(examples)[:, None, :])
 
-    def along(
+    def at_prefixes(
         self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        beta = beta_along(orders, active)
+        beta = beta_at_prefixes(orders, active)
         return np.asarray(beta[:, None, :, None] * self.excess(examples, background_index)[:, :, None, :])
 
     def at(
@@ -82,51 +87,52 @@ class StartControl:
         return np.asarray((beta[:, None, None] * self.excess(examples, background_index))[:, :, None])
 
     def _mean(self, examples: np.ndarray) -> np.ndarray:
-        """Mean predictions with nothing known, (n, k) or (1, k)."""
-        nothing = mean_over(self.hybrid.alone[None], self.hybrid.background_weights)
+        """Returns the mean predictions with nothing kept, (n, k) or (1, k)."""
+        empty = mean_over(self.hybrid.alone[None], self.hybrid.background_weights)
         if self.matches.of(examples) is None:
-            return np.asarray(nothing)
-        every = np.broadcast_to(nothing, (len(examples), 1, nothing.shape[1]))
-        return self.matches.leave_out(examples, every)[:, 0]
+            return np.asarray(empty)
+        repeated = np.broadcast_to(empty, (len(examples), 1, empty.shape[1]))
+        return self.matches.leave_out(examples, repeated)[:, 0]
 
 
 @dataclass(frozen=True)
 class MainEffectsControl:
-    r"""Controls by main effects of players that have not entered, and by the rest of the excess at the start.
+    r"""The control variate made of main effects of players that have not entered, and of the residual excess.
 
     .. math:: c_k(S) = \sum_{i \in A \setminus S} h_i(b_k) + \beta(S) r_k, \qquad
         r_k = z_k(\emptyset) - \bar z(\emptyset) - \sum_{i \in A} h_i(b_k)
 
-    with ``effects`` h_i (m, p, k) of mean 0, fixed in advance: good ones lessen the variance, bad ones change no mean.
+    with ``effects`` h_i (m, p, k) of mean 0, which are fixed in advance: accurate effects reduce the variance, and
+    inaccurate ones leave the expectation unchanged.
     """
 
     start: StartControl
     effects: np.ndarray
 
-    def along(
+    def at_prefixes(
         self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        effects, rest = self._parts(examples, background_index, active)
-        control = beta_along(orders, active)[:, None, :, None] * rest[:, :, None, :]
+        effects, residual = self._parts(examples, background_index, active)
+        control = beta_at_prefixes(orders, active)[:, None, :, None] * residual[:, :, None, :]
         by_entry = np.take_along_axis(effects, orders[:, None, :, None], axis=2)
-        control += np.cumsum(by_entry[:, :, ::-1], axis=2)[:, :, -2::-1]  # of those after each prefix
+        control += np.cumsum(by_entry[:, :, ::-1], axis=2)[:, :, -2::-1]  # of the players after each prefix
         return np.asarray(control)
 
     def at(
         self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        effects, rest = self._parts(examples, background_index, active)
-        control = beta_at(coalitions, active)[:, None, None] * rest
+        effects, residual = self._parts(examples, background_index, active)
+        control = beta_at(coalitions, active)[:, None, None] * residual
         control += np.einsum("nqpk,np->nqk", effects, ~coalitions)
         return np.asarray(control[:, :, None])
 
     def _parts(
         self, examples: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Effects of active players (n, q, p, k) and the rest of the excess (n, q, k)."""
+        """Returns the effects of active players (n, q, p, k) and the residual excess (n, q, k)."""
         excess = self.start.excess(examples, background_index)
         effects, match = self.effects[background_index], self.start.matches.of(examples)
-        if match is not None:  # the mean over all rows but an example's own is to be 0
+        if match is not None:  # the mean over all rows but the self-match must be 0
             share = self.start.matches.weight(match)
             effects += (share / (1 - share))[:, None, None, None] * self.effects[match][:, None]
         effects *= active[:, None]
@@ -135,10 +141,10 @@ class MainEffectsControl:
 
 @dataclass(frozen=True)
 class ConditionalControl:
-    """Controls where withheld cells follow the kept ones, and the effects of features with them.
+    """The control variate for removals whose withheld cells are conditional on the kept ones.
 
-    A linear function of scores, of ``slopes`` (d, k), moves with what is known by the same share for every row, so that
-    its mean over all rows is known at each prefix; the rest of the excess at the start is shrunk as elsewhere.
+    It is a linear function of normal scores, with ``slopes`` (d, k). Kept cells shift it by the same amount for every
+    row, so that its mean over all rows is known at each prefix. The residual excess is shrunk linearly.
     """
 
     start: StartControl
@@ -146,10 +152,12 @@ class ConditionalControl:
     players: Players
     slopes: np.ndarray
 
-    def along(
+    def at_prefixes(
         self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        return self._control(examples, background_index, self.players.arrivals(orders), beta_along(orders, active))
+        return self._control(
+            examples, background_index, self.players.arrivals(orders), beta_at_prefixes(orders, active)
+        )
 
     def at(
         self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
@@ -161,15 +169,17 @@ class ConditionalControl:
         self, examples: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, beta: np.ndarray
     ) -> np.ndarray:
         linear = self.rows.linear_control(self.slopes, background_index, entry_position)
-        rest = self.start.excess(examples, background_index) - linear[:, :, 0]
-        return np.asarray(linear[:, :, 1:] + beta[:, None, :, None] * rest[:, :, None, :])
+        residual = self.start.excess(examples, background_index) - linear[:, :, 0]
+        return np.asarray(linear[:, :, 1:] + beta[:, None, :, None] * residual[:, :, None, :])
 
 
-def control_of(hybrid: HybridRows, players: Players, matches: SelfMatches, *, is_square: bool) -> Control:
-    """The control of a restricted model: by effects where they can be had, and stay when others are known.
+def control_variate_of(
+    hybrid: HybridRows, players: Players, matches: SelfMatches, *, is_square: bool
+) -> ControlVariate:
+    """Returns the control variate that suits a restricted model.
 
-    Effects on probabilities do not: these saturate, and what is left to come counts for less and less. So there are
-    effects where all losses are squared errors, ``is_square``, alone.
+    Main effects are used only where all losses are squared errors (``is_square``). Effects on probabilities change when
+    other features are kept: probabilities saturate, so that effects become smaller along the walk.
     """
     start = StartControl(hybrid, matches)
     if not is_square:
@@ -184,16 +194,16 @@ def control_of(hybrid: HybridRows, players: Players, matches: SelfMatches, *, is
     return start if effects is None else MainEffectsControl(start, effects)
 
 
-def entered_along(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
-    """|S n A| at the proper prefixes S of orders (n, p), of active players A: (n, p - 1)."""
+def entered_at_prefixes(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Returns |S n A| (n, p - 1) at the proper prefixes S of orders (n, p), with the active players A."""
     return np.asarray(np.cumsum(active[orders], axis=1)[:, :-1])
 
 
-def beta_along(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
-    """The share of active players that have not entered at the proper prefixes of orders, (n, p - 1)."""
-    return np.asarray(1 - entered_along(orders, active) / max(1, active.sum()))
+def beta_at_prefixes(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Returns the share (n, p - 1) of active players that have not entered, at the proper prefixes of orders."""
+    return np.asarray(1 - entered_at_prefixes(orders, active) / max(1, active.sum()))
 
 
 def beta_at(coalitions: np.ndarray, active: np.ndarray) -> np.ndarray:
-    """The share of active players that are not in coalitions (n, p): (n,)."""
+    """Returns the share (n,) of active players that are not in coalitions (n, p)."""
     return np.asarray(1 - (coalitions & active).sum(axis=1) / max(1, active.sum()))

@@ -1,4 +1,13 @@
-"""Resampling schemes: rows a learner is fitted on and rows it is judged by, in K-fold cross-fitting or a hold-out."""
+"""Resampling schemes of refits: K-fold cross-fitting (Chernozhukov et al. 2018) or a hold-out.
+
+Cross-fitting evaluates each row with a learner that was fitted on the other folds, so that no row is evaluated by a
+learner that has seen it, and all rows are used. Folds are stratified by class.
+
+References
+----------
+V. Chernozhukov et al. (2018). Double/debiased machine learning for treatment and structural parameters. The
+Econometrics Journal 21, C1-C68.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +21,7 @@ from clarysage.errors import InputError, Or, Set
 
 @dataclass(frozen=True)
 class Part:
-    """Rows to fit on and rows to judge by, by their numbers."""
+    """One split of the rows: the numbers of the rows to fit on, and of those held out to evaluate the fit."""
 
     fitted: np.ndarray
     held: np.ndarray
@@ -20,21 +29,21 @@ class Part:
 
 @dataclass(frozen=True)
 class Design:
-    """Parts whose rows to judge by are the examples, each in one part; and the design in words."""
+    """The splits of a resampling scheme, in which every example is held out once, and a text that describes it."""
 
     parts: tuple[Part, ...]
     words: str
 
     @property
     def examples(self) -> np.ndarray:
-        """Rows to judge by, in ascending order."""
+        """The rows that are held out in some part, in ascending order."""
         return np.sort(np.concatenate([part.held for part in self.parts]))
 
 
 def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> Design:
-    """Cross-fitting: each row is held out once, and predicted by a learner fitted on the other folds.
+    """Returns a cross-fitting design: each row is held out once, and predicted by a learner fitted on the other folds.
 
-    Rows are dealt out at random; with ``labels`` (n,) of classes, class by class, so that folds have like shares.
+    Rows are assigned to folds at random; with ``labels`` (n,) of classes, folds are stratified by class.
 
     Examples
     --------
@@ -50,13 +59,13 @@ def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gen
             hint=[Set("folds", 5), Or(), Set("test_size", 0.25)],
         )
     fold = np.empty(rows, dtype=np.intp)
-    fold[_dealt(labels, rows, rng)] = np.arange(rows) % folds
+    fold[_shuffled(labels, rows, rng)] = np.arange(rows) % folds
     parts = tuple(Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(folds)))
     return Design(parts, f"cross-fitted in {folds} folds")
 
 
 def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> Design:
-    """A share of the rows to judge by, drawn at random, with classes in like shares; the others to fit on."""
+    """Returns a hold-out design: a random share of the rows, stratified by class, is held out."""
     is_share = isinstance(share, (float, np.floating)) and 0 < share < 1
     if not is_share or not 1 <= round(share * rows) < rows:
         raise InputError(
@@ -66,18 +75,18 @@ def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gener
             hint=Set("test_size", 0.25),
         )
     held = round(share * rows)
-    dealt = _dealt(labels, rows, rng)
-    # every so many rows along the classes, so that each gives its share
+    shuffled = _shuffled(labels, rows, rng)
+    # a systematic sample along the classes, so that each class contributes its share
     is_held = np.diff(np.floor(np.arange(rows + 1) * held / rows + rng.random())) > 0
-    return divided(np.sort(dealt[~is_held]), np.sort(dealt[is_held]))
+    return divided(np.sort(shuffled[~is_held]), np.sort(shuffled[is_held]))
 
 
 def divided(fitted: np.ndarray, held: np.ndarray) -> Design:
-    """Rows to fit on and rows to judge by, as given."""
-    return Design((Part(fitted, held),), f"fitted on {len(fitted):,} rows and judged by {len(held):,} others")
+    """Returns the design of a given split into rows to fit on and rows held out."""
+    return Design((Part(fitted, held),), f"fitted on {len(fitted):,} rows and evaluated on {len(held):,} others")
 
 
-def _dealt(labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows at random, or at random within classes, one class after the other."""
+def _shuffled(labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns the rows in random order, or in random order within classes, one class after the other."""
     order = rng.permutation(rows)
     return order if labels is None else order[np.argsort(labels[order], kind="stable")]

@@ -1,18 +1,24 @@
-r"""Influence of the background on payoffs: their bias because it is finite, and their influence function.
+r"""Influence of the background on payoffs: their finite-background bias, and their influence function.
 
-A payoff is minus the loss of a mean prediction over M background rows. Were these drawn from an endless population, a
-curved loss would be too large on average,
+A payoff is minus the loss of a mean prediction over M background rows. If these rows are a sample from an infinite
+population, the loss of their mean is biased upwards where the loss is convex (Jensen's gap, by the delta method of
+second order),
 
 .. math:: E[\ell(\bar f_M)] \approx \ell(E f) + \tfrac12 \ell''(E f) \, Var(f) / M
 
-which is exact for squares; what is to be added to payoffs is called ``bias_correction``. The influence of a row is the
-derivative of the payoff when weight moves to it (the empirical influence function, with which the infinitesimal
-jackknife finds variances: Jaeckel 1972; Efron & Tibshirani, An introduction to the bootstrap, ch. 21),
+which is exact for squares. The ``bias_correction`` is to be added to payoffs. The influence of a row is the derivative
+of the payoff when weight moves to the row. It is the empirical influence function, from which the infinitesimal
+jackknife estimates variances (Jaeckel 1972; Efron & Tibshirani 1993, ch. 21),
 
 .. math:: \psi_k = -\ell'(\bar f) \cdot \big( f(x_S, b_k) - \bar f \big)
 
-A drawn row that is part of an estimated mean is left out of it, or it would seem to have an influence by being unlike
-the others alone. Rows that are the example itself have none.
+Where the mean is estimated from the drawn rows, each row is left out of the mean that it is compared with; otherwise
+the noise of the draw would look like influence. A row that is the example itself (a self-match) has no influence.
+
+References
+----------
+L. A. Jaeckel (1972). The infinitesimal jackknife. Bell Laboratories Memorandum MM 72-1215-11.
+B. Efron, R. J. Tibshirani (1993). An Introduction to the Bootstrap. Chapman & Hall.
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ from clarysage.protocols import HybridRows, Influence, Loss
 from clarysage.removal.background_draws import BackgroundDraws, by_sampling
 from clarysage.removal.restricted.hybrid import mean_over
 
-ROWS_OF_CONDENSED = 8  # drawn of a background of which the mean row was walked with, to see their part in it
+ROWS_OF_CONDENSED = 8  # rows drawn to estimate the influence where walks used the mean row of the background
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class SubsampledMeans:
     Attributes
     ----------
     mean : over all background rows, (n s, k)
-    others : the same without the row that an example itself is, if any
+    others : over all background rows except the one that the example itself is, if any
     adjusted : (n, q, s, k) predictions whose mean over the draw is ``others.adjusted``; None where known exactly
     """
 
@@ -51,13 +57,13 @@ class SubsampledMeans:
 
 @dataclass(frozen=True)
 class StepInfluence:
-    """Influence of the background on the payoffs of a game of examples (N,).
+    """Computes the influence of the background on the payoffs at the steps of walks.
 
     Attributes
     ----------
     hybrid : the restricted model with all its background rows
-    is_condensed : whether walks went with their mean row instead
-    draws, strata : how walks drew rows, and the kinds of examples that rows are ranked for
+    is_condensed : whether walks used the mean row of the background instead
+    draws, strata : how walks draw rows, and the stratification class of each example (N,)
     """
 
     hybrid: HybridRows
@@ -70,46 +76,49 @@ class StepInfluence:
     targets: tuple[np.ndarray, ...]
     matches: SelfMatches
 
-    def along(
+    def at_prefixes(
         self,
         examples: np.ndarray,
         entry_position: np.ndarray,
         entered: np.ndarray,
-        most: int,
+        active: int,
         background_index: np.ndarray,
         means: SubsampledMeans,
         rng: np.random.Generator,
     ) -> Influence:
-        """Influence at every prefix of walks, ends included.
+        """Returns the influence at every prefix of walks, the empty and the full one included.
 
-        ``entered`` (n, p - 1) of ``most`` active players have entered at proper prefixes. Variances of predictions are
-        adjusted by that at the start, which is known, as predictions are by a control variate.
+        ``entered`` (n, p - 1) of ``active`` active players have entered at proper prefixes. The variance of predictions
+        with nothing kept is known exactly, and serves as a control variate for their variances at the other prefixes.
         """
-        match, draws, shown = self.matches.of(examples), self.draws, means
-        if self.is_condensed:  # all rows have a say in the mean row that was walked with
+        match, draws, walked = self.matches.of(examples), self.draws, means
+        if self.is_condensed:  # the mean row hides the single rows, so that some are drawn to estimate their influence
             draws = self._all_draws if len(self.hybrid.background_weights) <= ROWS_OF_CONDENSED else self._few_draws
             background_index = draws.draw(self.strata[examples], rng, match)
             steps = self.hybrid.steps(
                 self.X[examples], self.outputs[examples], entry_position, background_index, skip=True, keep=False
             )
-            shown = SubsampledMeans(steps.outputs, means.mean, means.others)
+            walked = SubsampledMeans(steps.outputs, means.mean, means.others)
         alone = self.hybrid.alone[background_index][:, :, None, :]
         at_start = self._variance_at_start(examples, match)[:, None]
         excess = draws.variance_by_sampling(alone, match) - at_start  # (n, 1, k)
-        variance = draws.variance_by_sampling(shown.z, match) - (1 - entered / most)[:, :, None] * excess
-        targets = [np.repeat(target[examples], shown.z.shape[2], axis=0) for target in self.targets]
-        along = influence_of_means(shown, self.losses, targets, background_index, draws, match, variance)
+        variance = draws.variance_by_sampling(walked.z, match) - (1 - entered / active)[:, :, None] * excess
+        targets = [np.repeat(target[examples], walked.z.shape[2], axis=0) for target in self.targets]
+        inner = influence_of_means(walked, self.losses, targets, background_index, draws, match, variance)
         start = self.at_start(examples, background_index, draws)
         if not draws.takes_all:
-            unmoved = is_start(shown.z, alone, entered)
-            np.copyto(along.bias_correction, start.bias_correction, where=unmoved[:, :, None])
-            np.copyto(along.influence, start.influence, where=unmoved[:, None, :, None])
-        n, q, _, losses = along.influence.shape
-        end = Influence(np.zeros((n, 1, losses)), background_index, np.zeros((n, q, 1, losses)))
-        return joined([start, along, end])
+            is_unchanged = equals_start(walked.z, alone, entered)
+            np.copyto(inner.bias_correction, start.bias_correction, where=is_unchanged[:, :, None])
+            np.copyto(inner.influence, start.influence, where=is_unchanged[:, None, :, None])
+        n, q, _, losses = inner.influence.shape
+        return Influence(
+            np.concatenate([start.bias_correction, inner.bias_correction, np.zeros((n, 1, losses))], axis=1),
+            background_index,
+            np.concatenate([start.influence, inner.influence, np.zeros((n, q, 1, losses))], axis=2),
+        )
 
     def at_start(self, examples: np.ndarray, background_index: np.ndarray, draws: BackgroundDraws) -> Influence:
-        """Influence with nothing kept, where predictions of all rows are known."""
+        """Returns the influence with nothing kept, where the predictions f(b_k) of all rows are known."""
         match = self.matches.of(examples)
         mean = np.broadcast_to(self._mean_alone, (len(examples), self.outputs.shape[1]))
         others = self.matches.leave_out(examples, mean[:, None])[:, 0]
@@ -120,13 +129,13 @@ class StepInfluence:
         return influence_of_means(means, self.losses, targets, background_index, draws, match, variance)
 
     def at_start_with_all_rows(self, examples: np.ndarray) -> Influence:
-        """Influence of all background rows with nothing kept."""
+        """Returns the influence of all background rows with nothing kept."""
         return self.at_start(examples, self._every_index(examples), self._all_draws)
 
-    def with_all_rows(self, examples: np.ndarray, kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
-        """Mean predictions of coalitions of columns (n, d), one an example, and the influence of all rows."""
+    def with_all_rows(self, examples: np.ndarray, is_kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
+        """Returns mean predictions of coalitions of columns (n, d), one each example, and the influence of all rows."""
         match = self.matches.of(examples)
-        z = self.hybrid.each(self.X[examples], kept)[:, :, None, :]
+        z = self.hybrid.each(self.X[examples], is_kept)[:, :, None, :]
         mean = mean_over(z[:, :, 0], self.hybrid.background_weights)
         others = self.matches.leave_out(examples, mean[:, None])[:, 0]
         means = SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
@@ -135,15 +144,15 @@ class StepInfluence:
         return means.mean, influence_of_means(means, self.losses, targets, index, self._all_draws, match, variance)
 
     def _variance_at_start(self, examples: np.ndarray, match: np.ndarray | None) -> np.ndarray:
-        """Variance of the mean prediction with nothing kept by the sampling of the background, (n, k)."""
+        """Returns the variance (n, k) of the mean prediction with nothing kept, by the sampling of the background."""
         weights = self.hybrid.background_weights
         squares = (self.hybrid.alone - self._mean_alone) ** 2
         variance = np.broadcast_to(weights @ squares, (len(examples), squares.shape[1]))
-        if match is not None:  # of the others, around their own mean
+        if match is not None:  # of the rows without the self-match, around their mean
             share = self.matches.weight(match)[:, None]
             variance = (variance - share * np.where(match[:, None] >= 0, squares[match], 0.0)) / (1 - share)
-            every = np.broadcast_to(self._mean_alone, variance.shape)
-            others = self.matches.leave_out(examples, every[:, None])[:, 0]
+            repeated = np.broadcast_to(self._mean_alone, variance.shape)
+            others = self.matches.leave_out(examples, repeated[:, None])[:, 0]
             variance = np.maximum(variance - (others - self._mean_alone) ** 2, 0.0)
         return np.asarray(variance * by_sampling(np.asarray(self._all_draws.concentration(match)).reshape(-1, 1)))
 
@@ -174,37 +183,37 @@ def influence_of_means(
     match: np.ndarray | None,
     variance: np.ndarray,
 ) -> Influence:
-    """Influence at s steps of walks, from predictions with drawn rows (n, q); targets are one a walk and step.
+    """Returns the influence at s steps of walks, from predictions with drawn rows (n, q).
 
-    ``variance`` (n, s, k) is that of means by the sampling of the background, ``match`` (n,) the row that each example
-    is.
+    ``targets`` hold one entry for each walk and step. ``variance`` (n, s, k) is the variance of mean predictions by the
+    sampling of the background. ``match`` (n,) is the background row that each example is, -1 for none.
     """
     n, q, steps, k = means.z.shape
-    share = np.broadcast_to(np.asarray(draws.concentration(match)).reshape(-1, 1, 1), (n, q, steps)).ravel()
+    step_size = np.broadcast_to(np.asarray(draws.concentration(match)).reshape(-1, 1, 1), (n, q, steps)).ravel()
     direction, origin = _directions(means, is_simple=draws.ranked is None)
     corrections, influences = [], []
     for loss, target in zip(losses, targets, strict=True):
-        form = loss.debiasing
-        correction = form.bias(loss, means.others, target, variance.reshape(-1, k))
+        debiased = loss.debiasing
+        correction = debiased.bias(loss, means.others, target, variance.reshape(-1, k))
         if match is not None:
-            correction = correction + form(loss, means.mean, target) - form(loss, means.others, target)
+            correction = correction + debiased(loss, means.mean, target) - debiased(loss, means.others, target)
         corrections.append(correction.reshape(n, steps))
         shape = target.shape[1:]
         by_row = np.broadcast_to(target.reshape(n, 1, steps, *shape), (n, q, steps, *shape)).reshape(-1, *shape)
-        influences.append(-form.derivative(loss, origin, by_row, direction, share).reshape(n, q, steps))
+        influences.append(-debiased.derivative(loss, origin, by_row, direction, step_size).reshape(n, q, steps))
     influence = np.stack(influences, axis=3)
     if draws.takes_all:
         is_self = np.zeros((n, q), dtype=bool) if match is None else background_index == match[:, None]
-        of_others = 1 - np.where(is_self, draws.weights, 0.0).sum(axis=1, keepdims=True)
-        as_if_drawn = np.where(is_self, 0.0, draws.weights * q) / of_others
+        weight_of_others = 1 - np.where(is_self, draws.weights, 0.0).sum(axis=1, keepdims=True)
+        as_if_drawn = np.where(is_self, 0.0, draws.weights * q) / weight_of_others
         influence *= as_if_drawn[:, :, None, None]
     return Influence(np.stack(corrections, axis=2), background_index, influence)
 
 
 def _directions(means: SubsampledMeans, *, is_simple: bool) -> tuple[np.ndarray, MeanEstimate]:
-    """Where means move when a drawn row gains weight, and from where, (n q s, k) each.
+    """Returns the directions (n q s, k) in which means move when a drawn row gains weight, and the means themselves.
 
-    A mean that is estimated from the draw holds the row itself: of simple draws it is then taken without it.
+    A mean that is estimated from the draw contains the row itself; for simple random draws the row is left out of it.
     """
     n, q, steps, k = means.z.shape
 
@@ -219,15 +228,6 @@ def _directions(means: SubsampledMeans, *, is_simple: bool) -> tuple[np.ndarray,
     return direction, MeanEstimate(plain, mean, np.zeros_like(mean))
 
 
-def joined(parts: Sequence[Influence]) -> Influence:
-    """Influence at the steps of the same walks, one after another."""
-    return Influence(
-        np.concatenate([part.bias_correction for part in parts], axis=1),
-        parts[0].background_index,
-        np.concatenate([part.influence for part in parts], axis=2),
-    )
-
-
-def is_start(z: np.ndarray, alone: np.ndarray, entered: np.ndarray) -> np.ndarray:
-    """Whether no active player has entered, (n, steps), and predictions are those of background rows alone."""
+def equals_start(z: np.ndarray, alone: np.ndarray, entered: np.ndarray) -> np.ndarray:
+    """Tells at which steps (n, s) no active player has entered and predictions are those of background rows alone."""
     return np.asarray((entered == 0) & (z == alone).all(axis=(1, 3)))

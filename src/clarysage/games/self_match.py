@@ -1,4 +1,8 @@
-"""Examples that are background rows themselves: means over all rows, and over all rows but an example's own."""
+"""Self-matches: examples that are background rows themselves, and means over all rows but the self-match.
+
+The hybrid rows of a self-match are the example, whatever is kept, so that their prediction is known. Leaving the row
+out of the sampled population, and adding it with its weight, is stratification with one completely enumerated stratum.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SelfMatches:
-    """Moves mean predictions between all background rows and those that are not the example itself.
-
-    A row that is the example predicts what the example does, whatever is kept, so that it need not be drawn.
+    """Converts mean predictions over all background rows to means over all rows but the self-match, and back.
 
     Attributes
     ----------
@@ -32,18 +34,18 @@ class SelfMatches:
     outputs: np.ndarray
 
     def of(self, examples: np.ndarray) -> np.ndarray | None:
-        """Background rows (n,) that examples are, -1 for none; None where that is so for all of them."""
+        """Returns the background rows (n,) that examples are, -1 for none; None where no example is one."""
         if self.rows is None:
             return None
         match = self.rows[examples]
         return match if (match >= 0).any() else None
 
     def weight(self, match: np.ndarray) -> np.ndarray:
-        """Weights (n,) of the rows that examples are."""
+        """Returns the weights (n,) of the self-matches, 0 where there is none."""
         return np.asarray(np.where(match >= 0, self.weights[match], 0.0))
 
     def leave_out(self, examples: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """Mean predictions (n, steps, k) without an example's own row, from those over all rows."""
+        """Returns mean predictions (n, steps, k) over all rows but the self-match, from means over all rows."""
         match = self.of(examples)
         if match is None:
             return mean
@@ -51,6 +53,6 @@ class SelfMatches:
         return np.asarray(mean + share / (1 - share) * (mean - self.outputs[examples][:, None, :]))
 
     def put_back(self, examples: np.ndarray, match: np.ndarray, mean: np.ndarray) -> np.ndarray:
-        """Mean predictions (n, steps, k) over all rows, from those without an example's own row."""
-        share, of_own_row = self.weight(match)[:, None, None], self.outputs[examples][:, None, :]
-        return np.asarray(mean + share * (of_own_row - mean))
+        """Returns mean predictions (n, steps, k) over all rows, from means over all rows but the self-match."""
+        share, of_match = self.weight(match)[:, None, None], self.outputs[examples][:, None, :]
+        return np.asarray(mean + share * (of_match - mean))

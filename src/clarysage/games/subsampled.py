@@ -1,15 +1,19 @@
 r"""Walks with a subsample of the background: payoffs of coalitions, estimated from q of the m background rows.
 
-The rows are drawn once a walk and kept along it. With z_k(S) = f(x_S, b_k) and control variates c_k(S) of mean 0
-(:mod:`clarysage.games.control_variates`), the mean prediction is estimated by
+The rows are drawn once for each walk and used at all its steps (common random numbers). With z_k(S) = f(x_S, b_k) and
+control variates c_k(S) of mean 0 (:mod:`clarysage.games.control_variates`), the mean prediction is estimated by
 
 .. math:: \hat f_S(x) = \frac1q \sum_k \big( z_k(S) - c_k(S) \big), \qquad
     \widehat{Var} = \Big(1 - \frac qm\Big) \frac{s^2}{q}
 
-the mean of a simple or stratified random sample without replacement (Cochran, Sampling techniques, 1977, chs. 2, 5;
-with replacement where rows differ in weight), and the loss of the mean by its debiased form
-(:mod:`clarysage.losses.debiasing`), since the loss of an estimated mean is off by Jensen's gap. How payoffs depend on
-the background is :mod:`clarysage.games.influence`.
+which is the mean of a simple or stratified random sample without replacement (Cochran 1977, chs. 2, 5; with replacement
+where rows differ in weight). The loss of an estimated mean is biased by Jensen's gap, so that payoffs use a debiased
+loss estimator (:mod:`clarysage.losses.debiasing`). How payoffs depend on the choice of the background itself is the
+subject of :mod:`clarysage.games.influence`.
+
+References
+----------
+W. G. Cochran (1977). Sampling Techniques, 3rd edition. Wiley.
 """
 
 from __future__ import annotations
@@ -19,8 +23,8 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.games.control_variates import Control, control_of, entered_along
-from clarysage.games.influence import StepInfluence, SubsampledMeans, is_start
+from clarysage.games.control_variates import ControlVariate, control_variate_of, entered_at_prefixes
+from clarysage.games.influence import StepInfluence, SubsampledMeans, equals_start
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
@@ -28,32 +32,32 @@ from clarysage.protocols import CoalitionInfluence, Comparison, HybridRows, Infl
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.restricted.hybrid import mean_over
 
-ASKED_AGAIN = 16  # rows, to see whether predictions repeat ...
-ROUNDING = 1e-6  # ... but for rounding that depends on which rows are asked together
-CELLS_COMPARED = 4_000_000  # of hybrid rows, at once
-ROWS_OF_NATIVE = 8  # at least, of a model whose structure is known: rows then cost less than what goes on around them
-ROWS_OF_ENLARGED, ALL_OF_ENLARGED = 16, 128  # for differences of differences; all rows if no more than the latter
-SPARING = 2  # few rows are drawn of a background more than this many times as large
+ROWS_ASKED_TWICE = 16  # rows whose predictions are repeated, to see whether the model is deterministic ...
+ROUNDING = 1e-6  # ... except for rounding, which may depend on the rows that share a call
+CELLS_AT_ONCE = 4_000_000  # cells of hybrid rows that are held in memory at once
+ROWS_OF_NATIVE = 8  # least number of rows where the model's structure is known: a row then costs less than the overhead
+ROWS_OF_ENLARGED, ALL_OF_ENLARGED = 16, 128  # rows for second differences; all rows where there are at most 128
+LEAST_RATIO = 2  # a background is subsampled if it has more than this many times the rows of a subsample
 
 
 @dataclass(frozen=True)
 class SubsampledPower:
-    """Payoffs of v_f from few background rows an example; see :class:`clarysage.protocols.SubsampledGame`.
+    """Payoffs of v_f from a subsample of the background; see :class:`clarysage.protocols.SubsampledGame`.
 
-    An example that is a background row itself is known to predict what it does: that row is not drawn for it, but
-    added by its weight.
+    Where an example is a background row itself, the hybrid rows of that row are the example, whose prediction is known.
+    Such a row is not drawn for the example, and its prediction is added with its weight.
 
     Attributes
     ----------
-    restricted : the restricted model with as few background rows as will do
-    whole : the same with all of them
-    draws : how rows are drawn
-    strata : (N,) the kinds of examples that rows are ranked for, where they are drawn by strata
+    restricted : the restricted model, condensed to its mean background row where that is sufficient (linear models)
+    restricted_by_all : the restricted model with all background rows
+    draws : the sampling design of background rows
+    strata : (N,) the stratification class of each example, where rows are drawn from strata
     matches : examples that are background rows themselves
     """
 
     restricted: HybridRows
-    whole: HybridRows
+    restricted_by_all: HybridRows
     losses: tuple[Loss, ...]
     targets: tuple[np.ndarray, ...]
     players: Players
@@ -67,7 +71,7 @@ class SubsampledPower:
     @classmethod
     def of(
         cls,
-        whole: HybridRows,
+        restricted: HybridRows,
         losses: tuple[Loss, ...],
         targets: tuple[np.ndarray, ...],
         players: Players,
@@ -76,25 +80,25 @@ class SubsampledPower:
         ends: tuple[np.ndarray, np.ndarray],
         self_match: np.ndarray | None,
     ) -> SubsampledPower:
-        """The payoffs of a game; where losses differ in how rows are best drawn, they are drawn simply."""
-        f_S = whole.condensed()
+        """Returns the payoffs of a game; rows are drawn without strata where some loss of several has none."""
+        f_S = restricted.condensed()
         m, rows = len(f_S.background_weights), max(loss.debiasing.rows for loss in losses)
         if f_S.native is not None:
             rows = max(ROWS_OF_NATIVE, rows)
-        takes_all = m <= SPARING * rows
+        takes_all = m <= LEAST_RATIO * rows
         by_loss = [loss.debiasing.strata(loss, f_S.alone, target) for loss, target in zip(losses, targets, strict=True)]
-        strata = by_loss[0] if all(found is not None for found in by_loss) else None
+        strata = by_loss[0] if all(of_loss is not None for of_loss in by_loss) else None
         kinds = np.zeros(len(X), dtype=np.intp) if strata is None else strata.kinds
         ranked = None if strata is None or takes_all else strata.ranked
         draws = BackgroundDraws(m if takes_all else rows, f_S.background_weights, ranked)
-        matches = SelfMatches(self_match, whole.background_weights, outputs)
-        return cls(f_S, whole, losses, targets, players, X, outputs, ends, draws, kinds, matches)
+        matches = SelfMatches(self_match, restricted.background_weights, outputs)
+        return cls(f_S, restricted, losses, targets, players, X, outputs, ends, draws, kinds, matches)
 
     def of_proxy(self, proxy: HybridRows, outputs: np.ndarray, ends: tuple[np.ndarray, np.ndarray]) -> SubsampledPower:
-        """The same draws for the game of another model, which is asked for the rows of ``restricted``."""
-        rows = self.matches.rows if self.whole is self.restricted else None  # no example is the mean row
+        """Returns the payoffs of a proxy model's game, with the same sampling design of background rows."""
+        rows = self.matches.rows if self.restricted_by_all is self.restricted else None  # no example is the mean row
         matches = SelfMatches(rows, proxy.background_weights, outputs)
-        return replace(self, restricted=proxy, whole=proxy, outputs=outputs, ends=ends, matches=matches)
+        return replace(self, restricted=proxy, restricted_by_all=proxy, outputs=outputs, ends=ends, matches=matches)
 
     @property
     def rows(self) -> int:
@@ -114,7 +118,7 @@ class SubsampledPower:
 
     @property
     def is_unbiased(self) -> bool:
-        """Whether payoffs are right on average, so that no walk with all rows is needed beside them."""
+        """Tells whether payoffs are unbiased, so that no bias correction by walks with all rows is needed."""
         is_simple = self.draws.ranked is None
         return self.draws.takes_all or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
 
@@ -124,16 +128,16 @@ class SubsampledPower:
 
     @property
     def background_weights(self) -> np.ndarray:
-        return self.whole.background_weights
+        return self.restricted_by_all.background_weights
 
     @property
     def is_sampled(self) -> bool:
-        """Whether there are several background rows, which may be thought of as drawn from more."""
-        return self.whole.is_sampled and len(self.whole.background_weights) > 1
+        """Tells whether the background is a sample of several rows from a population."""
+        return self.restricted_by_all.is_sampled and len(self.restricted_by_all.background_weights) > 1
 
     @cached_property
     def enlarged(self) -> SubsampledPower:
-        """The same with more rows, drawn simply: for differences of differences, which few rows drown in noise."""
+        """The payoffs from a larger simple random subsample, for second differences, in which noise adds up."""
         m = len(self.draws.weights)
         return replace(self, draws=BackgroundDraws(m if m <= ALL_OF_ENLARGED else ROWS_OF_ENLARGED, self.draws.weights))
 
@@ -148,38 +152,39 @@ class SubsampledPower:
         keep: bool = False,
         influence: bool = False,
     ) -> Walks:
-        """Payoffs (n, p + 1, L) and the model rows they cost."""
+        """Returns payoffs (n, p + 1, L) at every prefix of orders (n, p), and the model rows that they cost."""
         active = active & self._is_used
         index = self.draws.draw(self.strata[examples], rng, self.matches.of(examples))
-        entry_position, entered = self.players.arrivals(orders), entered_along(orders, active)
+        entry_position, entered = self.players.arrivals(orders), entered_at_prefixes(orders, active)
         steps = self._steps(examples, entry_position, index, skip, keep)
         if self.takes_all:
             means = self._means_of_all(examples, steps.outputs)
         else:
-            means = self._means(examples, steps.outputs, self._control.along(examples, orders, index, active))
+            means = self._means(examples, steps.outputs, self._control.at_prefixes(examples, orders, index, active))
         payoffs = self._payoffs(examples, means.mean, self._is_start(steps.outputs, index, entered))
         empty, full = (end[examples][:, None] for end in self.ends)
         of_background = None
         if influence and self.is_sampled:
-            most = max(1, active.sum())
-            of_background = self._influence.along(examples, entry_position, entered, most, index, means, rng)
+            of_background = self._influence.at_prefixes(
+                examples, entry_position, entered, max(1, active.sum()), index, means, rng
+            )
         return Walks(np.concatenate([empty, payoffs, full], axis=1), steps.rows, steps.asked, of_background)
 
     def at(
         self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator, *, skip: bool = True
     ) -> tuple[np.ndarray, int]:
-        """Payoffs of s coalitions an example, each with the same rows, and model rows: (n,), (n, s, p) -> (n, s, L)."""
+        """Returns payoffs (n, s, L) of s coalitions (n, s, p) an example, by the same rows, and the model rows."""
         active = self._is_used
         size = (coalitions & active).sum(axis=2)
         index = self.draws.draw(self.strata[examples], rng, self.matches.of(examples))
         payoffs = np.where((size == 0)[:, :, None], *(end[examples][:, None] for end in self.ends))
-        which, place = np.nonzero((size > 0) & (size < active.sum()))
+        which, inner_index = np.nonzero((size > 0) & (size < active.sum()))
         if not len(which):
             return payoffs, 0
-        each, inner, index = examples[which], coalitions[which, place], index[which]
+        each, inner, index = examples[which], coalitions[which, inner_index], index[which]
         steps = self._steps(each, np.where(self.players.columns(inner), 1, 2), index, skip)
         means = self._means_at(each, inner, index, active, steps.outputs)
-        payoffs[which, place] = self._payoffs(each, means.mean)[:, 0]
+        payoffs[which, inner_index] = self._payoffs(each, means.mean)[:, 0]
         return payoffs, steps.rows
 
     def compare(
@@ -191,8 +196,8 @@ class SubsampledPower:
         *,
         skip: bool = True,
     ) -> Comparison:
-        """Payoffs of coalitions (n, p), one an example, with all rows and by draws that share them out."""
-        at_once, active = max(1, CELLS_COMPARED // self.restricted.background.size), active & self._is_used
+        """Returns payoffs of coalitions (n, p), one an example, by all rows and by a partition into subsamples."""
+        at_once, active = max(1, CELLS_AT_ONCE // self.restricted.background.size), active & self._is_used
         parts = [
             self._compare(examples[start : start + at_once], coalitions[start : start + at_once], active, rng, skip)
             for start in range(0, len(examples), at_once)
@@ -207,7 +212,7 @@ class SubsampledPower:
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, skip: bool
     ) -> Comparison:
         n, m = len(examples), len(self.draws.weights)
-        entry_position = np.where(coalitions[:, self.players.owner], 1, 2)  # S comes at once, and then the rest
+        entry_position = np.where(coalitions[:, self.players.owner], 1, 2)  # S enters in one step, and then all others
         steps = self._steps(examples, entry_position, np.broadcast_to(np.arange(m), (n, m)), skip)
         index = self.draws.partition(self.strata[examples], rng, self.matches.of(examples))  # (n, g, q)
         groups = index.shape[1]
@@ -220,8 +225,8 @@ class SubsampledPower:
         return Comparison(exact[:, 0], subsampled.reshape(n, groups, -1).mean(axis=1), steps.rows)
 
     def with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
-        """Payoffs of a coalition (p,) with all background rows, and their influence."""
-        at_once = max(1, CELLS_COMPARED // self.whole.background.size)
+        """Returns payoffs of a coalition (p,) with all background rows, and the influence of the rows."""
+        at_once = max(1, CELLS_AT_ONCE // self.restricted_by_all.background.size)
         parts = [
             self._with_all_rows(examples[start : start + at_once], weights[start : start + at_once], coalition)
             for start in range(0, len(examples), at_once)
@@ -235,23 +240,23 @@ class SubsampledPower:
     def _with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
         if coalition[self._is_used].all():
             losses = len(self.losses)
-            none = np.zeros((len(self.whole.background_weights), losses))
-            return CoalitionInfluence(self.ends[1][examples], np.zeros(losses), none)
+            no_influence = np.zeros((len(self.restricted_by_all.background_weights), losses))
+            return CoalitionInfluence(self.ends[1][examples], np.zeros(losses), no_influence)
         if not coalition[self._is_used].any():
             return _summed(self.ends[0][examples], weights, self._influence.at_start_with_all_rows(examples))
-        kept = np.broadcast_to(coalition[self.players.owner], (len(examples), self.X.shape[1]))
-        mean, influence = self._influence.with_all_rows(examples, kept)
+        is_kept = np.broadcast_to(coalition[self.players.owner], (len(examples), self.X.shape[1]))
+        mean, influence = self._influence.with_all_rows(examples, is_kept)
         return _summed(self._payoffs(examples, mean)[:, 0], weights, influence)
 
     def repeats(self) -> tuple[bool, int]:
-        """Whether the model gives the same predictions when asked again, and the model rows that cost to see."""
-        _ = self._control  # so that it is there before walks are made by several threads
-        rows = self.X[:ASKED_AGAIN]
+        """Tells whether the model repeats its predictions in a second call, and how many model rows that cost."""
+        _ = self._control  # computed here, before several threads make walks
+        rows = self.X[:ROWS_ASKED_TWICE]
         first, again = self.outputs[: len(rows)], self.restricted.full(rows)
         return bool((np.abs(again - first) <= ROUNDING * np.abs(first).max()).all()), len(rows)
 
     def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-        """Players (p,) that change a prediction on some of the walks, each with one background row; and model rows."""
+        """Tells which players (p,) change a prediction on walks with a single background row, and the model rows."""
         n, p = orders.shape
         index = rng.integers(len(self.draws.weights), size=(n, 1))
         steps = self._steps(examples, self.players.arrivals(orders), index, skip=True)
@@ -268,34 +273,34 @@ class SubsampledPower:
     def _means_at(
         self, examples: np.ndarray, coalitions: np.ndarray, index: np.ndarray, active: np.ndarray, z: np.ndarray
     ) -> SubsampledMeans:
-        """Means of predictions z (n, q, 1, k) of one coalition (n, p) an example."""
+        """Returns means of predictions z (n, q, 1, k) of one coalition (n, p) for each example."""
         if self.takes_all:
             return self._means_of_all(examples, z)
         return self._means(examples, z, self._control.at(examples, coalitions, index, active))
 
     def _means(self, examples: np.ndarray, z: np.ndarray, control: np.ndarray) -> SubsampledMeans:
-        """Means estimated from predictions z (n, q, steps, k) with drawn rows, less a control of mean 0."""
+        """Estimates means from predictions z (n, q, steps, k) with drawn rows and a control variate of mean 0."""
         match, k = self.matches.of(examples), z.shape[3]
         adjusted = z - control
         variance = self.draws.variance_of_mean(adjusted, match)
-        plain, mean = _mean(z), _mean(adjusted)
-        others = MeanEstimate(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
+        raw, mean = _mean(z), _mean(adjusted)
+        others = MeanEstimate(raw.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
         if match is None:
             return SubsampledMeans(z, others, others, adjusted)
-        plain, mean = (self.matches.put_back(examples, match, part) for part in (plain, mean))
+        raw, mean = (self.matches.put_back(examples, match, part) for part in (raw, mean))
         variance = variance * (1 - self.matches.weight(match)[:, None, None]) ** 2
-        estimate = MeanEstimate(plain.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
+        estimate = MeanEstimate(raw.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
         return SubsampledMeans(z, estimate, others, adjusted)
 
     def _means_of_all(self, examples: np.ndarray, z: np.ndarray) -> SubsampledMeans:
-        """Means of predictions z (n, m, steps, k) with all rows, which are exact."""
+        """Returns the exact means of predictions z (n, m, steps, k) with all rows."""
         n, m, inner, k = z.shape
         mean = mean_over(np.moveaxis(z, 2, 1).reshape(n * inner, m, k), self.draws.weights)
         others = self.matches.leave_out(examples, mean.reshape(n, inner, k)).reshape(-1, k)
         return SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
 
     def _payoffs(self, examples: np.ndarray, mean: MeanEstimate, is_start: np.ndarray | None = None) -> np.ndarray:
-        """Payoffs (n, steps, L) of mean predictions; those of the empty coalition where nothing has moved yet."""
+        """Returns payoffs (n, steps, L) of mean predictions; at the start of walks, those of the empty coalition."""
         inner = len(mean.adjusted) // len(examples)
         repeated = np.repeat(examples, inner)
         losses = [
@@ -307,21 +312,24 @@ class SubsampledPower:
         return payoffs
 
     def _is_start(self, z: np.ndarray, index: np.ndarray, entered: np.ndarray) -> np.ndarray | None:
-        """Where predictions z are those of the start; None where payoffs are as the ends are, to the last bit."""
-        if self.takes_all and self.whole is self.restricted:
+        """Tells where predictions z equal those with nothing kept; None where payoffs need no such replacement.
+
+        The payoffs of all rows already agree with those of the empty coalition to the last bit.
+        """
+        if self.takes_all and self.restricted_by_all is self.restricted:
             return None
-        return is_start(z, self.restricted.alone[index][:, :, None, :], entered)
+        return equals_start(z, self.restricted.alone[index][:, :, None, :], entered)
 
     @cached_property
-    def _control(self) -> Control:
+    def _control(self) -> ControlVariate:
         is_square = all(loss.degree == 2 for loss in self.losses)
-        return control_of(self.restricted, self.players, self.matches, is_square=is_square)
+        return control_variate_of(self.restricted, self.players, self.matches, is_square=is_square)
 
     @cached_property
     def _influence(self) -> StepInfluence:
-        is_condensed = self.whole is not self.restricted
+        is_condensed = self.restricted_by_all is not self.restricted
         return StepInfluence(
-            self.whole,
+            self.restricted_by_all,
             is_condensed,
             self.draws,
             self.strata,
@@ -334,17 +342,17 @@ class SubsampledPower:
 
     @cached_property
     def _is_used(self) -> np.ndarray:
-        """Players (p,) that are not known to have no effect."""
-        return self.players.owning(self.whole.is_used)
+        """Tells which players (p,) may have an effect, as far as the model's structure is known."""
+        return self.players.owning(self.restricted_by_all.is_used)
 
 
 def _summed(payoffs: np.ndarray, weights: np.ndarray, influence: Influence) -> CoalitionInfluence:
-    """Payoffs (n, L), and the weighted sum over examples of their influence."""
+    """Returns payoffs (n, L), and the weighted sum over examples of their influence."""
     rows = np.einsum("n,nml->ml", weights, influence.influence[:, :, 0]) / influence.background_index.shape[1]
     return CoalitionInfluence(payoffs, weights @ influence.bias_correction[:, 0], rows)
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    """Means along axis 1; that of equal values is that value to the last bit."""
+    """Returns means along axis 1; the mean of equal values is that value to the last bit."""
     first = values[:, :1]
     return np.asarray((first + (values - first).mean(axis=1, keepdims=True))[:, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +22,11 @@ class LinearTerms:
     representation: Linear  # whose columns are the players
     players: int
     mean: np.ndarray
+
+    @property
+    def sets(self) -> np.ndarray:
+        """The empty set and those of single players, (p + 1, p)."""
+        return np.eye(self.players + 1, self.players, -1, dtype=bool)
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Terms (n, p + 1, K) of inner rows, the constant first."""
@@ -90,7 +96,17 @@ class LeafTerms:
         return terms
 
 
-Terms = LinearTerms | LeafTerms
+class Terms(Protocol):
+    """Moebius coefficients a_A of a form, for those sets A of players that have one; the empty set comes first."""
+
+    @property
+    def sets(self) -> np.ndarray:
+        """The players of each set, (M, p)."""
+        ...
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        """Coefficients (n, M, K) of inner rows (n, D)."""
+        ...
 
 
 @dataclass(frozen=True)
