@@ -21,7 +21,7 @@ import numpy as np
 
 from clarysage.estimators import PairedWalks
 from clarysage.estimators.limits import Chunk, Limits
-from clarysage.execution.scheduler import WORTH_SHARING, Scheduler
+from clarysage.execution.scheduler import MIN_SECONDS_TO_SHARE, Scheduler
 from clarysage.execution.seeds import PILOT, stream
 
 WITHOUT_END = Limits(float("inf"), float("inf"), float("inf"))
@@ -67,7 +67,7 @@ class Simulated:
 
 @dataclass
 class Pretended:
-    """An engine of so many workers, of which a scheduler asks no more than their number."""
+    """An backend of so many workers, of which a scheduler asks no more than their number."""
 
     number: int
     name: str = field(default="pretended", init=False)
@@ -104,7 +104,7 @@ def simulate(
     now, work, handed, ends = overheads.start, 0.0, 0, []
     for tasks in rounds:
         begun, taken = now, [seconds_of(task) for task in tasks]
-        if scheduler.seconds is not None and len(tasks) * scheduler.seconds < WORTH_SHARING:
+        if scheduler.seconds is not None and len(tasks) * scheduler.seconds < MIN_SECONDS_TO_SHARE:
             now += sum(taken) + overheads.merge * len(tasks)
         else:
             taken = [seconds / overheads.pace for seconds in taken]

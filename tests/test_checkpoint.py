@@ -37,8 +37,7 @@ from clarysage.estimators.additive_fit import Blocks
 from clarysage.estimators.checkpoint import Checkpoint, classes_of
 from clarysage.estimators.interactions import ExactInteractions, Toggles
 from clarysage.estimators.per_example import PerExample
-from clarysage.execution.checkpoint_file import FIRST_LINE, read_checkpoint, write_checkpoint
-from clarysage.execution.coded import Decoder, Encoder
+from clarysage.execution.checkpoint_file import FIRST_LINE, Decoder, Encoder, read_checkpoint, write_checkpoint
 from clarysage.games import PredictivePower, SingleDraws, pointwise
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Converged
@@ -479,7 +478,7 @@ def test_a_folder_that_may_not_be_written_is_refused_before_any_work(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", refused)  # root may write anywhere
-    with pytest.raises(InputError, match=r"beside which nothing can be written .Permission denied"):
+    with pytest.raises(InputError, match=r"a folder where nothing can be written .Permission denied"):
         sage(tmp_path / "run", lambda Z: 1 / 0)
 
 

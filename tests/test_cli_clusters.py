@@ -38,8 +38,8 @@ def test_workers_of_every_kind_write_the_same_numbers(files):
     [
         (["--backend", "spark"], "--backend: got 'spark'; wanted one of 'processes', 'threads', 'dask', 'ray'"),
         (["--backend", "dask"], "--address: got none; wanted that of a scheduler. Try --address tcp://host:8786"),
-        (["--backend", "threads"], "--n-jobs: got 1 with threads; wanted how many there are to be. Try --n-jobs -1"),
-        (["--backend", "ray", "--n-jobs", "4"], "--n-jobs: got 4 beside a cluster, which has its own number"),
+        (["--backend", "threads"], "--n-jobs: got 1 with threads; wanted the number of threads. Try --n-jobs -1"),
+        (["--backend", "ray", "--n-jobs", "4"], "--n-jobs: got 4 with a cluster, which has its own number"),
         pytest.param(
             ["--backend", "dask", "--address", "tcp://127.0.0.1:9"],
             "--address: got Dask() with 'tcp://127.0.0.1:9', where no scheduler answers",

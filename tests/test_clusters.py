@@ -95,8 +95,8 @@ def test_a_model_goes_to_each_worker_once(backends, kind, tmp_path):
 
 @pytest.mark.needs("distributed")
 def test_data_that_dask_has_thinned_out_do_not_travel_again(backends):
-    engine = cs.Dask(backends("dask").client)
-    scheduler, data = Scheduler(engine, group=1), np.arange(1000.0)
+    backend = cs.Dask(backends("dask").client)
+    scheduler, data = Scheduler(backend, group=1), np.arange(1000.0)
 
     def slowly(task):
         time.sleep(0.02)
@@ -104,11 +104,11 @@ def test_data_that_dask_has_thinned_out_do_not_travel_again(backends):
 
     assert list(scheduler.map(slowly, range(20))) == list(range(20))
     for _ in range(3):
-        engine.client.amm.run_once()  # as Dask does by itself every two seconds: one copy of what was sent is left
+        backend.client.amm.run_once()  # as Dask does by itself every two seconds: one copy of what was sent is left
         time.sleep(0.1)
-        before = engine.client.run(received)
+        before = backend.client.run(received)
         assert list(scheduler.map(slowly, range(20))) == list(range(20))
-        assert engine.client.run(received) == before
+        assert backend.client.run(received) == before
 
 
 @pytest.mark.needs("distributed")
@@ -201,7 +201,7 @@ def test_workers_that_always_die_end_the_run_with_an_error(kind, tmp_path):
 
 @pytest.mark.needs("ray")
 def test_a_group_whose_worker_was_lost_twice_is_sent_anew_and_then_given_up(backends, monkeypatch):
-    from clarysage.execution import ray as engine
+    from clarysage.execution import ray as backend
 
     class CrashedError(Exception):
         """As Ray has it when a worker is gone."""
@@ -214,13 +214,13 @@ def test_a_group_whose_worker_was_lost_twice_is_sent_anew_and_then_given_up(back
         raise CrashedError("gone")
 
     backends("ray")
-    monkeypatch.setattr(engine, "_got", got)
+    monkeypatch.setattr(backend, "_get", got)
     with (
         pytest.warns(cs.ClarysageWarning, match="A worker was lost"),
         pytest.raises(cs.WorkersLostError, match="3 times in a row"),
     ):
         list(Scheduler(cs.Ray(), group=1).map(abs, [-1, -2]))
-    assert len(asked) == 3 * (1 + engine.LOSSES_OF_A_GROUP)
+    assert len(asked) == 3 * (1 + backend.MAX_LOSSES_OF_GROUP)
 
 
 @pytest.mark.parametrize("kind", PROCESSES)
@@ -296,8 +296,8 @@ def test_a_configuration_of_joblib_leads_to_the_cluster(backends, tmp_path):
     bits_of_forest = bits(cs.sage(forest.predict, X, y, **options))
     client = backends("dask").client
     with joblib.parallel_config("dask", client=client):
-        assert as_executor(None).engine.client is client
-        assert as_executor(2).engine.client is client
+        assert as_executor(None).backend.client is client
+        assert as_executor(2).backend.client is client
         assert bits(cs.sage(forest.predict, X, y, **options)) == bits_of_forest
         assert bits(cs.sage(plain, X, y, **options)) == alone
     from ray.util.joblib import register_ray
@@ -305,7 +305,7 @@ def test_a_configuration_of_joblib_leads_to_the_cluster(backends, tmp_path):
     register_ray()
     backends("ray")
     with joblib.parallel_config("ray", n_jobs=2):
-        assert isinstance(as_executor(None).engine, cs.Ray)
+        assert isinstance(as_executor(None).backend, cs.Ray)
         assert bits(cs.sage(plain, X, y, **options)) == alone
 
 
@@ -366,7 +366,7 @@ def test_a_cluster_that_is_closed_is_refused():
     with dask_cluster(1) as client:
         cluster = client.cluster
     with pytest.raises(cs.InputError, match=r"n_jobs: got .*closed"):
-        as_executor(cluster).engine.workers()
+        as_executor(cluster).backend.workers()
 
 
 @pytest.mark.needs("distributed")
@@ -416,7 +416,7 @@ def test_names_of_backends_lead_to_workers():
 
 
 class Idle:
-    """An engine of so many workers that nobody asks to work."""
+    """A backend of so many workers that nobody asks to work."""
 
     name = "idle"
 
@@ -519,7 +519,7 @@ def test_what_is_shipped_arrives_with_arrays_that_can_be_written_to_but_are_nobo
     one["a"][:] = -1.0
     from clarysage.execution import broadcast
 
-    broadcast._held.clear()
+    broadcast._cache.clear()
     assert np.array_equal(pickle.loads(pickle.dumps(shipped))(None)["a"], np.arange(5.0))
     folder = Path(shipped.path)
     assert folder.is_dir()

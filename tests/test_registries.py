@@ -322,7 +322,7 @@ def test_workers_that_were_added_are_those_of_their_row(monkeypatch: pytest.Monk
     assert workers_of(2, "fibres") == ("fibres", 2)
     with pytest.raises(InputError, match='"dask", "ray" or "spark" as backend'):
         workers_of(2, "fibres", "host:1")
-    with pytest.raises(InputError, match="n_jobs: got 2 beside a cluster"):
+    with pytest.raises(InputError, match="n_jobs: got 2 with a cluster"):
         workers_of(2, "spark", "host:1")
 
 

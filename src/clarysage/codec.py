@@ -4,6 +4,9 @@ A field is text, a number, a choice (an enum, a ``Literal``), an array, another 
 a mapping of such. On the way in every field has to be there and to be of its type, and what the dataclass itself
 demands of its fields (in ``__post_init__``, by :func:`require` and :func:`settle_arrays`) has to hold; an error names
 the path of the field, what was got and what is wanted. Nothing is executed.
+
+Checkpoints have another codec (:mod:`clarysage.execution.checkpoint_file`): they hold the states of estimators, bit by
+bit and in binary, for the release that wrote them. Here the file is for people and other programs to read.
 """
 
 from __future__ import annotations

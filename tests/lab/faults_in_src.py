@@ -1170,7 +1170,13 @@ FAULTS: tuple[Fault, ...] = (
         "if hashlib.sha256(content[DIGEST:]).digest() != digest:",
         "if not digest:",
     ),
-    Fault("axes-turned-twice", AXIS, "execution/coded.py", "laid.transpose(np.argsort(axes))", "laid.transpose(axes)"),
+    Fault(
+        "axes-turned-twice",
+        AXIS,
+        "execution/checkpoint_file.py",
+        "array.transpose(np.argsort(axes))",
+        "array.transpose(axes)",
+    ),
     Fault(
         "work-sent-once", CACHE, "execution/joblib.py", "if self._sent[0] is not function:", "if self._sent[0] is None:"
     ),
@@ -1178,8 +1184,8 @@ FAULTS: tuple[Fault, ...] = (
         "losses-in-all",
         COUNT,
         "execution/scheduler.py",
-        "left, losses = left[1:], 0",
-        "left, losses = left[1:], losses",
+        "remaining, losses = remaining[1:], 0",
+        "remaining, losses = remaining[1:], losses",
     ),
     # datasets
     Fault("download-unchecked", CHECKSUM, "datasets/download.py", "if found != file.sha256:", "if not found:"),

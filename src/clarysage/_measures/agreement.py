@@ -12,7 +12,7 @@ from clarysage.coalitions import draw_evenly, even_chances, masks
 from clarysage.errors import Call, InputError, Set
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
-from clarysage.execution.seeds import SUBSETS, WORTHS, entropy_of, stream
+from clarysage.execution.seeds import COALITION_VALUES, SUBSETS, entropy_of, stream
 from clarysage.protocols import (
     CoalitionValue,
     CoalitionValues,
@@ -165,7 +165,7 @@ class Evaluation:
     entropy: int
 
     def __call__(self, place: int) -> CoalitionValue:
-        rng, coalition, game = stream(self.entropy, WORTHS, place), self.coalitions[place], self.game
+        rng, coalition, game = stream(self.entropy, COALITION_VALUES, place), self.coalitions[place], self.game
         values = ability(game, CoalitionValues)
         if values is not None:
             return values.value(coalition, rng)

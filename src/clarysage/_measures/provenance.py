@@ -15,7 +15,7 @@ import numpy as np
 from clarysage import __version__
 from clarysage.errors import InputError
 from clarysage.estimators.checkpoint import Checkpoint
-from clarysage.execution.checkpoint_file import ANEW, Saved, file_for, read_checkpoint
+from clarysage.execution.checkpoint_file import START_OVER, SavedRun, file_for, read_checkpoint
 from clarysage.games import PredictivePower
 from clarysage.inference.stopping import LIMITS, Converged, row_limit
 from clarysage.protocols import FromBackground, RestrictedModel, ability
@@ -97,7 +97,7 @@ class CheckpointFile:
     """A file to keep a run in, and what it holds already; no file at all where ``file`` is None."""
 
     file: Path | None = None
-    saved: Saved | None = None
+    saved: SavedRun | None = None
 
     @classmethod
     def at(cls, path: Any) -> CheckpointFile:
@@ -124,7 +124,7 @@ class CheckpointFile:
                 "checkpoint",
                 got=f"{self.file}, which is of another run: {'; '.join(found)}",
                 wanted="a checkpoint of this one",
-                hint=ANEW,
+                hint=START_OVER,
             )
         return Checkpoint(self.file, identity, self.saved)
 

@@ -12,7 +12,7 @@ from clarysage.errors import ClarysageWarning, InputError
 from clarysage.estimators.limits import Chunk
 from clarysage.estimators.loop import learned
 from clarysage.estimators.progress import InterimSchedule, Progress, Trace
-from clarysage.execution.checkpoint_file import Saved, damaged, write_checkpoint
+from clarysage.execution.checkpoint_file import SavedRun, damaged, write_checkpoint
 from clarysage.inference.influence import BackgroundInfluence, InfluenceSums
 from clarysage.inference.moments import Moments
 from clarysage.inference.stratified import StratifiedMoments
@@ -46,7 +46,7 @@ class Checkpoint:
     saved : what the file held, if anything
     """
 
-    def __init__(self, file: Path, identity: Mapping[str, Any], saved: Saved | None = None) -> None:
+    def __init__(self, file: Path, identity: Mapping[str, Any], saved: SavedRun | None = None) -> None:
         self.file, self.identity, self.saved = file, identity, saved
         self._written: tuple[int, int] | None = None
 

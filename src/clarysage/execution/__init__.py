@@ -1,1 +1,1 @@
-"""Where draws are made: random streams, executors, observers."""
+"""Execution: random streams, the scheduler and its backends, observers of a run, and the file of a checkpoint."""

@@ -1,4 +1,8 @@
-"""A function sent to worker processes once, and not again with every task; on this machine, through files."""
+"""Broadcast of a function, with its model and data: each worker process receives it once, not with every task.
+
+Processes of this machine read it from files that they map into memory (:class:`BroadcastFunction`); clusters have
+channels of their own, and share the cache of a worker process with it (:func:`cached_function`).
+"""
 
 from __future__ import annotations
 
@@ -18,72 +22,75 @@ from clarysage._utils.atomic import is_gone
 from clarysage.errors import ModelError, Set
 
 PREFIX = "clarysage-sent-"  # of folders, followed by the number of the process
-ALIGNED = 64  # bytes, at which arrays begin
+ALIGNMENT = 64  # bytes, at multiples of which arrays begin
 
-_held: dict[str, Callable[[Any], Any]] = {}  # what this process has received last, by its name
+_cache: dict[str, Callable[[Any], Any]] = {}  # the function that this process received last, by its key
 _lock = Lock()
 
 
 class BroadcastFunction:
-    """A function that travels as the name of a folder; each process reads it when it first needs it.
+    """A function that is pickled as the name of a folder; each process reads the folder when it first calls it.
 
-    Arrays are mapped into memory, not read: workers share one copy of the data among them, and a page is copied only
-    for the worker that writes to it. The folder lives as long as the object in the process that shipped it.
+    Arrays are mapped into memory, not read: workers share one copy of the data, and a page is copied only for the
+    worker that writes to it. The folder lives as long as the object lives in the process that made it.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
-        _sweep()
-        self.path, self.places = mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), list(sys.path)
+        _remove_stale_folders()
+        self.path, self.module_paths = mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), list(sys.path)
         finalize(self, rmtree, self.path, ignore_errors=True)
         buffers: list[pickle.PickleBuffer] = []
-        head = dumped(function, buffers.append)
-        layout = _write(Path(self.path) / "arrays", [buffer.raw() for buffer in buffers])
-        (Path(self.path) / "function").write_bytes(pickle.dumps((head, layout)))
+        pickle_bytes = pickled(function, buffers.append)
+        extents = []  # where each array begins and ends in the file
+        with (Path(self.path) / "arrays").open("wb") as file:
+            for buffer in buffers:
+                start = file.tell()
+                file.write(buffer.raw())
+                extents.append((start, file.tell()))
+                file.write(bytes(-file.tell() % ALIGNMENT))
+        (Path(self.path) / "function").write_bytes(pickle.dumps((pickle_bytes, extents)))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "places": self.places}
+        return {"path": self.path, "module_paths": self.module_paths}
 
     def __call__(self, task: Any) -> Any:
-        return held(self.path, self.places, lambda: _read(Path(self.path)))(task)
+        return cached_function(self.path, self.module_paths, lambda: _read(Path(self.path)))(task)
 
 
-def _sweep() -> None:
-    """Removes folders of processes that were killed, and could not do it themselves."""
-    for folder in Path(gettempdir()).glob(f"{PREFIX}*-*"):
-        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if pid.isdecimal() and is_gone(int(pid)):
-            rmtree(folder, ignore_errors=True)
+def cached_function(
+    key: str, module_paths: Sequence[str], read: Callable[[], Callable[[Any], Any]]
+) -> Callable[[Any], Any]:
+    """Returns the function of this key from the cache of this process; a new one is read, and replaces the last.
 
-
-def held(name: str, places: Sequence[str], read: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    """The function of this name in this process, read when it is new; ``places`` are where its modules come from."""
+    ``module_paths`` are the places from which its modules are imported.
+    """
     with _lock:
-        if name not in _held:
-            _held.clear()
-            sys.path.extend(place for place in places if place not in sys.path)
-            _held[name] = read()
-        return _held[name]
+        if key not in _cache:
+            _cache.clear()
+            sys.path.extend(path for path in module_paths if path not in sys.path)
+            _cache[key] = read()
+        return _cache[key]
 
 
-def held_already(name: str) -> Callable[[Any], Any] | None:
-    """The function of this name, where this process has it."""
-    return _held.get(name)
+def function_if_cached(key: str) -> Callable[[Any], Any] | None:
+    """Returns the function of this key, or None where this process does not have it."""
+    return _cache.get(key)
 
 
-def dumped(function: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
-    """The function as bytes, functions and classes of notebooks and scripts included."""
+def pickled(function: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None = None) -> bytes:
+    """Pickles a function by value, so that functions and classes of notebooks and scripts can be sent, too."""
     try:
         import cloudpickle
     except ImportError:  # older joblib brings its own
         from joblib.externals import cloudpickle
-    found: bytes = cloudpickle.dumps(function, protocol=5, buffer_callback=buffer_callback)
-    return found
+    pickle_bytes: bytes = cloudpickle.dumps(function, protocol=5, buffer_callback=buffer_callback)
+    return pickle_bytes
 
 
-def packed_for_others(function: Any) -> bytes:
-    """The function as bytes for other machines; an error where it cannot be sent there."""
+def pickled_for_cluster(function: Any) -> bytes:
+    """Pickles a function for other machines; an error where that is impossible."""
     try:
-        return dumped(function)
+        return pickled(function)
     except Exception as error:
         raise ModelError(
             "model",
@@ -93,22 +100,18 @@ def packed_for_others(function: Any) -> bytes:
         ) from error
 
 
-def _write(path: Path, parts: Sequence[memoryview]) -> list[tuple[int, int]]:
-    """Writes parts one after the other; where each begins and ends."""
-    layout = []
-    with path.open("wb") as file:
-        for part in parts:
-            start = file.tell()
-            file.write(part)
-            layout.append((start, file.tell()))
-            file.write(bytes(-file.tell() % ALIGNED))
-    return layout
-
-
 def _read(folder: Path) -> Callable[[Any], Any]:
-    """The function that __init__ has written, in a folder of our own."""
-    head, layout = pickle.loads((folder / "function").read_bytes())
+    """Reads the function from a folder that one of our own processes wrote."""
+    pickle_bytes, extents = pickle.loads((folder / "function").read_bytes())
     with (folder / "arrays").open("rb") as file:
-        whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if layout and layout[-1][1] else b"")
-    function: Callable[[Any], Any] = pickle.loads(head, buffers=[whole[start:end] for start, end in layout])
+        arrays = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if extents and extents[-1][1] else b"")
+    function: Callable[[Any], Any] = pickle.loads(pickle_bytes, buffers=[arrays[start:end] for start, end in extents])
     return function
+
+
+def _remove_stale_folders() -> None:
+    """Removes the folders of processes that were killed before they could do so themselves."""
+    for folder in Path(gettempdir()).glob(f"{PREFIX}*-*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdecimal() and is_gone(int(pid)):
+            rmtree(folder, ignore_errors=True)

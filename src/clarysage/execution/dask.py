@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster."""
+"""The Dask backend: workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,26 +13,34 @@ from typing import Any
 from weakref import finalize
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.backend import Done, Group, LostWorkerError, check_answers, do_packed, mentions, unpacked
-from clarysage.execution.broadcast import held, held_already, packed_for_others
+from clarysage.execution.backend import (
+    Group,
+    GroupResult,
+    LostWorkerError,
+    check_listening,
+    is_caused_by,
+    run_group_pickled,
+    unpickled,
+)
+from clarysage.execution.broadcast import cached_function, function_if_cached, pickled_for_cluster
 
 SECONDS_TO_CONNECT = 10
-OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses, beside those that sockets can be tried at
-SECONDS_TO_SWITCH = 0.05  # that other threads of a worker wait for the interpreter's lock; by default 0.005
-SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to bring one, as adaptive ones do when they are asked
+OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses to which no plain socket can connect
+SWITCH_INTERVAL = 0.05  # seconds that other threads of a worker wait for the interpreter's lock; by default 0.005
+SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to start one, as adaptive clusters do on demand
 
 
 class Dask:
     """The workers of a Dask cluster, to be given as ``n_jobs``.
 
-    Model and data are packed once and scattered; each worker unpacks them once, however many batches it computes.
-    Tasks go to the cluster's own scheduler by its client. (joblib's backend for Dask waits for ever when a worker is
-    lost for good, and does not cancel what is pending: it is not used, but ``joblib.parallel_config("dask")`` is
+    Model and data are pickled once and scattered; each worker unpickles them once, however many batches it computes.
+    The client submits tasks to the cluster's own scheduler. (joblib's backend for Dask waits for ever when a worker is
+    lost for good, and does not cancel pending tasks, so it is not used; but ``joblib.parallel_config("dask")`` is
     understood.)
 
     Parameters
     ----------
-    cluster : a ``distributed.Client``, the address of a scheduler, or anything that a Client can be made of, such as a
+    cluster : a ``distributed.Client``, the address of a scheduler, or anything else that a Client accepts, such as a
         ``LocalCluster``; default: the current client
 
     Examples
@@ -46,16 +54,16 @@ class Dask:
     def __init__(self, cluster: Any = None) -> None:
         self.cluster = cluster
         self._client: Any = None
-        self._sent: tuple[Any, Any] = (None, None)  # a function, and where it was scattered
-        self._holds: dict[str, Any] = {}  # by which workers were told to hold it, by their addresses
-        self._roster: dict[str, int] = {}  # threads of workers, by their addresses
+        self._sent: tuple[Any, Any] = (None, None)  # a function, and the future of its scattered pickle
+        self._cached: dict[str, Any] = {}  # futures of the calls that cache it in workers, by their addresses
+        self._threads: dict[str, int] = {}  # threads of workers, by their addresses
 
     def __repr__(self) -> str:
         return f"Dask({'' if self.cluster is None else repr(self.cluster)})"
 
     @property
     def client(self) -> Any:
-        """The client, connected when it is first needed."""
+        """The client, which connects when it is first used."""
         if self._client is None or self._client.status == "closed":
             self._client, self._sent = _client_of(self.cluster), (None, None)
             if self._client is not self.cluster and self.cluster is not None:
@@ -63,35 +71,35 @@ class Dask:
         return self._client
 
     def workers(self) -> int:
-        self._roster = self._roster or self.client.nthreads()
-        if not self._roster:
+        self._threads = self._threads or self.client.nthreads()
+        if not self._threads:
             _await_worker(self.client)
-            self._roster = self.client.nthreads()
-        return sum(self._roster.values())
+            self._threads = self.client.nthreads()
+        return sum(self._threads.values())
 
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
-    ) -> Generator[Done, None, None]:
-        client, packed = self.client, self._scattered(function)
-        known = None if self._is_held_by_all(packed) else packed
+    ) -> Generator[GroupResult, None, None]:
+        client, scattered = self.client, self._scatter(function)
+        argument = None if self._is_cached_by_all(scattered) else scattered
 
-        def submitted(group: Group, known: Any) -> Any:
-            return client.submit(_do_held, packed.key, sys.path, group, known, pure=False)
+        def submit(group: Group, argument: Any) -> Any:
+            return client.submit(_run_cached, scattered.key, sys.path, group, argument, pure=False)
 
-        todo, pending = deque(groups), deque(submitted(group, known) for group in groups)
+        remaining, pending = deque(groups), deque(submit(group, argument) for group in groups)
         try:
             while pending:
-                left = time_left()
-                done = pending[0].result(timeout=None if left == float("inf") else max(0.0, left))
-                if done is None:
-                    self._holds.clear()
-                    for place, group in enumerate(todo):
-                        if pending[place].status == "finished" and pending[place].result() is None:
-                            pending[place] = submitted(group, packed)
+                seconds = time_left()
+                result = pending[0].result(timeout=None if seconds == float("inf") else max(0.0, seconds))
+                if result is None:  # a new worker, without the function: such groups are sent again, with it
+                    self._cached.clear()
+                    for index, group in enumerate(remaining):
+                        if pending[index].status == "finished" and pending[index].result() is None:
+                            pending[index] = submit(group, scattered)
                     continue
                 pending.popleft()
-                todo.popleft()
-                yield unpacked(done)
+                remaining.popleft()
+                yield unpickled(result)
         except Exception as error:
             if self.is_loss(error):
                 self._sent = (None, None)  # the data may be lost with the workers
@@ -101,72 +109,75 @@ class Dask:
                 client.cancel(list(pending), force=True)
 
     def is_loss(self, error: BaseException) -> bool:
-        return mentions(
+        return is_caused_by(
             error, ["LostWorkerError", "KilledWorker", "FutureCancelledError", "CommClosedError", "CancelledError"]
         )
 
     def lost(self) -> int:
-        before, self._roster = self._roster, self.client.nthreads()
-        return len(before.keys() - self._roster.keys())
+        before, self._threads = self._threads, self.client.nthreads()
+        return len(before.keys() - self._threads.keys())
 
-    def _scattered(self, function: Any) -> Any:
-        """The packed function on its way to all workers."""
+    def _scatter(self, function: Any) -> Any:
+        """Scatters the pickled function to all workers, unless it was the last to be scattered; returns its future."""
         if self._sent[0] is not function:
-            packed = packed_for_others(function)
-            if not self.client.nthreads():  # all were lost, and come up again
+            pickle_bytes = pickled_for_cluster(function)
+            if not self.client.nthreads():  # all workers were lost, and are started again
                 _await_worker(self.client)
             try:
-                sent = self.client.scatter(packed, broadcast=True, hash=False)
-            except TimeoutError as error:  # no deadline of ours
+                sent = self.client.scatter(pickle_bytes, broadcast=True, hash=False)
+            except TimeoutError as error:  # which is not our deadline
                 raise LostWorkerError("no worker took the data") from error
-            self._sent, self._holds = (function, sent), {}
+            self._sent, self._cached = (function, sent), {}
         return self._sent[1]
 
-    def _is_held_by_all(self, packed: Any) -> bool:
-        """Whether all workers have unpacked the function; those that have not been told to are told."""
+    def _is_cached_by_all(self, scattered: Any) -> bool:
+        """Returns whether all workers have unpickled the function; asks those to do so that were not asked before."""
         self.workers()
-        self._holds = {
-            address: self._holds.get(address) or self._told_to_hold(packed, address) for address in self._roster
+        self._cached = {
+            address: self._cached.get(address) or self._ask_to_cache(scattered, address) for address in self._threads
         }
-        return all(hold.status == "finished" for hold in self._holds.values())
+        return all(call.status == "finished" for call in self._cached.values())
 
-    def _told_to_hold(self, packed: Any, address: str) -> Any:
-        return self.client.submit(_hold, packed.key, sys.path, packed, workers=[address], pure=False)
-
-
-def _hold(key: str, places: Sequence[str], packed: bytes) -> None:
-    """Unpacks a function in a worker, for groups to come."""
-    held(key, places, lambda: pickle.loads(packed))
+    def _ask_to_cache(self, scattered: Any, address: str) -> Any:
+        return self.client.submit(_cache, scattered.key, sys.path, scattered, workers=[address], pure=False)
 
 
-def _do_held(key: str, places: Sequence[str], group: Group, packed: bytes | None) -> bytes | None:
-    """Does a group in a worker, with the function that was packed or that it has; None where there is neither.
+def _cache(key: str, module_paths: Sequence[str], pickle_bytes: bytes) -> None:
+    """Unpickles a function in a worker, for later groups."""
+    cached_function(key, module_paths, lambda: pickle.loads(pickle_bytes))
 
-    What all workers have is not handed over: Dask thins out copies of what tasks are handed every two seconds, so that
-    it would travel again in every round.
+
+def _run_cached(key: str, module_paths: Sequence[str], group: Group, pickle_bytes: bytes | None) -> bytes | None:
+    """Runs a group in a worker, with the function given or cached; returns None where there is neither.
+
+    A function that all workers have is not an argument of the task: Dask discards spare copies of arguments every two
+    seconds, so the function would be sent again in every round.
     """
-    function = held_already(key) if packed is None else held(key, places, lambda: pickle.loads(packed))
+    if pickle_bytes is None:
+        function = function_if_cached(key)
+    else:
+        function = cached_function(key, module_paths, lambda: pickle.loads(pickle_bytes))
     if function is None:
         return None
-    with _seldom_interrupted():
-        return do_packed(function, group)
+    with _long_switch_interval():
+        return run_group_pickled(function, group)
 
 
 @contextmanager
-def _seldom_interrupted() -> Iterator[None]:
-    """A context within which Dask's threads in a worker wait longer for the interpreter's lock.
+def _long_switch_interval() -> Iterator[None]:
+    """A context in which Dask's own threads in a worker wait longer for the interpreter's lock.
 
-    They want it more than a hundred times a second, to tick and to take profiles, and a model in Python is made to wait
-    for them each time. Where tasks or threads of others are in the process, things are left as they are.
+    They take it more than a hundred times a second, for heartbeats and profiles, and a model in Python waits each time.
+    Nothing is changed where the process runs other tasks, or threads that are not Dask's.
     """
     from distributed import get_worker
 
     worker = get_worker()
-    if worker.state.nthreads > 1 or worker.nanny is None:  # who gives a worker a process of its own
+    if worker.state.nthreads > 1 or worker.nanny is None:  # a nanny gives the worker a process of its own
         yield
         return
     before = sys.getswitchinterval()
-    sys.setswitchinterval(max(before, SECONDS_TO_SWITCH))
+    sys.setswitchinterval(max(before, SWITCH_INTERVAL))
     try:
         yield
     finally:
@@ -184,11 +195,11 @@ def _client_of(cluster: Any) -> Any:
         return cluster
     try:
         if isinstance(cluster, str) and cluster.partition("://")[0] not in OTHER_SCHEMES:
-            check_answers(cluster, SECONDS_TO_CONNECT)  # a Client that finds nobody complains long after
+            check_listening(cluster, SECONDS_TO_CONNECT)  # a Client that finds no scheduler fails much later
         if cluster is None:
             return get_client()
-        return _in_time(lambda: Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT))
-    except (ValueError, TypeError, OSError, RuntimeError) as error:  # the last of a cluster that is closed
+        return _connect(lambda: Client(cluster, set_as_default=False, timeout=SECONDS_TO_CONNECT))
+    except (ValueError, TypeError, OSError, RuntimeError) as error:  # RuntimeError: of a cluster that is closed
         got = "no Dask client" if cluster is None else f"{cluster!r}, where no scheduler answers ({error})"
         raise InputError(
             "n_jobs",
@@ -198,21 +209,21 @@ def _client_of(cluster: Any) -> Any:
         ) from error
 
 
-def _in_time(connect: Callable[[], Any]) -> Any:
-    """What connecting comes to. A client waits for ever where somebody listens who does not know Dask's language."""
-    found: Future[Any] = Future()
+def _connect(connect: Callable[[], Any]) -> Any:
+    """Connects within a time limit: a client waits for ever where something listens that is not a Dask scheduler."""
+    connected: Future[Any] = Future()
 
-    def tried() -> None:
+    def connect_in_thread() -> None:
         try:
-            found.set_result(connect())
+            connected.set_result(connect())
         except BaseException as error:
-            found.set_exception(error)
+            connected.set_exception(error)
 
-    Thread(target=tried, daemon=True).start()
-    wait([found], timeout=2 * SECONDS_TO_CONNECT)
-    if not found.done():
-        raise OSError(f"not a word in {2 * SECONDS_TO_CONNECT} s")
-    return found.result()
+    Thread(target=connect_in_thread, daemon=True).start()
+    wait([connected], timeout=2 * SECONDS_TO_CONNECT)
+    if not connected.done():
+        raise OSError(f"no answer in {2 * SECONDS_TO_CONNECT} s")
+    return connected.result()
 
 
 def _close(client: Any) -> None:
@@ -221,7 +232,7 @@ def _close(client: Any) -> None:
 
 
 def _await_worker(client: Any) -> None:
-    asked = client.submit(int, pure=False)  # something to do, without which adaptive clusters bring nobody
+    task = client.submit(int, pure=False)  # adaptive clusters start workers only when there is a task
     try:
         client.wait_for_workers(1, timeout=SECONDS_FOR_A_WORKER)
     except TimeoutError as error:
@@ -229,7 +240,7 @@ def _await_worker(client: Any) -> None:
             "n_jobs",
             got=f"a Dask cluster without workers for {SECONDS_FOR_A_WORKER} s",
             wanted="one with a worker or more",
-            hint="dask worker ADDRESS, on as many machines as you like",
+            hint="dask worker ADDRESS, on one or more machines",
         ) from error
     finally:
-        asked.release()
+        task.release()

@@ -1,4 +1,4 @@
-"""Who computes: this process, workers of this machine, or those of a cluster."""
+"""Executors from the argument ``n_jobs``: a number of workers of this machine, or a cluster."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 from clarysage.protocols import Executor
 
-OF_DASK = ("Client", "Cluster")  # classes that lead to a cluster by themselves
+DASK_CLASSES = ("Client", "Cluster")  # of Dask: objects that are a cluster, or are connected to one
 
 
 def workers_of(n_jobs: int, backend: str = "processes", address: str | None = None) -> Any:
-    """Workers by names, as a command line has them: something that :func:`as_executor` takes.
+    """Returns the ``n_jobs`` that the options of the command line stand for, as :func:`as_executor` takes it.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
     row = BACKENDS.get_row(backend)
     if not row.is_cluster:
         if address is not None:
-            *others, last = (f'"{other.name}"' for other in BACKENDS.values() if other.is_cluster)
+            *others, last = (f'"{cluster.name}"' for cluster in BACKENDS.values() if cluster.is_cluster)
             raise InputError(
                 "address",
                 got=f"{address!r} with {row.name} of this machine",
@@ -40,30 +40,33 @@ def workers_of(n_jobs: int, backend: str = "processes", address: str | None = No
     if row.needs_address and address is None:
         raise InputError("address", got="none", wanted="that of a scheduler", hint=Set("address", row.address))
     if n_jobs != 1:
-        raise InputError("n_jobs", got=f"{n_jobs} beside a cluster, which has its own number of workers", wanted="1")
+        raise InputError("n_jobs", got=f"{n_jobs} with a cluster, which has its own number of workers", wanted="1")
     return row(address)
 
 
 def processes(n_jobs: int) -> int:
-    """So many processes of this machine: what a plain number means."""
+    """Returns the number of processes as it is: a number as ``n_jobs`` means processes of this machine."""
     return n_jobs
 
 
 def threads(n_jobs: int) -> Joblib:
-    """So many threads of this process."""
+    """Returns a backend of ``n_jobs`` threads of this process."""
     if n_jobs == 1:
         raise InputError(
             "n_jobs",
             got="1 with threads",
-            wanted="how many there are to be",
-            hint=[Set("n_jobs", -1), ", for one a core"],
+            wanted="the number of threads",
+            hint=[Set("n_jobs", -1), ", for one thread a core"],
         )
     return Joblib(n_jobs, backend="threading")
 
 
 def as_executor(n_jobs: Any) -> Executor:
-    """Serial for one job, joblib for more, a cluster where one is given; None follows ``joblib.parallel_config``."""
-    if any(kind.__name__ in OF_DASK and kind.__module__.startswith("distributed.") for kind in type(n_jobs).__mro__):
+    """Returns a serial executor for one job, else a scheduler for joblib or for the cluster given.
+
+    None follows ``joblib.parallel_config``.
+    """
+    if any(cls.__name__ in DASK_CLASSES and cls.__module__.startswith("distributed.") for cls in type(n_jobs).__mro__):
         return Scheduler(Dask(n_jobs))
     if isinstance(n_jobs, WorkerBackend) and not isinstance(n_jobs, type):
         return Scheduler(n_jobs)
@@ -76,16 +79,16 @@ def as_executor(n_jobs: Any) -> Executor:
         )
     if n_jobs == 1:
         return Serial()
-    engine = _configured() or Joblib(None if n_jobs is None else int(n_jobs))
-    return Serial() if isinstance(engine, Joblib) and engine.workers() == 1 else Scheduler(engine)
+    backend = _configured_cluster() or Joblib(None if n_jobs is None else int(n_jobs))
+    return Serial() if isinstance(backend, Joblib) and backend.workers() == 1 else Scheduler(backend)
 
 
-def _configured() -> WorkerBackend | None:
-    """The cluster that ``joblib.parallel_config`` has set, if it has."""
+def _configured_cluster() -> WorkerBackend | None:
+    """Returns the cluster that ``joblib.parallel_config`` has set, or None."""
     from joblib.parallel import get_active_backend
 
     backend = get_active_backend()[0]
-    kind = type(backend).__name__
-    if kind == "DaskDistributedBackend":
+    name = type(backend).__name__
+    if name == "DaskDistributedBackend":
         return Dask(backend.client)
-    return Ray() if kind == "RayBackend" else None
+    return Ray() if name == "RayBackend" else None

@@ -1,4 +1,4 @@
-"""Observers of a run: silent, or a progress bar with the estimated time to convergence."""
+"""Observers of a run: one that is silent, and a progress bar with the estimated time to convergence."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from clarysage.inference.estimate import Estimate
 
 
 class Silent:
-    """Says nothing."""
+    """An observer that shows nothing."""
 
     def __call__(self, estimate: Estimate, elapsed: float) -> None:
-        """Nothing to say."""
+        """Shows nothing."""
 
     def count(self, share: float, elapsed: float) -> None:
-        """Nothing to say."""
+        """Shows nothing."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Has nothing to close."""
 
 
 class ProgressBar:
-    """A tqdm bar on stderr, from 0 to 100 % of the draws that convergence is thought to need."""
+    """An observer that shows a tqdm bar on stderr, from 0 to 100 % of the draws expected to be needed."""
 
     def __init__(self, progress: Callable[[Estimate], float]) -> None:
         from tqdm.auto import tqdm
@@ -38,26 +38,26 @@ class ProgressBar:
     def count(self, share: float, elapsed: float) -> None:
         self._show(share, elapsed, "")
 
-    def _show(self, share: float, elapsed: float, more: str) -> None:
+    def _show(self, share: float, elapsed: float, suffix: str) -> None:
         self.bar.n = round(100 * share)
         left = f"about {clock(elapsed * (1 - share) / share)} left" if share > 1e-4 else "about ? left"
-        self.bar.set_postfix_str(("done" if share == 1 else left) + more)
+        self.bar.set_postfix_str(("done" if share == 1 else left) + suffix)
 
     def close(self) -> None:
         self.bar.close()
 
 
 def clock(seconds: float) -> str:
-    """Seconds as people say them.
+    """Returns a number of seconds as text.
 
     Examples
     --------
     >>> clock(75)
     '1 min 15 s'
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60} min"

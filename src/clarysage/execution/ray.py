@@ -1,4 +1,4 @@
-"""Workers of a Ray cluster."""
+"""The Ray backend: workers of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -9,27 +9,35 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from clarysage.errors import InputError, MissingLibraryError
-from clarysage.execution.backend import Done, Group, check_answers, do_packed, mentions, unpacked
-from clarysage.execution.broadcast import held, packed_for_others
+from clarysage.execution.backend import (
+    Group,
+    GroupResult,
+    check_listening,
+    is_caused_by,
+    run_group_pickled,
+    unpickled,
+)
+from clarysage.execution.broadcast import cached_function, pickled_for_cluster
 
 SECONDS_TO_CONNECT = 10
-NAMED = (None, "auto", "local")  # that lead to a cluster, whatever its address
-AHEAD = 2  # groups for each worker, that Ray is given; others wait here, and need not be cancelled (see below)
-LOSSES_OF_A_GROUP = 1  # that are made good by doing it again, before all is sent anew
+SPECIAL_ADDRESSES = (None, "auto", "local")  # which stand for a cluster, whatever its address is
+GROUPS_PER_WORKER = 2  # that Ray is given; others wait here, and need not be cancelled (see below)
+MAX_LOSSES_OF_GROUP = 1  # after which a group runs again; after more, model and data are sent again
 
 
 class Ray:
     """The workers of a Ray cluster, to be given as ``n_jobs``.
 
-    Model and data are put into the object store once, and unpacked once by each worker process. Tasks go to Ray itself.
-    (Ray's backend for joblib starts its processes anew for every round, and gives up when one of them dies: it is not
-    used, but ``joblib.parallel_config("ray")`` is understood.) A run that is cut short leaves the groups that Ray has
-    been given, two a worker at most, to their end: to cancel a task that is about to end can take this process down.
+    Model and data are put into the object store once, and each worker process unpickles them once. Tasks are submitted
+    to Ray itself. (Ray's backend for joblib starts new processes for every round, and fails when one of them dies, so
+    it is not used; but ``joblib.parallel_config("ray")`` is understood.) When a run ends early, the groups that Ray has
+    been given, at most two for each worker, run to their end: cancelling a task that is about to end can crash this
+    process.
 
     Parameters
     ----------
-    address : of a running cluster, as ``ray.init`` takes it ("auto" for the one of this machine); default: the one this
-        process is connected to, or else a new one on this machine
+    address : of a running cluster, as ``ray.init`` takes it ("auto" for that of this machine); default: the one that
+        this process is connected to, or else a new one on this machine
 
     Examples
     --------
@@ -43,7 +51,7 @@ class Ray:
         if address is not None and not isinstance(address, str):
             raise InputError("address", got=f"{address!r}", wanted='text, such as "auto" or "host:6379", or None')
         self.address = address
-        self._sent: tuple[Any, Any] = (None, None)
+        self._sent: tuple[Any, Any] = (None, None)  # a function, and the reference of its stored pickle
         self._lost = 0
 
     def __repr__(self) -> str:
@@ -51,7 +59,7 @@ class Ray:
 
     @property
     def ray(self) -> Any:
-        """The library, connected to the cluster."""
+        """The library, which connects to the cluster when it is first used."""
         try:
             import ray
         except ImportError as error:
@@ -60,8 +68,8 @@ class Ray:
             self._check_connected_to(ray.get_runtime_context().gcs_address)
         else:
             try:
-                if self.address not in NAMED and not str(self.address).startswith("ray://"):
-                    check_answers(str(self.address), SECONDS_TO_CONNECT)  # Ray itself would try for minutes
+                if self.address not in SPECIAL_ADDRESSES and not str(self.address).startswith("ray://"):
+                    check_listening(str(self.address), SECONDS_TO_CONNECT)  # Ray itself would try for minutes
                 ray.init(address=self.address, log_to_driver=False)
             except (OSError, ValueError, RuntimeError) as error:
                 raise InputError(
@@ -72,46 +80,46 @@ class Ray:
                 ) from error
         return ray
 
-    def _check_connected_to(self, there: str) -> None:
-        if self.address not in (*NAMED, there) and not str(self.address).startswith("ray://"):
+    def _check_connected_to(self, current: str) -> None:
+        if self.address not in (*SPECIAL_ADDRESSES, current) and not str(self.address).startswith("ray://"):
             raise InputError(
                 "n_jobs",
-                got=f"{self!r}, while this process is connected to {there}",
+                got=f"{self!r}, while this process is connected to {current}",
                 wanted="one cluster at a time",
                 hint="Ray(), or ray.shutdown() first",
             )
 
     def results(
         self, function: Callable[[Any], Any], groups: Sequence[Group], time_left: Callable[[], float]
-    ) -> Generator[Done, None, None]:
-        ray, stored = self.ray, [self._stored(function)]
-        task = ray.remote(num_cpus=1, max_retries=0)(_do_stored)  # Ray would try again without a word
-        todo, losses = deque(groups), 0
-        ahead = AHEAD * self.workers()
-        pending = deque(task.remote(stored, sys.path, group) for group in groups[:ahead])
+    ) -> Generator[GroupResult, None, None]:
+        ray, stored = self.ray, [self._store(function)]
+        task = ray.remote(num_cpus=1, max_retries=0)(_run_stored)  # with retries Ray would hide losses
+        remaining, losses = deque(groups), 0
+        submitted = GROUPS_PER_WORKER * self.workers()
+        pending = deque(task.remote(stored, sys.path, group) for group in groups[:submitted])
         while pending:
-            left = time_left()
+            seconds = time_left()
             try:
-                done = _got(ray, pending[0], None if left == float("inf") else max(0.0, left))
+                result = _get(ray, pending[0], None if seconds == float("inf") else max(0.0, seconds))
             except Exception as error:
                 if not self.is_loss(error):
                     raise
                 losses += 1
-                if losses > LOSSES_OF_A_GROUP:
+                if losses > MAX_LOSSES_OF_GROUP:
                     self._sent = (None, None)  # the data may be lost with the workers
                     raise
                 self._lost += 1
-                pending[0] = task.remote(stored, sys.path, todo[0])
+                pending[0] = task.remote(stored, sys.path, remaining[0])
                 continue
             losses = 0
             pending.popleft()
-            todo.popleft()
-            if len(todo) > len(pending):
-                pending.append(task.remote(stored, sys.path, todo[len(pending)]))
-            yield done
+            remaining.popleft()
+            if len(remaining) > len(pending):
+                pending.append(task.remote(stored, sys.path, remaining[len(pending)]))
+            yield result
 
     def is_loss(self, error: BaseException) -> bool:
-        return mentions(
+        return is_caused_by(
             error,
             [
                 "WorkerCrashedError",
@@ -127,27 +135,29 @@ class Ray:
         return max(1, int(self.ray.cluster_resources().get("CPU", 1)))
 
     def lost(self) -> int:
-        found, self._lost = self._lost, 0
-        return found
+        lost, self._lost = self._lost, 0
+        return lost
 
-    def _stored(self, function: Any) -> Any:
+    def _store(self, function: Any) -> Any:
+        """Puts the pickled function into the object store, unless it was the last one; returns its reference."""
         if self._sent[0] is not function:
-            self._sent = (function, self.ray.put(packed_for_others(function)))
+            self._sent = (function, self.ray.put(pickled_for_cluster(function)))
         return self._sent[1]
 
 
-def _got(ray: Any, reference: Any, timeout: float | None) -> Done:
+def _get(ray: Any, reference: Any, timeout: float | None) -> GroupResult:
     try:
-        return unpacked(ray.get(reference, timeout=timeout))
+        return unpickled(ray.get(reference, timeout=timeout))
     except ray.exceptions.GetTimeoutError as error:
         raise TimeoutError from error
-    except ray.exceptions.RayTaskError as error:  # an error of the task's own, behind Ray's
+    except ray.exceptions.RayTaskError as error:  # which wraps an error of the task itself
         raise error.cause from None
 
 
-def _do_stored(stored: list[Any], places: list[str], group: Group) -> bytes:
-    """Does a group in a worker, with the function that is behind a reference."""
+def _run_stored(stored: list[Any], module_paths: list[str], group: Group) -> bytes:
+    """Runs a group in a worker, with the function behind a reference."""
     import ray
 
     reference = stored[0]
-    return do_packed(held(reference.hex(), places, lambda: pickle.loads(ray.get(reference))), group)
+    function = cached_function(reference.hex(), module_paths, lambda: pickle.loads(ray.get(reference)))
+    return run_group_pickled(function, group)

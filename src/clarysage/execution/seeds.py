@@ -1,4 +1,4 @@
-"""Random streams: chunk i of a run always draws from stream i, whoever computes it."""
+"""Random streams: chunk i of a run always draws from stream i, on whichever worker it runs."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 from clarysage.errors import InputError
 
-DRAWS, BACKGROUND, REMOVAL, PILOT, TRIAL, MANIFOLD = 0, 1, 2, 3, 4, 5  # what a stream is for
-
-FOLDS, LEARNER = 8, 9  # for refits
-SUBSETS, WORTHS, RESAMPLES = 10, 11, 12  # for agreements
-PAIRS, PROXY = 13, 14  # for interactions, and for what SAGE values leave unexplained
-ROWS = 15  # of a table that are drawn to be examples
+# purposes of streams
+DRAWS, BACKGROUND, REMOVAL, PILOT, TRIAL, MANIFOLD = 0, 1, 2, 3, 4, 5
+FOLDS, LEARNER = 8, 9  # of refits
+SUBSETS, COALITION_VALUES, RESAMPLES = 10, 11, 12  # of agreement
+PAIRS, PROXY = 13, 14  # of interactions, and of the lack of fit of the additive proxy
+ROWS = 15  # examples drawn from a table
 
 
 def entropy_of(rng: Any) -> int:
-    """The entropy behind a run: a seed stands for itself, a Generator gives of its own, None takes the system's."""
+    """Returns the entropy of a run: a seed itself, a number drawn from a Generator, or for None the system's."""
     if rng is None:
         return int(np.random.SeedSequence().generate_state(2, np.uint64)[0])
     if isinstance(rng, np.random.Generator):
@@ -32,7 +32,7 @@ def entropy_of(rng: Any) -> int:
 
 
 def stream(entropy: int, purpose: int, number: int) -> np.random.Generator:
-    """Random stream ``number`` for a purpose.
+    """Returns random stream ``number`` for a purpose.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One process, one thread."""
+"""The serial executor: this process, one thread."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from clarysage.protocols import Result, Task, without_end
 
 
 class Serial:
-    """Does the tasks one after the other, with one BLAS and OpenMP thread, so that bits equal those of any worker."""
+    """An executor that runs tasks one after the other, with one BLAS and OpenMP thread, as every worker does."""
 
     @cached_property
     def _threads(self) -> ThreadpoolController:
-        return ThreadpoolController()  # looks the loaded libraries up, which takes longer than many a round
+        return ThreadpoolController()  # kept, since finding the loaded libraries takes longer than many a round
 
     def map(
         self,
