@@ -16,7 +16,7 @@ from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.estimate import StopReason, Target, VarianceComponents
 from clarysage.inference.intervals import adjusted, p_values, two_sided
 from clarysage.inference.population import Sampled, paired, targets, unpaired
-from clarysage.results.compare import arranged
+from clarysage.results.compare import reordered
 from made_up import compared
 from tests.lab.coverage import binomial_range, covers
 
@@ -399,7 +399,7 @@ def test_rows_that_were_changed_are_paired_where_that_is_said(seed):
 
 def test_the_order_of_features_does_not_matter(two):
     one, other = two
-    turned = arranged(other, other.feature_names[::-1])
+    turned = reordered(other, other.feature_names[::-1])
     assert turned.feature_names == ("x3", "x2", "x1", "x0")
     for is_paired in (True, False):
         found, straight = (cs.compare(one, each, paired=is_paired) for each in (turned, other))

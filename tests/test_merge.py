@@ -22,7 +22,7 @@ from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Target
 from clarysage.inference.sequential import level_of
 from clarysage.removal import Marginal
-from clarysage.results.compare import arranged
+from clarysage.results.compare import reordered
 from tests.lab.coverage import binomial_room, covers
 from tests.lab.populations import POPULATIONS
 from tests.lab.runs import AfterDraws
@@ -252,7 +252,7 @@ def test_merging_does_not_depend_on_the_order_of_runs() -> None:
 def test_features_in_another_order_are_put_in_order() -> None:
     names, turned = ("a", "b", "c", "d"), [2, 0, 3, 1]
     one, other = (run(seed, feature_names=names) for seed in (1, 2))
-    assert_close(cs.merge([one, other]), cs.merge([one, arranged(other, [names[i] for i in turned])]))
+    assert_close(cs.merge([one, other]), cs.merge([one, reordered(other, [names[i] for i in turned])]))
     assert cs.merge([one, other]).feature_names == names
 
 

@@ -20,8 +20,18 @@ from clarysage.errors import FormatError, InputError, ModelError
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import adjusted
 from clarysage.monitoring.slices import sliced
-from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED, Finding, Shift, said_of, two_numbers
-from clarysage.results.monitoring import verdicts_of
+from clarysage.results.finding import (
+    ALONE,
+    BOTH,
+    FOLLOWS,
+    INPUTS,
+    UNCHANGED,
+    Finding,
+    Shift,
+    finding_sentence,
+    format_pair,
+    verdicts_of,
+)
 
 NAMES = ["a", "b", "c", "d"]
 BETA = np.array([2.0, 1.0, 0.5, 0.0])  # of the response
@@ -884,7 +894,7 @@ def finding(
     ids=["both", "alone with a cause", "alone", "follows", "inputs"],
 )
 def test_sentences_of_the_verdicts(one, causes, expected):
-    assert said_of(one, causes, (0.2, 1.0)) == expected
+    assert finding_sentence(one, causes, (0.2, 1.0)) == expected
 
 
 @pytest.mark.parametrize(
@@ -900,7 +910,7 @@ def test_sentences_of_the_verdicts(one, causes, expected):
     ],
 )
 def test_sentences_say_the_share_in_the_loss(share, losses, expected):
-    assert expected in said_of(finding(BOTH, share=share), [], losses)
+    assert expected in finding_sentence(finding(BOTH, share=share), [], losses)
 
 
 @pytest.mark.parametrize(
@@ -918,7 +928,7 @@ def test_sentences_say_the_share_in_the_loss(share, losses, expected):
     ],
 )
 def test_sentences_say_the_direction(before, after, words):
-    said = said_of(finding(BOTH, before, after), [], (0.2, 0.3))
+    said = finding_sentence(finding(BOTH, before, after), [], (0.2, 0.3))
     assert said.startswith(f"duration {words}: its contribution {'rose' if after > before else 'fell'} from ")
 
 
@@ -936,7 +946,7 @@ def test_sentences_say_the_direction(before, after, words):
 )
 def test_nothing_is_said_to_hurt_or_help_now_where_its_interval_includes_zero(before, after, words):
     one = finding(BOTH, before, after, after_low=after - 1, after_high=after + 1)
-    assert said_of(one, [], (0.2, 0.3)).startswith(f"duration {words}: its contribution ")
+    assert finding_sentence(one, [], (0.2, 0.3)).startswith(f"duration {words}: its contribution ")
 
 
 def test_a_column_that_went_missing_no_longer_helps_and_one_in_another_unit_hurts(rows):
@@ -963,28 +973,28 @@ def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():
     shifted, surely = np.array([True, True, True, False]), np.array([False, True, True, False])
     found = verdicts_of(np.array([True, True, False, True]), shifted, surely)
     assert found == [FOLLOWS, BOTH, INPUTS, FOLLOWS]
-    said = said_of(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
+    said = finding_sentence(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
     assert said.endswith("while its inputs shifted far less surely.")
 
 
 def test_effects_on_the_output_are_not_called_help():
     for verdict in (BOTH, ALONE, FOLLOWS, INPUTS):
-        said = said_of(finding(verdict, share=None), ["month"], None)
+        said = finding_sentence(finding(verdict, share=None), ["month"], None)
         assert "its effect" in said
         assert not re.search("hurt|help|loss|contribution", said)
 
 
 def test_numbers_in_sentences_can_be_told_apart():
-    assert two_numbers(0.0352441, -0.2220512) == ("0.0352", "-0.222")
-    assert two_numbers(-1e-9, 0.5) == ("0", "0.500")
-    assert two_numbers(0.012, 0.5) == ("0.0120", "0.500")
-    assert two_numbers(0.0, 0.0) == ("0", "0")
-    assert two_numbers(123456.7, 123.4) == ("123,457", "123")
-    assert two_numbers(1.5e12, 2e12) == ("1.5e+12", "2e+12")
-    assert two_numbers(1.2341e9, 1.2349e9) == ("1.2341e+09", "1.2349e+09")
-    assert two_numbers(1.2341e-9, 1.2349e-9) == ("1.2341e-09", "1.2349e-09")
-    assert two_numbers(0.0, 1e-9) == ("0", "1e-09")
-    assert two_numbers(3e9, 3e9) == ("3e+09", "3e+09")
+    assert format_pair(0.0352441, -0.2220512) == ("0.0352", "-0.222")
+    assert format_pair(-1e-9, 0.5) == ("0", "0.500")
+    assert format_pair(0.012, 0.5) == ("0.0120", "0.500")
+    assert format_pair(0.0, 0.0) == ("0", "0")
+    assert format_pair(123456.7, 123.4) == ("123,457", "123")
+    assert format_pair(1.5e12, 2e12) == ("1.5e+12", "2e+12")
+    assert format_pair(1.2341e9, 1.2349e9) == ("1.2341e+09", "1.2349e+09")
+    assert format_pair(1.2341e-9, 1.2349e-9) == ("1.2341e-09", "1.2349e-09")
+    assert format_pair(0.0, 1e-9) == ("0", "1e-09")
+    assert format_pair(3e9, 3e9) == ("3e+09", "3e+09")
 
 
 def test_a_column_in_another_unit_is_told_in_one_sentence(fixed):

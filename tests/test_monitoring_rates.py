@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import clarysage as cs
-from clarysage.results.monitoring import SURELY
+from clarysage.results.monitoring import SURE_SHIFT
 from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 pytestmark = pytest.mark.statistical
@@ -65,7 +65,7 @@ def test_a_fault_is_flagged_and_nothing_else_in_fresh_rows(seed, name):
         assert finding.verdict == "inputs and contribution"
         assert finding.difference < 0
         others += len(found.flagged) > 1  # where inputs that did not shift surely seem to
-    assert others <= allowed(MANY, SURELY * RATE)
+    assert others <= allowed(MANY, SURE_SHIFT * RATE)
 
 
 # where nothing is broken, nothing is said

@@ -21,18 +21,18 @@ from clarysage.inference.estimate import Target
 from clarysage.render import html
 from clarysage.render.chart import WIDTH, _bar, _Scale, chart, ticks
 from clarysage.render.figures import pixel_map
-from clarysage.results.explanation import bars, items
+from clarysage.results.explanation import items_by_value, value_bars
 from clarysage.results.summary import Ends, Image, Series
 from clarysage.results.text import number_format
-from clarysage.results.verdicts import Reading, readings
+from clarysage.results.verdicts import Verdicts, all_verdicts
 from made_up import HOSTILE, made_up
 from parsed_page import Page
 from tests import cli_harness
 
 
-def series(explanation: cs.Explanation, found: list[Reading]) -> Series:
+def series(explanation: cs.Explanation, found: list[Verdicts]) -> Series:
     """The bars of an explanation."""
-    return bars(explanation, found, items(explanation)).series[0]
+    return value_bars(explanation, found, items_by_value(explanation)).series[0]
 
 
 @pytest.fixture(scope="module")
@@ -159,11 +159,11 @@ def test_findings_are_those_of_intervals_about_each_thing():
     target = Target(values, wide, np.full(4, 1e6), np.zeros(4))
     narrow = np.array([0.001, 0.001, 0.001, 0.0])
     explanation = made_up("abcd", values=values, std_error=narrow, targets={"rows": target})
-    data, rows = readings(explanation, 0.95)
-    assert data.known == ("helps", "helps", "hurts", "no effect")
-    assert rows.known == ("helps", "helps", "hurts", "no effect")
+    data, rows = all_verdicts(explanation, 0.95)
+    assert data.labels == ("helps", "helps", "hurts", "no effect")
+    assert rows.labels == ("helps", "helps", "hurts", "no effect")
     unsure = replace(explanation, targets={"rows": replace(target, std_error=np.array([0.05, 0.115, 0.6, 0.0]))})
-    assert readings(unsure, 0.95)[1].known == ("helps", "likely helps", "undecided", "no effect")
+    assert all_verdicts(unsure, 0.95)[1].labels == ("helps", "likely helps", "undecided", "no effect")
     said = [" ".join(text.split()) for text in Page(html(unsure)).texts["li"]]
     assert "2 of 4 features help the model on this data. What matters most: a (1.000), b (0.250)." in said
     assert any(text.startswith("1 of 4 features likely helps the model on other rows") for text in said)
@@ -223,7 +223,7 @@ def test_a_square_number_of_features_makes_an_image_with_a_square_each():
 
 def test_bars_and_intervals_are_where_the_axis_says(seed):
     explanation = made_up(9, seed)
-    found = readings(explanation, 0.95)
+    found = all_verdicts(explanation, 0.95)
     drawn = chart([series(explanation, found)], range(9), explanation.feature_names, range(9))
     (x1, t1), (x2, t2) = drawn.ticks[0], drawn.ticks[-1]
 
@@ -246,7 +246,7 @@ def test_bars_and_intervals_are_where_the_axis_says(seed):
 
 def test_an_endless_interval_leaves_the_bars_their_size():
     explanation = made_up(3, values=np.array([1.0, 0.5, -0.2]), std_error=np.array([0.1, 1e9, 0.1]), targets={})
-    bars = series(explanation, readings(explanation, 0.95))
+    bars = series(explanation, all_verdicts(explanation, 0.95))
     first, second, _ = (row.bars[0] for row in chart([bars], range(3), explanation.feature_names, range(3)).rows)
     assert first.width > 80
     assert second.whiskers[0].is_cut_low

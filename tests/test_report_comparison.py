@@ -16,14 +16,14 @@ from clarysage.plots.comparison import COLOURS
 from clarysage.render import html, notebook
 from clarysage.render.chart import HEAD, bars
 from clarysage.render.pages import source
-from clarysage.results.comparison import (
+from clarysage.results.comparison_view import (
     DIFFERENCES,
     VALUES,
-    by_change,
-    called,
     change_bars,
-    changes,
-    drawn,
+    changes_of,
+    display_names,
+    indices_with_bars,
+    items_by_change,
     shared_format,
     signed,
 )
@@ -112,7 +112,7 @@ def test_losses_of_all_are_told_with_how_far_they_moved(two, page):
 
 
 def test_bars_and_stars_are_where_the_axis_says(two):
-    found = changes(two, 0.95)
+    found = changes_of(two, 0.95)
     for view in (VALUES, DIFFERENCES):
         shown = bars(change_bars(two, found, view, 0.95)).chart
         (x1, t1), (x2, t2) = shown.ticks[0], shown.ticks[-1]
@@ -129,7 +129,7 @@ def test_bars_and_stars_are_where_the_axis_says(two):
 
 
 def test_faint_bars_are_those_that_are_not_flagged(two):
-    found = changes(two, 0.95)
+    found = changes_of(two, 0.95)
     rows = bars(change_bars(two, found, DIFFERENCES, 0.95)).chart.rows
     assert [("faint" in row.bars[0].style.split()) for row in rows] == [False] * 3 + [True] * 9
 
@@ -148,7 +148,7 @@ def test_several_are_compared_in_one_table_and_of_many_those_that_moved_most_hav
     )
     assert [row[:2] for row in rows[:4]] == [["feature 2", month] for month in ("May", "Apr", "Mar", "Feb")]
     many = compared(3, 10, {1: 0.8})
-    assert drawn(changes(many, 0.95)) == [3, 4, 5, 6, 7, 8]
+    assert indices_with_bars(changes_of(many, 0.95)) == [3, 4, 5, 6, 7, 8]
     text = html(many)
     assert "Of 9 explanations those 6 with the largest differences have bars" in text
     assert len(cells(text)) == 27
@@ -157,7 +157,7 @@ def test_several_are_compared_in_one_table_and_of_many_those_that_moved_most_hav
 
 def test_many_features_are_shown_in_part_those_that_changed_among_them():
     found = compared(200, changes=dict.fromkeys(range(60, 200, 10), 0.6))
-    features = by_change(found)
+    features = items_by_change(found)
     assert len(features.shown) == 20
     assert {found.feature_names[i] for i in features.shown} >= set(found.changed)
     assert len(found.changed) == 14
@@ -194,8 +194,8 @@ def test_hostile_names_stay_names():
 
 def test_names_that_begin_alike_are_told_apart():
     found = compared(2, 3, called=["y" * 50 + "1", "y" * 50 + "2", "z"])
-    assert [name[-3:] for name in called(found)[:2]] == ["(1)", "(2)"]
-    assert called(found)[2] == "z"
+    assert [name[-3:] for name in display_names(found)[:2]] == ["(1)", "(2)"]
+    assert display_names(found)[2] == "z"
 
 
 def test_what_all_runs_share_is_told_once_and_the_rest_by_run(two):

@@ -16,17 +16,17 @@ from clarysage.inference.intervals import two_sided
 from clarysage.render import html, notebook
 from clarysage.render.lines import lines
 from clarysage.results import Shift
-from clarysage.results.comparison import ALONG, FLAGGED, shared_format, signed
+from clarysage.results.comparison_view import ALONG, FLAGGED, shared_format, signed
 from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
-from clarysage.results.monitoring import (
+from clarysage.results.monitoring_view import (
     MEANINGS,
+    changes_with_verdicts,
     inputs_of,
-    kept_rows,
-    monitored_changes,
+    most_telling_rows,
     slice_lines,
-    with_bars,
+    slices_with_bars,
 )
-from clarysage.results.text import chance_words
+from clarysage.results.text import p_value_words
 from made_up import HOSTILE, watched
 from parsed_page import Page
 from tests.cli_harness import run
@@ -106,9 +106,9 @@ def test_every_number_of_the_frame_is_in_the_table_of_features_largest_differenc
             show(found.current),
             signed(show(found.difference)),
             f"[{show(found.low)}, {show(found.high)}]",
-            chance_words(found.p_adjusted),
+            p_value_words(found.p_adjusted),
             f"{found.inputs_distance:.2f}",
-            chance_words(found.inputs_p_adjusted),
+            p_value_words(found.inputs_p_adjusted),
         ]
     assert {row[1].split(" values")[0] for row in rows} == {BOTH, FOLLOWS, INPUTS, UNCHANGED}
 
@@ -176,7 +176,7 @@ def test_every_verdict_is_explained_with_its_error_rate(one):
 
 
 def test_stars_are_full_where_features_are_flagged_and_hollow_where_they_follow(one):
-    (change,) = monitored_changes(one, 0.95)
+    (change,) = changes_with_verdicts(one, 0.95)
     assert dict(zip(*np.unique(change.marks, return_counts=True), strict=True)) == {"": 9, FLAGGED: 1, ALONG: 2}
     text = html(one)
     charts = re.findall(r'<svg class="clarysage-chart" role="img".*?</g>\n</svg>', text, re.DOTALL)
@@ -262,10 +262,10 @@ def test_features_and_inputs_of_slices_are_told_by_slice(several):
 
 
 def test_bars_are_of_the_slices_in_which_most_is_flagged():
-    found = monitored_changes(watched(12, 6, {0: -0.9}), 0.95)
-    assert with_bars(found) == [4, 5]  # the largest differences, where as many are flagged in all
+    found = changes_with_verdicts(watched(12, 6, {0: -0.9}), 0.95)
+    assert slices_with_bars(found) == [4, 5]  # the largest differences, where as many are flagged in all
     quiet = [replace(one, marks=np.full(12, "")) if k > 2 else one for k, one in enumerate(found)]
-    assert with_bars(quiet) == [1, 2]
+    assert slices_with_bars(quiet) == [1, 2]
     text = html(watched(12, 6, {0: -0.9}))
     assert "Of 6 slices those 2 in which most is flagged" in text
     assert text.count('<rect class="bar ') == 12 * (3 + 2)  # values with the reference's, and differences
@@ -273,11 +273,11 @@ def test_bars_are_of_the_slices_in_which_most_is_flagged():
 
 def test_of_very_many_findings_the_table_keeps_what_is_known_and_each_feature():
     found = watched(50, 20, {3: -0.9}, {(k, 3) for k in range(10)} | {(k, 7) for k in range(4)})
-    changed = monitored_changes(found, 0.95)
-    rows = kept_rows(changed)
+    changed = changes_with_verdicts(found, 0.95)
+    rows = most_telling_rows(changed)
     assert len(rows) == 240
     assert {i for _, i in rows} == set(range(50))
-    known = {(k, i) for k, one in enumerate(changed) for i in np.flatnonzero(one.known != UNCHANGED)}
+    known = {(k, i) for k, one in enumerate(changed) for i in np.flatnonzero(one.verdicts != UNCHANGED)}
     assert known <= set(rows)
     sizes = [abs(changed[k].values[i]) for k, i in rows]
     assert sizes == sorted(sizes, reverse=True)

@@ -13,7 +13,7 @@ from clarysage.errors import Note, Set
 from clarysage.render import html
 from clarysage.render.figures import STRONGEST, squares
 from clarysage.results.importances import by_share, share_grid
-from clarysage.results.interactions import MOST, left_out, pair_grid
+from clarysage.results.interactions import MOST, pair_grid, unexplained_words
 from clarysage.results.result import Result
 from clarysage.results.summary import Column, Squares, Summary, Table
 from clarysage.results.text import number_format
@@ -79,7 +79,7 @@ def test_what_was_left_out_and_what_are_heuristics_is_said():
 def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
     found = pairs(5)
     text = html(found)
-    assert left_out(found) in text
+    assert unexplained_words(found) in text
     assert [row[0] for row in rows(text)] == [found.found.feature_names[i] for i in np.argsort(-found.values)]
     assert "worth more together" in text
     assert "share what they know" in text

@@ -12,8 +12,7 @@ import numpy as np
 
 from clarysage.errors import InputError, MissingLibraryError, PythonOnly
 from clarysage.results import Explanation, Importances
-from clarysage.results.finding import called
-from clarysage.results.text import LABELS, loss_words
+from clarysage.results.text import LABELS, loss_words, short_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -274,7 +273,7 @@ def write_slices(ax: Any, names: Sequence[str], places: np.ndarray, inches: floa
     >>> kept_of(np.array([0.0, 1.0, 2.0, 3.0]), 1.5)
     [0, 2]
     """
-    texts = [literal(called(name, SLICE_NAME_LETTERS)) for name in names]
+    texts = [literal(short_name(name, SLICE_NAME_LETTERS)) for name in names]
     pitch = inches / (places[-1] - places[0] + 1)
     longest = max(text_inches(text, "xtick.labelsize") for text in texts) + NAME_GAP
     is_level = longest <= pitch or all(map(DATE.fullmatch, names))

@@ -21,7 +21,7 @@ from clarysage.plots.axes import (
     value_label,
 )
 from clarysage.results import Comparison
-from clarysage.results.comparison import MOST_PLOTTED, ends_of
+from clarysage.results.comparison_view import MOST_PLOTTED, interval_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,7 +151,7 @@ def grouped_bars(ax: Any, comparison: Comparison, places: np.ndarray, level: flo
     thick, ends = WIDTH / len(comparison.names), [0.0]
     for k, (name, explanation) in enumerate(zip(comparison.names, comparison.explanations, strict=True)):
         at = _at(comparison, k, len(places))
-        low, high = (end[places] for end in ends_of(comparison, k, level))
+        low, high = (end[places] for end in interval_of(comparison, k, level))
         ax.barh(at, explanation.values[places], 0.92 * thick, color=COLOURS[k], label=literal(name), gid=f"bars {k}")
         ax.errorbar(
             (low + high) / 2,
@@ -180,7 +180,7 @@ def mark_bars(
     """A mark beyond the outer end of each bar of explanation k that is ``marked``."""
     if not marked.any():
         return
-    low, high = (end[places] for end in ends_of(comparison, k, level))
+    low, high = (end[places] for end in interval_of(comparison, k, level))
     values = comparison.explanations[k].values[places]
     outer = np.where(values < 0, np.minimum(low, values) - BESIDE * span, np.maximum(high, values) + BESIDE * span)
     ax.plot(outer[marked], _at(comparison, k, len(places))[marked], **{**STAR, **style})

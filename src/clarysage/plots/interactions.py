@@ -23,7 +23,7 @@ from clarysage.plots.axes import (
 )
 from clarysage.plots.bars import bars
 from clarysage.results import Interactions
-from clarysage.results.interactions import UNDECIDED, left_out
+from clarysage.results.interactions import UNDECIDED, unexplained_words
 from clarysage.results.text import loss_words, number_format
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def interactions(
     about = interactions.found.shown if about is None else about
     said = [*convergence_note(interactions.found), *interval_note(interactions.found, level, False, about)]
     told = ["In brackets: not told from zero."] if UNDECIDED in interactions.meanings(level, about=about) else []
-    sentences = [*told, *said, left_out(interactions)]
+    sentences = [*told, *said, unexplained_words(interactions)]
     if is_new:
         note_of_figure(ax.figure, sentences)
     else:

@@ -32,8 +32,9 @@ from clarysage.plots.axes import (
 from clarysage.plots.comparison import COLOURS, STAR, grouped_bars, interval_words, legend_of_bars, mark_bars
 from clarysage.plots.selection import notable
 from clarysage.results import Monitoring
-from clarysage.results.comparison import ends_of, shared_format
-from clarysage.results.finding import FOLLOWS, Finding, called
+from clarysage.results.comparison_view import interval_of, shared_format
+from clarysage.results.finding import FOLLOWS, Finding
+from clarysage.results.text import short_name
 
 SAID = 3  # features that the note has a sentence on
 FEW, MANY = 3, 20  # lines, and bars, where little is known
@@ -131,7 +132,7 @@ def _sentences(monitoring: Monitoring, level: float, is_series: bool) -> list[st
     if len(all_said) > len(said):
         said.append(f"{len(all_said) - len(said):,} more in the table.")
     said += [
-        f"NOT CONVERGED: {called(name)}."
+        f"NOT CONVERGED: {short_name(name)}."
         for name, one in zip(comparison.names, comparison.explanations, strict=True)
         if not one.stopped.is_wanted
     ]
@@ -189,7 +190,7 @@ def beside_reference(
     monitoring: Monitoring, names: Sequence[str], axes: np.ndarray | None, level: float, said: Sequence[str]
 ) -> np.ndarray:
     """Panels from the left: losses, where they are known, contributions, inputs."""
-    shown = [called(name) for name in names]
+    shown = [short_name(name) for name in names]
     drawn = _table_figure(shown, 2 if monitoring.losses is None else 3, said) if axes is None else axes
     places = np.array([monitoring.feature_names.index(name) for name in names])
     found = [monitoring.findings()[i] for i in places]
@@ -226,7 +227,7 @@ def _loss_bars(ax: Any, monitoring: Monitoring) -> None:
     bars = ax.bar([0, 1], losses, 0.72, color=COLOURS[:2], gid="losses")
     ax.bar_label(bars, [show(float(loss)) for loss in losses], padding=2, fontsize="small", gid="loss")
     ax.set_xticks(
-        [0, 1], [literal(called(name, BAR_NAME_LETTERS)) for name in monitoring.comparison.names], fontsize="small"
+        [0, 1], [literal(short_name(name, BAR_NAME_LETTERS)) for name in monitoring.comparison.names], fontsize="small"
     )
     value_axis(ax, "", is_horizontal=False)
     ax.set_xlabel("mean loss")
@@ -334,7 +335,7 @@ def _contribution_line(
     comparison, colour = monitoring.comparison, style["color"]
     i = monitoring.feature_names.index(name)
     values = np.array([one.values[i] for one in comparison.explanations])
-    low, high = np.array([[end[i] for end in ends_of(comparison, k + 1, level)] for k in range(len(places))]).T
+    low, high = np.array([[end[i] for end in interval_of(comparison, k + 1, level)] for k in range(len(places))]).T
     ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0, gid="intervals")
     ax.axhline(values[0], color=colour, linewidth=1.0, linestyle="--", gid="reference")
     ax.plot(
@@ -342,7 +343,7 @@ def _contribution_line(
         values[1:],
         linewidth=1.2,
         markersize=4,
-        label=literal(called(name, LEGEND_NAME_LETTERS)),
+        label=literal(short_name(name, LEGEND_NAME_LETTERS)),
         gid="values",
         **style,
     )

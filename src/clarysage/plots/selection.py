@@ -10,7 +10,7 @@ from clarysage.errors import InputError, Set
 from clarysage.inference.intervals import interval
 from clarysage.plots.axes import is_count
 from clarysage.results import Explanation, Importances, Monitoring
-from clarysage.results.monitoring import notable as notable_of
+from clarysage.results.monitoring_view import features_to_show
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ def largest_of_all(importances: Importances, top: int | None) -> list[str]:
 
 
 def notable(monitoring: Monitoring, top: int | None, most: int, least: int) -> list[str]:
-    """Names of the features to draw, as :func:`clarysage.results.monitoring.notable` chooses them."""
+    """Names of the features to draw, as :func:`clarysage.results.monitoring_view.features_to_show` chooses them."""
     _check_top(top)
-    return notable_of(monitoring, top, most, least)
+    return features_to_show(monitoring, top, most, least)
 
 
 def _check_top(top: int | None) -> None:

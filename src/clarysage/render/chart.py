@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._utils.display import columns, isolated
-from clarysage.render.listing import listed
-from clarysage.results.summary import Bars, Series
+from clarysage._utils.display import columns, isolated, shortened, visible
+from clarysage.results.summary import Bars, Items, Series
 
 WIDTH, MARGIN = 760.0, 18.0  # of the picture, and of what is free at its right
 LETTER, FEWEST_LETTERS = 7.2, 6  # width of a letter of a name, of which there is room for so many at least
@@ -19,6 +18,49 @@ THIN = 7.0  # ... and of more
 OUTSIDE = 1.5  # ranges of the values that intervals may reach beyond them; the rest is cut off, with an arrow
 BESIDE = 9.0  # from the end of a bar to its star
 TICKS = 8
+CHOICES_OF_MANY = (10, 20, 50, 100, 200)  # how many features may be shown, where there are many
+LABEL_COLUMNS, NAME_COLUMNS = 29, 100  # letters of a name in the chart, and in the table
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Features in one order.
+
+    Attributes
+    ----------
+    names, folded, labels : of the features as they are given: in full, and in the letters there is room for in the
+        table and in the chart
+    order : places of the features, from the top
+    rank : (p,) of each feature, 0 for the one of most weight
+    shown : places of those that are shown at first, from the top
+    """
+
+    names: tuple[str, ...]
+    folded: tuple[str, ...]
+    labels: tuple[str, ...]
+    order: tuple[int, ...]
+    rank: tuple[int, ...]
+
+    shown: tuple[int, ...]
+
+    @property
+    def first(self) -> int:
+        """How many are shown at first."""
+        return len(self.shown)
+
+    @property
+    def choices(self) -> list[int]:
+        """How many features a reader may ask for, where there are many."""
+        return [k for k in CHOICES_OF_MANY if k < len(self.names)] if self.first < len(self.names) else []
+
+
+def listing_of(items: Items) -> Listing:
+    """Items with their names in the lengths that a page has room for."""
+    names, folded, labels = (
+        tuple(shortened(name, most) if most else visible(name) for name in items.names)
+        for most in (None, NAME_COLUMNS, LABEL_COLUMNS)
+    )
+    return Listing(names, folded, labels, items.order, tuple(items.rank), tuple(items.shown))
 
 
 @dataclass(frozen=True)
@@ -94,7 +136,7 @@ class Drawing:
 
 def bars(figure: Bars, *, is_whole: bool = True) -> Drawing:
     """The drawing of bars with intervals: of all features, or of those alone that are shown at first."""
-    features = listed(figure.items)
+    features = listing_of(figure.items)
     order = features.order if is_whole else features.shown
     row_words = tuple(f"{label}: {words}" for label, words in zip(features.labels, figure.row_words, strict=True))
     first = (", " if len(figure.series) == 1 else "; ").join(isolated(row_words[i]) for i in order[: figure.told])

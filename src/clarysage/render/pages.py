@@ -19,10 +19,9 @@ import numpy as np
 
 from clarysage._utils.display import columns, shortened, visible
 from clarysage.errors import InputError, in_python
-from clarysage.render.chart import bars
+from clarysage.render.chart import bars, listing_of
 from clarysage.render.figures import curve, pixel_map, squares
 from clarysage.render.lines import lines
-from clarysage.render.listing import listed
 from clarysage.results.result import Result
 from clarysage.results.summary import Bars, Column, Figure, Image, Lines, Page, Squares, Table
 
@@ -107,7 +106,7 @@ def _count(figure: Bars | Lines) -> tuple[int, int]:
     """How many features are drawn, and how many there are."""
     if isinstance(figure, Lines):
         return len(figure.legend), figure.drawn_of
-    features = listed(figure.items)
+    features = listing_of(figure.items)
     return len(features.shown), len(features.names)
 
 
@@ -119,7 +118,7 @@ def lists(page: Page) -> dict[str, Any]:
 def _list(table: Table) -> dict[str, Any]:
     """Items in the order of the chart; values of rows, in their order, by column and by view."""
     assert table.items is not None
-    items = listed(table.items)
+    items = listing_of(table.items)
     data: dict[str, Any] = {
         "names": [table.items.names[i] for i in items.order],
         "rank": [items.rank[i] for i in items.order],
@@ -185,7 +184,7 @@ def templates() -> Any:
         "drawn": drawn,
         "is_tall": lambda table: table.most is not None and len(_rows(table)) > table.most,
         "kind": _kind,
-        "listed": listed,
+        "listing": listing_of,
         "rows": _rows,
         "shortened": shortened,
         "table_class": _table_class,

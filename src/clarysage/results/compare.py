@@ -14,7 +14,7 @@ from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjustment
 from clarysage.inference.population import heaviest, paired, unpaired
 from clarysage.results.comparison import PARTS_OF_TARGET, Comparison, Difference
-from clarysage.results.explanation import Explanation, rounded
+from clarysage.results.explanation import Explanation, with_exact_zeros
 
 HEAVY = 0.5  # of the variance of a difference, carried by one row in a hundred
 MOST_NAMED = 5  # features in a message
@@ -107,7 +107,7 @@ def compare(
     check_comparison_options(paired, adjust, level)
     for other, name in zip(explanations[1:], called[1:], strict=True):
         _check_alike(explanations[0], other, (called[0], name))
-    first, *others = (arranged(one, explanations[0].feature_names) for one in explanations)
+    first, *others = (reordered(one, explanations[0].feature_names) for one in explanations)
     pairs = [
         _Pair(first, other, (called[0], name)).difference(paired)
         for other, name in zip(others, called[1:], strict=True)
@@ -117,7 +117,7 @@ def compare(
     return Comparison((first, *others), called, differences, adjustment(adjust), float(level), tuple(notes.values()))
 
 
-def arranged(explanation: Explanation, names: Sequence[str]) -> Explanation:
+def reordered(explanation: Explanation, names: Sequence[str]) -> Explanation:
     """The same explanation, its players in the order of the names."""
     if explanation.feature_names == tuple(names):
         return explanation
@@ -246,7 +246,7 @@ class _Pair:
         about, notes = self.about(paired)
         is_paired, reasons = self.pairing(paired) if about == "rows" else (False, [])
         target = self.paired_target() if is_paired else self.unpaired_target(about)
-        target = rounded(target, max(self.reference.least, self.other.least))
+        target = with_exact_zeros(target, max(self.reference.least, self.other.least))
         return Difference(target, is_paired, about), [*notes, *reasons, *self.tails(target, is_paired)]
 
     def about(self, paired: bool | None) -> tuple[str, list[Note]]:

@@ -44,8 +44,16 @@ from clarysage.results.summary import (
     Summary,
     Table,
 )
-from clarysage.results.text import about_words, chance_words, cost_words, number_format, whole_words
-from clarysage.results.verdicts import OPEN, Reading, Vocabulary, findings, reading, readings, vocabulary_of
+from clarysage.results.text import cost_words, interval_words, number_format, p_value_words, total_words
+from clarysage.results.verdicts import (
+    OPEN,
+    Verdicts,
+    Vocabulary,
+    all_verdicts,
+    verdict_sentences,
+    verdicts_about,
+    vocabulary_of,
+)
 
 if TYPE_CHECKING:
     from clarysage.protocols import Game, Seed
@@ -209,7 +217,7 @@ class Explanation(Result):
     def _targets(self) -> dict[str, Target]:
         assert self.dof is not None
         data = Target(self.values, self.std_error, self.dof, np.zeros(len(self.values)))
-        return {about: rounded(one, self.least) for about, one in {"data": data, **self.targets}.items()}
+        return {about: with_exact_zeros(one, self.least) for about, one in {"data": data, **self.targets}.items()}
 
     @property
     def least(self) -> float:
@@ -351,7 +359,7 @@ class Explanation(Result):
         """The explanation in brief; ``tests=True`` adds p-values (Holm)."""
         about = self.shown if about is None else about
         self.target(about)  # an error where nothing is known about it
-        words = [*whole_words(self), about_words(self, about), cost_words(self)]
+        words = [*total_words(self), interval_words(self, about), cost_words(self)]
         meaning = self.meaning(about)
         chance = f"p: how likely a value so far from zero would be if it were zero, about {meaning} (Holm)."
         return Summary(
@@ -360,7 +368,7 @@ class Explanation(Result):
             headline=self.headline or _capitalized(self.measure),
             tables=(_table(self, level, about, tests),),
             notes=(*map(Note, words), *self.notes, *([Note(chance)] if tests else [])),
-            figure=bars(self, [reading(self, about, level)], items(self)),
+            figure=value_bars(self, [verdicts_about(self, about, level)], items_by_value(self)),
             unfinished=() if self.stopped.is_wanted else (f"not converged. {self.stopped.value}",),
             pictures={"plot": partial(self.plot, about=about)},
             about=about,
@@ -371,7 +379,7 @@ class Explanation(Result):
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
         """All there is to say, with a switch between what is known of the data, of rows and of the population."""
         picture = [] if (image := _image(self)) is None else [Section("image", "As an image", (image,))]
-        return details_of(self, level, about, vocabulary_of(self), pictures=picture)
+        return page_of_values(self, level, about, vocabulary_of(self), pictures=picture)
 
     def save(self, path: str | Path, *, rows: bool = False) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back.
@@ -415,7 +423,7 @@ class Explanation(Result):
         return places
 
 
-def rounded(found: Target, least: float) -> Target:
+def with_exact_zeros(found: Target, least: float) -> Target:
     """The same, with zeros for values and errors that are both no larger than rounding makes them."""
     is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
     values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
@@ -475,7 +483,7 @@ def _table(explanation: Explanation, level: float, about: str, tests: bool) -> T
     ]
     for alternative in ("helps", "hurts") if tests else ():
         chances = explanation.p_values(alternative, about=about, adjust="holm")
-        columns.append(Column(f"p {alternative}", [chance_words(chances[i]) for i in order], "interval"))
+        columns.append(Column(f"p {alternative}", [p_value_words(chances[i]) for i in order], "interval"))
     return Table((*columns, Column("", [_bar(explanation, i) for i in order], "bar")))
 
 
@@ -498,7 +506,7 @@ def _record(explanation: Explanation, level: float, about: str) -> Record:
             "draws": (explanation.draws,),
         },
         words={
-            **setting_words(explanation),
+            **setting_of_explanation(explanation),
             "method": explanation.method,
             **{key: str(provenance[key]) for key in RECORDED if provenance.get(key) is not None},
             "converged": str(explanation.converged).lower(),
@@ -510,7 +518,7 @@ def _record(explanation: Explanation, level: float, about: str) -> Record:
     )
 
 
-def setting_words(explanation: Explanation) -> dict[str, str]:
+def setting_of_explanation(explanation: Explanation) -> dict[str, str]:
     """What was computed, for tools that track experiments."""
     from clarysage import __version__
 
@@ -522,19 +530,19 @@ def setting_words(explanation: Explanation) -> dict[str, str]:
     }
 
 
-def items(explanation: Explanation) -> Items:
+def items_by_value(explanation: Explanation) -> Items:
     """Features, the largest value first, of which those with the largest sizes are shown."""
     order = np.argsort(-explanation.values, kind="stable").tolist()
     return Items(explanation.feature_names, tuple(order), np.abs(explanation.values))
 
 
-def bars(explanation: Explanation, known: list[Reading], features: Items, noun: str = "feature") -> Bars:
+def value_bars(explanation: Explanation, views: list[Verdicts], features: Items, noun: str = "feature") -> Bars:
     """Bars of the values, with an interval of each reading; a view of its own for each where there are several."""
     show = number_format(explanation)
     ends = tuple(
-        Ends(one.low, one.high, np.isin(one.known, OPEN), one.about if len(known) > 1 else "")
-        for one in known
-        if one.has_intervals
+        Ends(view.low, view.high, np.isin(view.labels, OPEN), view.about if len(views) > 1 else "")
+        for view in views
+        if view.has_intervals
     )
     return Bars(
         explanation.headline or explanation.measure,
@@ -545,25 +553,26 @@ def bars(explanation: Explanation, known: list[Reading], features: Items, noun: 
     )
 
 
-def details_of(
+def page_of_values(
     explanation: Explanation,
     level: float,
     about: str | None,
     words: Vocabulary,
     *,
-    found: tuple[Block, ...] = (),
+    overview: tuple[Block, ...] = (),
     pictures: list[Section] | None = None,
 ) -> Page:
-    """The page of values with their intervals, in words that suit them; ``found`` are more blocks of the first section.
+    """Returns the page of values with their intervals, in the given words.
 
-    Intervals are about one thing when the page is opened; ``pictures`` are sections after the table.
+    ``about`` says what intervals are about when the page is opened; ``overview`` adds blocks to the first section,
+    ``pictures`` adds sections after the table.
     """
     explanation.target(about)  # an error where nothing is known about it
-    known = readings(explanation, level)
-    shown = next(one for one in known if one.about == (about or explanation.shown))
+    views = all_verdicts(explanation, level)
+    shown = next(view for view in views if view.about == (about or explanation.shown))
     sections = [
-        Section("found", "What was found", (*_found(explanation, known, words), *found)),
-        Section("features", f"{_capitalized(words.noun)}s", _values(explanation, known, words, level), words.noun),
+        Section("found", "What was found", (*_overview(explanation, views, words), *overview)),
+        Section("features", f"{_capitalized(words.noun)}s", _values(explanation, views, words, level), words.noun),
         *(pictures or []),
         Section("mind", "What to mind", (Notes(notes),)) if (notes := _notes(explanation, shown)) else None,
         Section("how", "What was computed, and how", _computed(explanation)),
@@ -571,46 +580,46 @@ def details_of(
     return Page(_title(explanation), tuple(section for section in sections if section is not None), shown.about)
 
 
-def _found(explanation: Explanation, known: list[Reading], words: Vocabulary) -> tuple[Block, ...]:
+def _overview(explanation: Explanation, views: list[Verdicts], words: Vocabulary) -> tuple[Block, ...]:
     """What there is to know first: what all features bring, and sentences on what is known of them."""
     return (
         Paragraph(f"{explanation.headline or explanation.measure}.", "lead"),
-        *map(Paragraph, whole_words(explanation)),
+        *map(Paragraph, total_words(explanation)),
         Boxes(losses(explanation)),
-        *(Sentences(tuple(findings(explanation, one, words)), one.about) for one in known),
+        *(Sentences(tuple(verdict_sentences(explanation, view, words)), view.about) for view in views),
     )
 
 
-def _values(explanation: Explanation, known: list[Reading], words: Vocabulary, level: float) -> tuple[Block, ...]:
+def _values(explanation: Explanation, views: list[Verdicts], words: Vocabulary, level: float) -> tuple[Block, ...]:
     """The chart and the table of the values, with intervals about one thing at a time."""
-    features = items(explanation)
-    choices = tuple((one.about, one.choice) for one in known)
+    features = items_by_value(explanation)
+    choices = tuple((view.about, view.choice) for view in views)
     lines = (
         f" Lines are {100 * level:g}% intervals, each on its own; faint bars are of values that cannot be told from "
         f"zero. A verdict without “likely” holds for all {words.noun}s at once."
     )
     return (
         Controls("Intervals are about", choices),
-        *(Paragraph(one.meaning + (lines if one.has_intervals else ""), "quiet", one.about) for one in known),
-        bars(explanation, known, features, words.noun),
-        _values_table(explanation, known, words, features, level),
+        *(Paragraph(view.meaning + (lines if view.has_intervals else ""), "quiet", view.about) for view in views),
+        value_bars(explanation, views, features, words.noun),
+        _values_table(explanation, views, words, features, level),
     )
 
 
 def _values_table(
-    explanation: Explanation, known: list[Reading], words: Vocabulary, features: Items, level: float
+    explanation: Explanation, views: list[Verdicts], words: Vocabulary, features: Items, level: float
 ) -> Table:
     show, order = number_format(explanation), list(features.order)
     ends, errors, verdicts = {}, {}, {}
-    for one in known:
-        ends[one.about] = [f"[{show(one.low[i])}, {show(one.high[i])}]" for i in order], one.low[order].tolist()
-        errors[one.about] = [show(one.std_error[i]) for i in order], one.std_error[order].tolist()
-        if not one.has_intervals:
-            ends[one.about], errors[one.about] = (
-                (["exact"] * len(order), numbers) for _, numbers in (ends[one.about], errors[one.about])
+    for view in views:
+        ends[view.about] = [f"[{show(view.low[i])}, {show(view.high[i])}]" for i in order], view.low[order].tolist()
+        errors[view.about] = [show(view.std_error[i]) for i in order], view.std_error[order].tolist()
+        if not view.has_intervals:
+            ends[view.about], errors[view.about] = (
+                (["exact"] * len(order), numbers) for _, numbers in (ends[view.about], errors[view.about])
             )
-        found = [one.known[i] for i in order]
-        verdicts[one.about] = [Cell(words.known[verdict], verdict) for verdict in found], found
+        labels = [view.labels[i] for i in order]
+        verdicts[view.about] = [Cell(words.labels[label], label) for label in labels], labels
     values = explanation.values[order]
     return Table(
         (
@@ -638,11 +647,11 @@ def _image(explanation: Explanation) -> Image | None:
     return Image(values, show(values.max()), show(values.min()), is_open=is_likely)
 
 
-def _notes(explanation: Explanation, shown: Reading) -> tuple[Note, ...]:
+def _notes(explanation: Explanation, shown: Verdicts) -> tuple[Note, ...]:
     """Warnings, then notes; where most values are undecided, that too."""
-    notes, count = notes_of_run(explanation), sum(known == UNDECIDED for known in shown.known)
-    if 2 * count > len(shown.known):
-        values = f"{count:,} of {len(shown.known):,} values"
+    notes, count = notes_of_run(explanation), sum(label == UNDECIDED for label in shown.labels)
+    if 2 * count > len(shown.labels):
+        values = f"{count:,} of {len(shown.labels):,} values"
         advice = "A smaller tolerance tells more." if shown.about == "data" else "Explain more rows."
         text = f"Of {values} it cannot be told whether they are above zero {ABOUT[shown.about].where}."
         notes.append(Note(text, advice))

@@ -14,12 +14,12 @@ from clarysage.errors import InputError, Note
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT
 from clarysage.inference.sequential import UNDECIDED as OPEN
-from clarysage.results.explanation import Explanation, bars, details_of, items
+from clarysage.results.explanation import Explanation, items_by_value, page_of_values, value_bars
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots
 from clarysage.results.summary import Column, Page, Paragraph, Section, Squares, Summary, Table
-from clarysage.results.text import about_words, cost_words, number_format
-from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, reading
+from clarysage.results.text import cost_words, interval_words, number_format
+from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, verdicts_about
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
 
@@ -28,7 +28,7 @@ MOST, FEWEST = 20, 3  # players of a grid
 LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # letters of a name beside the grid, and above it
 WORDS = Vocabulary(
     noun="pair",
-    known={
+    labels={
         HELPS: TOGETHER,
         LIKELY_HELPS: f"likely {TOGETHER}",
         HURTS: SHARED,
@@ -183,14 +183,16 @@ class Interactions(Result):
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
         """The pairs in brief, the strongest first."""
         about = self.found.shown if about is None else about
-        words = [left_out(self), about_words(self.found, about), cost_words(self.found)]
+        words = [unexplained_words(self), interval_words(self.found, about), cost_words(self.found)]
         return replace(
             self.found.summary(level, about=about),
             kind="interactions",
             headline=self.found.headline,
             tables=(_table(self, level, about),),
             notes=(*map(Note, words), *self.notes),
-            figure=bars(self.found, [reading(self.found, about, level)], items(self.found), "pair"),
+            figure=value_bars(
+                self.found, [verdicts_about(self.found, about, level)], items_by_value(self.found), "pair"
+            ),
             pictures={"plot": partial(self.plot, about=about)},
         )
 
@@ -198,7 +200,9 @@ class Interactions(Result):
         """All there is to say: the page of the values of pairs, with a grid of all pairs."""
         grid = pair_grid(self, level, about)
         picture = [] if grid is None else [Section("pairs", "All pairs", (GRID_WORDS, grid))]
-        return details_of(self.found, level, about, WORDS, found=(Paragraph(left_out(self)),), pictures=picture)
+        return page_of_values(
+            self.found, level, about, WORDS, overview=(Paragraph(unexplained_words(self)),), pictures=picture
+        )
 
 
 GRID_WORDS = Paragraph("The stronger, the further from zero.", "quiet", key=(TOGETHER, SHARED))
@@ -219,7 +223,7 @@ def _table(interactions: Interactions, level: float, about: str) -> Table:
     )
 
 
-def left_out(interactions: Interactions) -> str:
+def unexplained_words(interactions: Interactions) -> str:
     """How well SAGE values alone tell what subsets of features are worth."""
     share, error = interactions.unexplained, interactions.unexplained_error
     if share is None or error is None:

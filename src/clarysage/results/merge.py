@@ -15,7 +15,7 @@ from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
-from clarysage.results.compare import MOST_NAMED, arranged, fingerprint
+from clarysage.results.compare import MOST_NAMED, fingerprint, reordered
 from clarysage.results.explanation import Explanation
 
 ROUNDING = 1e-6  # of the loss: models in single precision differ by so much from one machine to another
@@ -133,7 +133,7 @@ def merge(explanations: Sequence[Explanation], *, tolerance: float | None = 0.02
     if len(found) == 1:
         return found[0]
     trusted = _check_same_game(found)
-    runs = [arranged(one, found[0].feature_names) for one in found]
+    runs = [reordered(one, found[0].feature_names) for one in found]
     if any(one.draws == 0 for one in runs):
         return _exact(runs)
     return _merged(runs, rule, (*trusted, *_check_streams(runs)))

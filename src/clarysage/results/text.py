@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clarysage._utils.display import shortened
 from clarysage.catalogue import LOSSES
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 # what a value is called that is an amount of loss saved, where not by the name of its measure
 LABELS = {"sage": "SAGE value"}
-LONGEST = 60  # columns of a name in a table; frames and files have it whole
+LONGEST = 60  # columns of a name in a table or a sentence; frames and files have the full name
+NAMED = 3  # features that a sentence names
 
 
 def loss_words(loss: str) -> str:
@@ -39,7 +41,7 @@ def is_gain(explanation: Explanation) -> bool:
     return explanation.base is not None and explanation.values_are == "gain"
 
 
-def whole_words(explanation: Explanation) -> list[str]:
+def total_words(explanation: Explanation) -> list[str]:
     """What all features bring together, and the constant of the proxy where it is not zero."""
     show, total, alone = number_format(explanation), explanation.total, explanation.base
     if total is None or alone is None:
@@ -58,7 +60,7 @@ def whole_words(explanation: Explanation) -> list[str]:
     return sentences
 
 
-def about_words(explanation: Explanation, about: str) -> str:
+def interval_words(explanation: Explanation, about: str) -> str:
     """What intervals are about, and how far the run itself may be off."""
     if explanation.draws == 0:
         exact = "No sampling error."
@@ -95,6 +97,25 @@ def number_format(explanation: Explanation) -> Callable[[float], str]:
     return lambda number: f"{0.0 if abs(number) < 0.5 * 10.0**-digits else number:,.{digits}f}"
 
 
-def chance_words(p: float) -> str:
+def p_value_words(p: float) -> str:
     """A p-value as it is printed."""
     return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def names_in_sentence(names: list[str]) -> str:
+    """Names in a sentence, not too many of them."""
+    shown = [short_name(name) for name in names[:NAMED]]
+    if len(names) > NAMED:
+        return f"{', '.join(shown)} and {len(names) - NAMED:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def short_name(name: str, letters: int = LONGEST) -> str:
+    """A name on one line, cut where it is long.
+
+    Examples
+    --------
+    >>> short_name("duration of the last\\ncall", 20)
+    'duration of the las…'
+    """
+    return shortened(name, letters)

@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.catalogue import ABOUT
 from clarysage.inference.sequential import HELPS, HURTS, NO_EFFECT, UNDECIDED
 from clarysage.results.summary import Sentence
-from clarysage.results.text import about_words, is_gain, number_format
+from clarysage.results.text import NAMED, interval_words, is_gain, number_format
 
 if TYPE_CHECKING:
     from clarysage.results.explanation import Explanation
@@ -37,7 +37,6 @@ SIGN_WORDS = {
     UNDECIDED: "cannot be told",
     NO_EFFECT: "zero",
 }
-NAMED = 3  # features that a sentence names
 LEADS = {
     HELPS: "{count} of {all} {help} the model {where}. What matters most:",
     LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, judged one by one but not all at once:",
@@ -62,7 +61,7 @@ class Vocabulary:
     """What features are called, and the words for what is known of them: in a sentence, and in the table."""
 
     leads: Mapping[str, str]
-    known: Mapping[str, str]
+    labels: Mapping[str, str]
     noun: str = "feature"
 
 
@@ -70,14 +69,14 @@ GAINS, SIGNS = Vocabulary(LEADS, GAIN_WORDS), Vocabulary(SIGN_LEADS, SIGN_WORDS)
 
 
 @dataclass(frozen=True)
-class Reading:
+class Verdicts:
     """Values about one thing.
 
     Attributes
     ----------
     about, choice, meaning : "data", "rows" or "population"; the same on a switch; and in a sentence
     low, high, std_error : (p,)
-    known : of each value "helps", "hurts" or "no effect", right for all of them at once; "likely helps" or "likely
+    labels : of each value "helps", "hurts" or "no effect", right for all of them at once; "likely helps" or "likely
         hurts" where its own interval says so, but not all at once; or "undecided"
     has_intervals : whether there is anything to be unsure of
     """
@@ -88,31 +87,33 @@ class Reading:
     low: np.ndarray
     high: np.ndarray
     std_error: np.ndarray
-    known: tuple[str, ...]
+    labels: tuple[str, ...]
     has_intervals: bool
 
 
-def readings(explanation: Explanation, level: float) -> list[Reading]:
+def all_verdicts(explanation: Explanation, level: float) -> list[Verdicts]:
     """One of each thing that something is known about."""
-    return [reading(explanation, about, level) for about in ABOUT if about == "data" or about in explanation.targets]
+    return [
+        verdicts_about(explanation, about, level) for about in ABOUT if about == "data" or about in explanation.targets
+    ]
 
 
-def reading(explanation: Explanation, about: str, level: float) -> Reading:
+def verdicts_about(explanation: Explanation, about: str, level: float) -> Verdicts:
     """Values about one thing, with intervals of this level."""
     low, high = explanation.interval(level, about=about)
-    return Reading(
+    return Verdicts(
         about=about,
         choice=ABOUT[about].choice,
-        meaning=about_words(explanation, about),
+        meaning=interval_words(explanation, about),
         low=low,
         high=high,
         std_error=explanation.target(about).std_error,
-        known=_known(explanation, about, low, high),
+        labels=_labels(explanation, about, low, high),
         has_intervals=about != "data" or explanation.draws > 0,
     )
 
 
-def _known(explanation: Explanation, about: str, low: np.ndarray, high: np.ndarray) -> tuple[str, ...]:
+def _labels(explanation: Explanation, about: str, low: np.ndarray, high: np.ndarray) -> tuple[str, ...]:
     """What follows from the intervals of all values at once, and from each on its own, (p,) low and high."""
     if about == "data":  # whose signs allow for all looks that a rule had at the run
         surely = np.array(list(explanation.signs.values()))
@@ -120,9 +121,9 @@ def _known(explanation: Explanation, about: str, low: np.ndarray, high: np.ndarr
         least, most = explanation.interval(explanation.confidence, about=about, joint=True)
         nothing = (least == 0) & (most == 0)
         surely = np.select([least > 0, most < 0, nothing], [HELPS, HURTS, NO_EFFECT], UNDECIDED)
-    open_ones = surely == UNDECIDED
-    known = np.select([open_ones & (low > 0), open_ones & (high < 0)], [LIKELY_HELPS, LIKELY_HURTS], surely)
-    return tuple(known.tolist())
+    is_open = surely == UNDECIDED
+    labels = np.select([is_open & (low > 0), is_open & (high < 0)], [LIKELY_HELPS, LIKELY_HURTS], surely)
+    return tuple(labels.tolist())
 
 
 def vocabulary_of(explanation: Explanation) -> Vocabulary:
@@ -130,24 +131,24 @@ def vocabulary_of(explanation: Explanation) -> Vocabulary:
     return GAINS if is_gain(explanation) else SIGNS
 
 
-def findings(explanation: Explanation, reading: Reading, words: Vocabulary) -> list[Sentence]:
+def verdict_sentences(explanation: Explanation, verdicts: Verdicts, words: Vocabulary) -> list[Sentence]:
     """What is known of the features, a sentence for each verdict, those of most weight first."""
-    known, show = np.array(reading.known), number_format(explanation)
+    labels, show = np.array(verdicts.labels), number_format(explanation)
     sentences = []
     for verdict, lead in words.leads.items():
-        places = np.flatnonzero(known == verdict)
+        places = np.flatnonzero(labels == verdict)
         if len(places) == 0:
             continue
         first = places[np.argsort(-np.abs(explanation.values[places]), kind="stable")][:NAMED]
-        sentence = filled(lead, len(places), len(known), words.noun, where=ABOUT[reading.about].where)
+        sentence = filled_lead(lead, len(places), len(labels), words.noun, where=ABOUT[verdicts.about].where)
         named = tuple((explanation.feature_names[i], show(explanation.values[i])) for i in first)
         sentences.append(Sentence(sentence, named, len(places) - len(first), tone=verdict))
-    if reading.about == "data":
+    if verdicts.about == "data":
         sentences += _largest(explanation, words.noun)
     return sentences
 
 
-def filled(lead: str, count: int, everything: int, noun: str = "feature", **words: str) -> str:
+def filled_lead(lead: str, count: int, everything: int, noun: str = "feature", **words: str) -> str:
     """The beginning of a sentence on so many of all features, with its verbs."""
     verbs = {verb: ending if count == 1 else verb for verb, ending in VERBS.items()}
     every = f"{everything:,} {noun}{'' if everything == 1 else 's'}"
