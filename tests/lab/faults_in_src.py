@@ -1211,13 +1211,13 @@ FAULTS: tuple[Fault, ...] = (
         "if not path.is_file():",
     ),
     # integrations
-    Fault("slices-at-one-step", AXIS, "integrations/mlflow.py", "value, now, step + later)", "value, now, step)"),
+    Fault("slices-at-one-step", AXIS, "integrations/mlflow.py", "value, now, step + offset)", "value, now, step)"),
     Fault(
         "names-apart-by-case",
         TIE,
         "integrations/mlflow.py",
-        "if _folded(one) not in taken)",
-        "if one not in taken)",
+        "if _folded(candidate) not in taken",
+        "if candidate not in taken",
     ),
     Fault(
         "numbers-that-are-none",
