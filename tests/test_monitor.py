@@ -19,7 +19,7 @@ import clarysage as cs
 from clarysage.errors import FormatError, InputError, ModelError
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import adjusted
-from clarysage.monitoring.slices import sliced
+from clarysage.monitoring.slices import slice_rows
 from clarysage.results.finding import (
     ALONE,
     BOTH,
@@ -351,8 +351,8 @@ def test_the_reference_decides_on_the_loss_and_on_the_classes(seed):
 
 def by_date(dates, **options):
     """Names and sizes of slices by dates."""
-    found = sliced(dates, options.get("every"), len(dates))
-    return dict(zip(found.names, map(len, found.places), strict=True))
+    found = slice_rows(dates, options.get("every"), len(dates))
+    return dict(zip(found.names, map(len, found.indices), strict=True))
 
 
 DAYS = pd.date_range("2023-12-28", periods=200, freq="12h")  # to 6 April 2024
@@ -442,8 +442,8 @@ def test_without_a_word_periods_are_the_finest_that_make_few_slices_with_enough_
 )
 def test_slices_without_an_order_are_known(entries, is_in_order):
     column = pd.Series(entries).repeat(30)
-    assert sliced(column, None, 90).is_in_order == is_in_order
-    assert sliced(None, 30, 90).is_in_order
+    assert slice_rows(column, None, 90).is_in_order == is_in_order
+    assert slice_rows(None, 30, 90).is_in_order
 
 
 def test_no_beginning_is_told_of_slices_without_an_order(rows, tmp_path):
@@ -485,38 +485,38 @@ def test_batches_are_in_the_order_of_their_categories_of_numbers_or_of_text():
 
 def test_slices_hold_the_rows_of_their_entries():
     entries = np.random.default_rng(0).choice(["x", "y", "z"], size=150)
-    found = sliced(entries, None, 150)
-    for name, places in zip(found.names, found.places, strict=True):
+    found = slice_rows(entries, None, 150)
+    for name, places in zip(found.names, found.indices, strict=True):
         np.testing.assert_array_equal(places, np.flatnonzero(entries == name))
 
 
 def test_counts_cut_rows_in_the_order_of_by_and_the_rest_goes_to_the_last():
-    found = sliced(None, 40, 130)
+    found = slice_rows(None, 40, 130)
     assert found.names == ("rows 1 to 40", "rows 41 to 80", "rows 81 to 130")
-    np.testing.assert_array_equal(np.concatenate(found.places), np.arange(130))
+    np.testing.assert_array_equal(np.concatenate(found.indices), np.arange(130))
     order = np.random.default_rng(0).permutation(90)
     dates = pd.Series(pd.date_range("2024-01-01", periods=90)).iloc[order]
-    found = sliced(dates, 45, 90)
+    found = slice_rows(dates, 45, 90)
     assert found.names == ("2024-01-01 to 2024-02-14", "2024-02-15 to 2024-03-30")
-    np.testing.assert_array_equal(order[found.places[0]], np.arange(45))
+    np.testing.assert_array_equal(order[found.indices[0]], np.arange(45))
     kinds = pd.Categorical(["late", "early"] * 30, categories=["early", "late"])
-    np.testing.assert_array_equal(sliced(kinds, 30, 60).places[0], np.arange(1, 60, 2))
+    np.testing.assert_array_equal(slice_rows(kinds, 30, 60).indices[0], np.arange(1, 60, 2))
 
 
 def test_rows_without_a_slice_and_slices_of_few_rows_are_left_out_with_a_word():
     entries = ["north"] * 50 + [None] * 7 + ["south"] * 30 + ["east"] * 3
-    found = sliced(entries, None, 90)
+    found = slice_rows(entries, None, 90)
     assert found.names == ("north", "south")
     assert found.notes == (
         "7 rows of current have no slice and are left out.",
         "Slices of fewer than 20 rows are left out: 'east'.",
     )
     dates = pd.Series(DAYS).where(np.arange(200) % 50 > 0)
-    assert str(sliced(dates, "month", 200).notes[0]).startswith("4 rows")
+    assert str(slice_rows(dates, "month", 200).notes[0]).startswith("4 rows")
 
 
 def test_a_slice_may_be_called_reference_or_nothing():
-    found = sliced(["reference", "  ", "reference (slice)"] * 30, None, 90)
+    found = slice_rows(["reference", "  ", "reference (slice)"] * 30, None, 90)
     assert len(set(found.names)) == 3
     assert "reference" not in found.names
     assert "(blank)" in found.names
@@ -655,16 +655,16 @@ def test_wrong_tables_say_what_is_wanted(tables):
 )
 def test_wrong_slices_say_what_is_wanted(column, every, message):
     with pytest.raises(InputError, match=f"^{message}"):
-        sliced(column, every, 50)
+        slice_rows(column, every, 50)
 
 
 def test_too_many_slices_are_refused():
     with pytest.raises(InputError, match=r"^by: got 61 distinct entries; wanted at most 60 slices"):
-        sliced(np.arange(61).repeat(20), None, 61 * 20)
+        slice_rows(np.arange(61).repeat(20), None, 61 * 20)
     with pytest.raises(InputError, match=r"^every: got 61 slices of a day"):
-        sliced(pd.date_range("2024-01-01", periods=61).repeat(20), "day", 61 * 20)
+        slice_rows(pd.date_range("2024-01-01", periods=61).repeat(20), "day", 61 * 20)
     with pytest.raises(InputError, match=r"^every: got 20 rows, which makes 61 slices"):
-        sliced(None, 20, 61 * 20)
+        slice_rows(None, 20, 61 * 20)
 
 
 def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
@@ -677,7 +677,8 @@ def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
         return X["size"].to_numpy() + np.array([code[colour] for colour in X["colour"]])
 
     message = (
-        r"KeyError from .*green.*\(in current rows; 'colour' has values that the reference has not, such as 'green'"
+        r"KeyError from .*green.*\(in current rows; 'colour' has values that the reference does not have, such as "
+        r"'green'"
     )
     with pytest.raises(ModelError, match=message) as caught:
         cs.monitor(model, (reference, reference["size"]), (current, reference["size"]), rng=0)
@@ -702,7 +703,7 @@ def test_a_category_that_an_encoder_refuses_is_told_with_the_column(seed, learne
     current = reference.assign(colour=["green", *reference["colour"][1:]])
     message = (
         r"^model: got ValueError from Pipeline: .*'green'.* \(in current rows; 'colour' has values that the reference "
-        r"has not, such as 'green'\)"
+        r"does not have, such as 'green'\)"
     )
     with pytest.raises(ModelError, match=message):
         cs.monitor(model, reference, current, target="y", rng=0)

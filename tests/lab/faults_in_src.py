@@ -1102,14 +1102,18 @@ FAULTS: tuple[Fault, ...] = (
         "names=names, paired=paired, adjust=adjust)",
     ),
     Fault(
-        "slices-of-just-enough", COUNT, "monitoring/slices.py", "if len(places) >= FEWEST]", "if len(places) > FEWEST]"
+        "slices-of-just-enough",
+        COUNT,
+        "monitoring/slices.py",
+        "if len(rows) >= FEWEST_ROWS]",
+        "if len(rows) > FEWEST_ROWS]",
     ),
     Fault(
         "weights-of-pairs-lost",
         IGNORED,
-        "monitoring/sides.py",
-        "Side(as_table(X, argument), y, weights[0] if weights else None, by)",
-        "Side(as_table(X, argument), y, None, by)",
+        "monitoring/data.py",
+        "RowSet(as_table(X, argument), y, weights[0] if weights else None, by)",
+        "RowSet(as_table(X, argument), y, None, by)",
     ),
     # cli
     Fault(

@@ -1,4 +1,4 @@
-"""A model in use: what its features contribute on current rows against what they did on reference rows."""
+"""Model monitoring: compares current rows with reference rows."""
 
 from clarysage.monitoring.monitor import monitor
 

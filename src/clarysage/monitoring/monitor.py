@@ -1,10 +1,14 @@
-"""monitor: a model on current rows against the same model on reference rows."""
+"""Model monitoring: compares what features contribute on current rows with what they do on reference rows.
+
+The distribution of a column can change (data drift), and the contribution of a feature. Both are tested, and a feature
+is flagged by both together: see :class:`~clarysage.Monitoring`.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,20 +19,30 @@ from clarysage._measures.problem import drawn_background
 from clarysage._measures.sage import sage
 from clarysage._utils.display import shortened
 from clarysage.drift import shifts_of_each
-from clarysage.errors import InputError, Set, as_note
+from clarysage.errors import ClarysageWarning, InputError, Note, RunFailedError, Set, as_note, parts_of
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
+from clarysage.losses import as_loss
+from clarysage.losses.choice import is_auto
+from clarysage.losses.classification import presumed_classes
 from clarysage.models import as_predictor
-from clarysage.monitoring.blame import blaming
-from clarysage.monitoring.chosen import Chosen
-from clarysage.monitoring.series import explained_slices
-from clarysage.monitoring.sides import LONGEST, Layout, Side, features_taken, with_columns_of
-from clarysage.monitoring.slices import Slices, sliced
+from clarysage.monitoring.data import (
+    LONGEST_NAME,
+    ColumnRoles,
+    RowSet,
+    errors_in,
+    features_note,
+    select_columns_of,
+)
+from clarysage.monitoring.slices import Slices, slice_rows
 from clarysage.protocols import GroupsLike, LossLike, MethodLike, ModelLike, RemovalLike, Seed, TableLike
-from clarysage.removal import default_rows
+from clarysage.removal import default_rows, is_auto_conditional
 from clarysage.results import Explanation, Monitoring, Shift, compare
 from clarysage.results.compare import check_comparison_options
 from clarysage.tables import as_table, labels_of, rows_of
+from clarysage.tables.target import read_target
+
+INTERRUPTED = Note("The run was interrupted before its end.")  # why slices are left out
 
 
 @with_shared_options(
@@ -56,31 +70,32 @@ def monitor(
     run: Run | None = None,
     **options: Unpack[RunOptions],
 ) -> Monitoring:
-    """Which features no longer contribute what they did, and whether their columns shifted.
+    """Finds features whose contributions changed, and columns whose distribution shifted.
 
     Explains the model on both tables with the same background, tests which contributions changed
-    (:func:`~clarysage.compare`) and, apart from that, which columns are distributed otherwise than before.
+    (:func:`~clarysage.compare`) and, separately, which columns are distributed differently than before (data drift).
 
     Parameters
     ----------
     model : as in :func:`~clarysage.sage`
     reference, current : tables with the features and the target, such as the rows that the model was tested on, and
         those of last week; or pairs ``(X, y)``, or ``(X, y, weights)``. If the model knows its columns, these are used
-    target : the column that the model predicts. None, where responses are not known yet: what features contribute to
-        the variance of the model's output is compared then (Shapley effects), and nothing is said of losses
-    by : a column of current, or an entry a row of it, with dates or batches: a series of slices is compared with the
-        reference. Where the column is a feature, its own shift is not tested. A slice that cannot be explained is left
-        out, with a warning and the reason in ``left_out``
+    target : the column that the model predicts. None where responses are not known yet: then contributions to the
+        variance of the model's output are compared (Shapley effects), and losses are not
+    by : a column of current, or one entry for each of its rows, with dates or batches: a series of slices is compared
+        with the reference. Where the column is a feature, its own shift is not tested. A slice that cannot be explained
+        is left out, with a warning and the reason in ``left_out``
     every : how long slices are, for dates: "hour", "day", "week", "month", "quarter" or "year"; or a number: slices of
-        so many rows in the order of ``by``, or of the table. Default: each entry a slice, in the order of categories,
-        of numbers, or of text; or for dates what makes at most 30 slices, most of 100 rows or more. Slices of fewer
-        than 20 rows are left out
+        so many rows in the order of ``by``, or of the table. Default: a slice for each distinct entry, in the order of
+        categories, of numbers, or of text; for dates the finest period with at most 30 slices, most of 100 rows or
+        more. Slices of fewer than 20 rows are left out
     background : rows that stand in for withheld features, the same for all. Default: rows drawn from the reference
     background_rows : how many of them. Default 512, or 4,096 for a removal that learns from them
     sample_weight : a column with the weight of each row; inputs are compared without weights
-    paired : whether current has the very rows of reference, in their order, as with a trial of what a fault would do
-    adjust, level : of p-values, as in :func:`~clarysage.compare`: over all features and slices, for contributions and
-        for inputs apart. With Holm's method the chance of any flag is at most 1 - level where nothing changed
+    paired : whether current has the same rows as reference in the same order, such as when a fault is simulated
+    adjust, level : of p-values, as in :func:`~clarysage.compare`: over all features and slices, separately for
+        contributions and for inputs. With Holm's method the chance of any flag is at most 1 - level where nothing
+        changed
     removal, loss, method, groups, rng : as in :func:`~clarysage.sage`
     tolerance, budget, deadline : of each explanation: stop when the largest standard error is below this share of the
         range of the values, at this many model rows, or after this many seconds
@@ -91,9 +106,9 @@ def monitor(
 
     Notes
     -----
-    A contribution that changed does not say which column broke, since contributions depend on each other; a column that
-    shifted need not matter. A feature is flagged where both are known of it; or where its contribution changed, and no
-    feature has both. Rows are taken to be drawn independently: a season, or rows of the same customers, can change
+    A changed contribution does not say which column broke, since contributions depend on each other; a shifted column
+    may not matter. A feature is flagged where both changed; or where its contribution changed, and both did for no
+    other feature. Tests assume that rows are drawn independently: a season, or rows of the same customers, can change
     contributions without any fault.
 
     Examples
@@ -105,21 +120,24 @@ def monitor(
     ...     return frame.assign(y=2 * frame["a"] + frame["b"] + rng.normal(size=n))
     >>> reference, current = rows(500), rows(500).assign(b=lambda frame: 60 * frame["b"])
     >>> f = lambda X: 2 * X["a"] + X["b"]
-    >>> found = monitor(f, reference, current, target="y", loss="squared error", rng=0)
-    >>> found.flagged
+    >>> monitoring = monitor(f, reference, current, target="y", loss="squared error", rng=0)
+    >>> monitoring.flagged
     ['b']
     """
     check_comparison_options(paired, adjust, level)
     _check_loss(loss)
     _check_background_rows(background_rows, removal)
     f, entropy = as_predictor(model), entropy_of(rng)
-    before, after = Layout(target, sample_weight, by).sides(reference, current, f)
-    whole = Slices(("current",), (np.arange(len(after.X)),))
-    slices = whole if by is None and every is None else sliced(after.slices, every, len(after.X))
+    before, after = ColumnRoles(target, sample_weight, by).split(reference, current, f)
+    if by is None and every is None:
+        slices = Slices(("current",), (np.arange(len(after.X)),))
+    else:
+        slices = slice_rows(after.slice_labels, every, len(after.X))
     _check_paired(paired, len(before.X), slices)
-    columns = None if labels_of(before.X) is None else [str(label) for label in labels_of(before.X) or ()]
-    moved = shifts_of_each(before.X, [rows_of(after.X, places) for places in slices.places], columns)
-    moved, of_slicing = _apart_from(by, moved)
+    labels = labels_of(before.X)
+    columns = None if labels is None else [str(label) for label in labels]
+    shifts = shifts_of_each(before.X, [rows_of(after.X, indices) for indices in slices.indices], columns)
+    shifts, slicing_note = _without_slicing_column(by, shifts)
     shared: dict[str, Any] = {
         "background": _background(background, background_rows, removal, before.X, entropy),
         "method": method,
@@ -128,37 +146,133 @@ def monitor(
         "run": run,
         **options,
     }
-    chosen = Chosen(model, loss, removal)
-    with blaming("reference", before, before.X, ()):
-        first = _explained(chosen, shared, before)
+    explainer = Explainer(model, loss, removal, shared)
+    with errors_in("reference", before, before.X, ()):
+        first = explainer.explain(before)
     if first.stopped is StopReason.INTERRUPTED:
         raise KeyboardInterrupt  # there is nothing to compare
-    series = explained_slices(partial(_explained, chosen.as_in(first, before), shared), after, slices, before.X, moved)
-    names = ("reference", *(slices.names[k] for k in series.found))
-    comparison = compare([first, *series.found.values()], names=names, paired=paired, adjust=adjust, level=level)
-    notes = (*map(as_note, (*features_taken(before.X, f), *of_slicing, *slices.notes)), *series.notes)
-    return Monitoring(comparison, tuple(moved[k] for k in series.found), notes, series.left_out, slices.is_in_order)
-
-
-def _explained(chosen: Chosen, shared: dict[str, Any], side: Side) -> Explanation:
-    explanation: Explanation = sage(
-        chosen.model, side.X, side.y, sample_weight=side.weights, loss=chosen.loss, removal=chosen.removal, **shared
+    explained = _explain_slices(explainer.with_choices_of(first, before), before, after, slices, shifts)
+    explanations = [first, *explained.explanations.values()]
+    names = ("reference", *(slices.names[k] for k in explained.explanations))
+    comparison = compare(explanations, names=names, paired=paired, adjust=adjust, level=level)
+    notes = (*map(as_note, (*features_note(before.X, f), *slicing_note, *slices.notes)), *explained.notes)
+    return Monitoring(
+        comparison, tuple(shifts[k] for k in explained.explanations), notes, explained.left_out, slices.is_in_order
     )
-    return explanation
 
 
-def _apart_from(by: Any, moved: tuple[tuple[Shift, ...], ...]) -> tuple[Any, list[str]]:
-    """Shifts without that of the column that slices are cut by, which the cutting makes; and a note that says so."""
+@dataclass(frozen=True)
+class Explainer:
+    """Explains a model on rows, with the same options for all of them."""
+
+    model: Any
+    loss: Any
+    removal: Any
+    options: dict[str, Any]
+
+    def explain(self, rows: RowSet) -> Explanation:
+        explanation: Explanation = sage(
+            self.model,
+            rows.X,
+            rows.y,
+            sample_weight=rows.weights,
+            loss=self.loss,
+            removal=self.removal,
+            **self.options,
+        )
+        return explanation
+
+    def with_choices_of(self, first: Explanation, reference: RowSet) -> Explainer:
+        """Freezes loss, removal and classes as chosen for the reference, so that slices are comparable."""
+        loss = first.loss if is_auto(self.loss) else self.loss
+        removal = first.removal if is_auto_conditional(self.removal) else self.removal
+        return replace(self, model=self._model_with_classes(first, loss, reference), loss=loss, removal=removal)
+
+    def _model_with_classes(self, first: Explanation, loss: Any, reference: RowSet) -> Any:
+        """Gives a model that does not know its classes those of the reference, since a slice may lack some.
+
+        With the labels 1 and 2, a slice that has only 1 would otherwise be taken for one with the classes 0 and 1.
+        """
+        f = as_predictor(self.model)
+        if f.classes is not None or first.values_are != "gain" or as_loss(loss).task != "classification":
+            return self.model
+        y = read_target(reference.y, reference.X, len(reference.X))
+        if y.ndim > 1:  # probabilities of classes
+            return self.model
+        outputs = f(rows_of(reference.X, [0])).shape[1]
+        return as_predictor(self.model, classes=presumed_classes(y, max(outputs, 2)))
+
+
+@dataclass(frozen=True)
+class ExplainedSlices:
+    """Explanations of slices, by their indices, and why the others have none, by their names."""
+
+    explanations: dict[int, Explanation]
+    left_out: dict[str, Note]
+
+    @property
+    def notes(self) -> list[Note]:
+        """A note on each slice that failed, and one on all slices that an interrupt left out."""
+        failed = {name: reason for name, reason in self.left_out.items() if reason != INTERRUPTED}
+        notes = [
+            _with_prefix(f"Left out: {name!r}, which cannot be explained. ", reason) for name, reason in failed.items()
+        ]
+        interrupted = [name for name in self.left_out if name not in failed]
+        if interrupted:
+            others = f" and {len(interrupted) - 1} more" if len(interrupted) > 1 else ""
+            verb = "are" if others else "is"
+            notes.append(Note(f"Interrupted: {interrupted[0]!r}{others} {verb} left out."))
+        return notes
+
+
+def _explain_slices(
+    explainer: Explainer, before: RowSet, after: RowSet, slices: Slices, shifts: tuple[tuple[Shift, ...], ...]
+) -> ExplainedSlices:
+    """Explains slices one after the other; raises an error where none of them can be explained."""
+    explanations: dict[int, Explanation] = {}
+    failed: dict[str, InputError | RunFailedError] = {}
+    for k, name in enumerate(slices.names):
+        try:
+            rows = after.take(slices.indices[k])
+            with errors_in(name, rows, before.X, shifts[k]):
+                explanation = explainer.explain(rows)
+        except KeyboardInterrupt:
+            if not explanations:
+                raise
+            break
+        except (InputError, RunFailedError) as error:
+            failed[name] = error
+            continue
+        is_interrupted = explanation.stopped is StopReason.INTERRUPTED
+        if not is_interrupted or not explanations:  # an unfinished slice is of use where it is the only one
+            explanations[k] = explanation
+        if is_interrupted:
+            break
+    if not explanations:
+        raise next(iter(failed.values()))
+    missing = [name for k, name in enumerate(slices.names) if k not in explanations]
+    left_out = {name: failed[name].note if name in failed else INTERRUPTED for name in missing}
+    for name in failed:
+        note = _with_prefix(f"The slice {name!r} is left out, since it cannot be explained: ", left_out[name])
+        warnings.warn(ClarysageWarning(note), stacklevel=3)
+    return ExplainedSlices(explanations, left_out)
+
+
+def _with_prefix(prefix: str, note: Note) -> Note:
+    return replace(note, text=(prefix, *parts_of(note.text)))
+
+
+def _without_slicing_column(by: Any, shifts: tuple[tuple[Shift, ...], ...]) -> tuple[Any, list[str]]:
+    """Clears the shifts of the column that defines slices, which slicing itself causes, and returns a note on that."""
     name = by if isinstance(by, str) else getattr(by, "name", None)
-    if not isinstance(name, str) or not any(one.column == name for one in moved[0]):
-        return moved, []
-    found = tuple(
-        tuple(replace(one, p_value=1.0, hints=()) if one.column == name else one for one in columns)
-        for columns in moved
+    if not isinstance(name, str) or not any(shift.column == name for shift in shifts[0]):
+        return shifts, []
+    cleared = tuple(
+        tuple(replace(shift, p_value=1.0, hints=()) if shift.column == name else shift for shift in of_slice)
+        for of_slice in shifts
     )
-    return found, [
-        f"Slices are cut by {shortened(name, LONGEST)!r}, a feature: whether its inputs shifted is not tested."
-    ]
+    note = f"Slices are cut by {shortened(name, LONGEST_NAME)!r}, a feature: whether its inputs shifted is not tested."
+    return cleared, [note]
 
 
 def _check_loss(loss: Any) -> None:
@@ -180,23 +294,22 @@ def _check_background_rows(rows: Any, removal: RemovalLike) -> None:
 
 
 def _check_paired(paired: bool | None, rows: int, slices: Slices) -> None:
-    """An error, before anything is explained, where rows cannot be the very ones of the reference."""
-    for name, places in zip(slices.names, slices.places, strict=True):
-        if paired and len(places) != rows:
+    """Raises an error, before anything is explained, where rows cannot be the same as those of the reference."""
+    for name, indices in zip(slices.names, slices.indices, strict=True):
+        if paired and len(indices) != rows:
             raise InputError(
                 "paired",
-                got=f"True, with {rows:,} rows of reference and {len(places):,} of {name!r}",
-                wanted="the very rows of reference",
+                got=f"True, with {rows:,} rows of reference and {len(indices):,} of {name!r}",
+                wanted="the rows of reference, in the same order",
                 hint=[Set("paired", False), " for other rows"],
             )
 
 
 def _background(given: Any, rows: int | None, removal: Any, X: Any, entropy: int) -> Any:
-    """The rows that stand in for withheld features, of all explanations alike."""
+    """Returns the rows that stand in for withheld features, the same for all explanations."""
     if not isinstance(removal, str):
-        return given  # which such an object has none of, or an error says so
-    wanted = default_rows(removal) if rows is None else rows
-    source = X if given is None else with_columns_of(X, as_table(given, "background"))
+        return given  # None, or sage raises an error: a removal object has a background of its own
+    source = X if given is None else select_columns_of(X, as_table(given, "background"))
     if given is not None and rows is None:
         return source
-    return drawn_background(source, wanted, entropy)[0]
+    return drawn_background(source, default_rows(removal) if rows is None else rows, entropy)[0]

@@ -1,7 +1,8 @@
-"""Slices of the current rows: by batches, by periods of time, or by so many rows each, in their order."""
+"""Slices of the current rows: batches, periods of time, or consecutive groups of equally many rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -10,45 +11,54 @@ import numpy as np
 
 from clarysage.catalogue import PERIODS
 from clarysage.errors import InputError, Or, PythonOnly, Set
-from clarysage.monitoring.sides import FEWEST
-from clarysage.monitoring.times import as_times, fitting, name_of, names_of_spans
+from clarysage.monitoring.data import FEWEST_ROWS
 
-MOST = 60  # slices that a reader, and a correction for their number, can bear
+MOST_SLICES = 60  # more are hard to read, and a correction for their number costs much power
+MOST_DEFAULT_SLICES = 30  # where no period is asked for
+LEAST_MEDIAN_ROWS = 100  # of slices, where no period is asked for
 
 
 @dataclass(frozen=True)
 class Slices:
-    """Names, rows (places) of each, what there is to say of rows that are left out, and whether one follows another."""
+    """A partition of the current rows.
+
+    Attributes
+    ----------
+    names : of the slices
+    indices : of the rows of each slice
+    notes : on rows and slices that are left out
+    is_in_order : whether each slice follows the one before it, as periods do
+    """
 
     names: tuple[str, ...]
-    places: tuple[np.ndarray, ...]
+    indices: tuple[np.ndarray, ...]
     notes: tuple[str, ...] = ()
     is_in_order: bool = True
 
 
-def sliced(column: Any, every: Any, n_rows: int) -> Slices:
-    """The slices of n rows by a column with an entry a row, or by their order where there is none.
+def slice_rows(column: Any, every: Any, n_rows: int) -> Slices:
+    """Slices n rows by a column with an entry for each row, or by their order where there is no column.
 
     Examples
     --------
-    >>> found = sliced(["may"] * 30 + ["june"] * 20, None, 50)
-    >>> found.names, [len(places) for places in found.places], found.is_in_order
+    >>> slices = slice_rows(["may"] * 30 + ["june"] * 20, None, 50)
+    >>> slices.names, [len(rows) for rows in slices.indices], slices.is_in_order
     (('june', 'may'), [20, 30], False)
     """
-    count = _count(every)
+    rows_per_slice = _rows_per_slice(every)
     if column is None:
-        if count is None:
+        if rows_per_slice is None:
             raise InputError(
                 "by", got=["None, with ", Set("every", every)], wanted="the column of dates that this is about"
             )
-        return _by_count(np.arange(n_rows), count, None)
+        return _by_count(np.arange(n_rows), rows_per_slice, None)
     cells = _as_series(column, n_rows)
-    known = np.flatnonzero(cells.notna().to_numpy())
-    if len(known) == 0:
+    present = np.flatnonzero(cells.notna().to_numpy())
+    if len(present) == 0:
         raise InputError("by", got="missing cells alone", wanted="dates or names of batches")
-    missing = n_rows - len(known)
+    missing = n_rows - len(present)
     notes = [f"{missing:,} rows of current have no slice and are left out."] if missing else []
-    cells = cells.iloc[known].reset_index(drop=True)
+    cells = cells.iloc[present].reset_index(drop=True)
     times = as_times(cells, is_asked=isinstance(every, str))
     if times is None and isinstance(every, str):
         raise InputError(
@@ -57,26 +67,27 @@ def sliced(column: Any, every: Any, n_rows: int) -> Slices:
             wanted="dates, such as 2024-05-31",
             hint=PythonOnly("pd.to_datetime(..., dayfirst=True) of it first, if it holds dates such as 31.12.2025"),
         )
-    if count is not None:
+    if rows_per_slice is not None:
         order = np.argsort(_ranked(cells)[0] if times is None else times.to_numpy(), kind="stable")
-        return _checked(_by_count(known[order], count, None if times is None else times.iloc[order]), notes)
+        ordered_times = None if times is None else times.iloc[order]
+        return _without_small(_by_count(present[order], rows_per_slice, ordered_times), notes)
     if times is not None:
-        cells = times.dt.to_period(PERIODS[every or fitting(times)].code).map(name_of)
+        cells = times.dt.to_period(PERIODS[every or default_period(times)].code).map(_period_name)
     ranks, labels = _ranked(cells)
     _check_number(len(labels), every)
-    parts = tuple(known[ranks == i] for i in range(len(labels)))
-    is_in_order = times is not None or _is_in_order(cells, labels)
-    return _checked(Slices(_distinct(labels), parts, is_in_order=is_in_order), notes)
+    indices = tuple(present[ranks == i] for i in range(len(labels)))
+    is_in_order = times is not None or _are_labels_in_order(cells, labels)
+    return _without_small(Slices(_distinct(labels), indices, is_in_order=is_in_order), notes)
 
 
-def _count(every: Any) -> int | None:
-    """The number of rows a slice, None where a period is asked for, or nothing."""
+def _rows_per_slice(every: Any) -> int | None:
+    """Returns the number of rows of a slice; None where a period is asked for, or nothing."""
     if every is None or (isinstance(every, str) and every in PERIODS):
         return None
     if not isinstance(every, (int, np.integer)) or isinstance(every, bool):
         raise PERIODS.unknown(every)
-    if every < FEWEST:
-        raise InputError("every", got=f"{every} rows", wanted=f"{FEWEST} rows or more a slice")
+    if every < FEWEST_ROWS:
+        raise InputError("every", got=f"{every} rows", wanted=f"{FEWEST_ROWS} rows or more a slice")
     return int(every)
 
 
@@ -95,7 +106,7 @@ def _as_series(column: Any, n_rows: int) -> Any:
 
 
 def _ranked(cells: Any) -> tuple[np.ndarray, list[str]]:
-    """For each row the place of its label, and the labels in their order: as categories say, by size, or as text.
+    """Returns the rank of each row's label, and the labels in order: of their categories, by size, or as text.
 
     Examples
     --------
@@ -106,80 +117,162 @@ def _ranked(cells: Any) -> tuple[np.ndarray, list[str]]:
     import pandas as pd
 
     if isinstance(cells.dtype, pd.CategoricalDtype):
-        tidy = cells.cat.remove_unused_categories()
-        return tidy.cat.codes.to_numpy(), [str(label) for label in tidy.cat.categories]
+        occurring = cells.cat.remove_unused_categories()
+        return occurring.cat.codes.to_numpy(), [str(label) for label in occurring.cat.categories]
     codes, labels = pd.factorize(cells)
     is_number = cells.dtype.kind in "biuf"
-    order = sorted(range(len(labels)), key=lambda i: labels[i] if is_number else _by_numbers_inside(str(labels[i])))
-    place = np.empty(len(order), dtype=int)
-    place[order] = np.arange(len(order))
-    return place[codes], [_label(labels[i]) for i in order]
+    order = sorted(range(len(labels)), key=lambda i: labels[i] if is_number else _natural_key(str(labels[i])))
+    rank = np.empty(len(order), dtype=int)
+    rank[order] = np.arange(len(order))
+    return rank[codes], [_label(labels[i]) for i in order]
 
 
-def _is_in_order(cells: Any, labels: list[str]) -> bool:
-    """Whether labels follow one another: ordered categories, numbers, or texts that each have a number inside."""
+def _are_labels_in_order(cells: Any, labels: list[str]) -> bool:
+    """Returns True for ordered categories, for numbers, and for texts that all have a number inside."""
     if getattr(cells.dtype, "ordered", False) or cells.dtype.kind in "iuf":
         return True
     return all(any(map(str.isdecimal, label)) for label in labels)
 
 
-def _by_numbers_inside(text: str) -> list[tuple[int, float, str]]:
-    """A key by which "run 2" comes before "run 10"."""
-    parts = ["".join(run) for _, run in groupby(text, str.isdecimal)]
+def _natural_key(text: str) -> list[tuple[int, float, str]]:
+    """Returns a sorting key by which "run 2" comes before "run 10"."""
+    parts = ["".join(characters) for _, characters in groupby(text, str.isdecimal)]
     return [(0, float(part), "") if part.isdecimal() else (1, 0.0, part) for part in parts]
 
 
 def _label(value: Any) -> str:
-    """Whole numbers without a point: integers with missing cells among them come as floats."""
+    """Writes whole numbers without a decimal point: integers are floats where there are missing cells among them."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _by_count(order: np.ndarray, count: int, times: Any) -> Slices:
-    """Rows in their order, so many in each slice; what is left over goes to the last."""
+def _by_count(order: np.ndarray, rows_per_slice: int, times: Any) -> Slices:
+    """Slices rows in their order; the last slice also gets the rows that are left over."""
     n = len(order)
-    starts = list(range(0, max(1, n - count + 1), count))
-    if len(starts) > MOST:
-        raise InputError("every", got=f"{count:,} rows, which makes {len(starts):,} slices", wanted=f"at most {MOST}")
+    starts = list(range(0, max(1, n - rows_per_slice + 1), rows_per_slice))
+    if len(starts) > MOST_SLICES:
+        raise InputError(
+            "every",
+            got=f"{rows_per_slice:,} rows, which makes {len(starts):,} slices",
+            wanted=f"at most {MOST_SLICES}",
+        )
     spans = list(zip(starts, [*starts[1:], n], strict=True))
     if times is None:
-        names = [f"rows {a + 1:,} to {b:,}" for a, b in spans]
+        names = [f"rows {start + 1:,} to {end:,}" for start, end in spans]
     else:
-        names = names_of_spans([(times.iloc[a], times.iloc[b - 1]) for a, b in spans])
-    return Slices(_distinct(names), tuple(order[a:b] for a, b in spans))
+        names = _time_span_names([(times.iloc[start], times.iloc[end - 1]) for start, end in spans])
+    return Slices(_distinct(names), tuple(order[start:end] for start, end in spans))
 
 
 def _check_number(slices: int, every: Any) -> None:
-    if slices > MOST:
-        argument, how = ("by", "distinct entries") if every is None else ("every", f"slices of a {every}")
+    if slices > MOST_SLICES:
+        argument, got = ("by", "distinct entries") if every is None else ("every", f"slices of a {every}")
         raise InputError(
             argument,
-            got=f"{slices:,} {how}",
-            wanted=f"at most {MOST} slices",
+            got=f"{slices:,} {got}",
+            wanted=f"at most {MOST_SLICES} slices",
             hint=[Set("every", "month"), " for dates", Or(), Set("every", 1000), " for slices of so many rows"],
         )
 
 
-def _checked(found: Slices, notes: list[str]) -> Slices:
-    """The slices that have enough rows."""
-    kept = [i for i, places in enumerate(found.places) if len(places) >= FEWEST]
-    few = [found.names[i] for i in range(len(found.names)) if i not in kept]
-    if not kept:
-        raise InputError("by", got=f"slices of fewer than {FEWEST} rows", wanted=f"{FEWEST} rows or more in some")
-    if few:
-        which = ", ".join(map(repr, few[:3])) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
-        notes = [*notes, f"Slices of fewer than {FEWEST} rows are left out: {which}."]
-    names, places = tuple(found.names[i] for i in kept), tuple(found.places[i] for i in kept)
-    return Slices(names, places, tuple(notes), found.is_in_order)
+def _without_small(slices: Slices, notes: list[str]) -> Slices:
+    """Leaves out the slices that have too few rows."""
+    large = [i for i, rows in enumerate(slices.indices) if len(rows) >= FEWEST_ROWS]
+    small = [slices.names[i] for i in range(len(slices.names)) if i not in large]
+    if not large:
+        raise InputError(
+            "by", got=f"slices of fewer than {FEWEST_ROWS} rows", wanted=f"{FEWEST_ROWS} rows or more in some"
+        )
+    if small:
+        names = ", ".join(map(repr, small[:3])) + (f" and {len(small) - 3} more" if len(small) > 3 else "")
+        notes = [*notes, f"Slices of fewer than {FEWEST_ROWS} rows are left out: {names}."]
+    return Slices(
+        tuple(slices.names[i] for i in large),
+        tuple(slices.indices[i] for i in large),
+        tuple(notes),
+        slices.is_in_order,
+    )
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """Names that differ from each other, and from that of the reference."""
-    seen = {"reference"}
-    found = []
+    """Makes names that differ from each other, and from that of the reference."""
+    distinct = ["reference"]
     for name in names:
-        own = name.strip() or "(blank)"
-        while own in seen:
-            own = f"{own} (slice)"
-        seen.add(own)
-        found.append(own)
-    return tuple(found)
+        candidate = name.strip() or "(blank)"
+        while candidate in distinct:
+            candidate = f"{candidate} (slice)"
+        distinct.append(candidate)
+    return tuple(distinct[1:])
+
+
+# --- periods of time
+
+
+def as_times(cells: Any, *, is_asked: bool = False) -> Any:
+    """Reads cells, none of them missing, as times without a time zone; returns None for cells that are no times.
+
+    Text counts as times where all of it reads so. Categories keep their order, unless they are asked for as dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_times(pd.Series(["2024-05-31", "2024-06-01"])).dt.day.tolist(), as_times(pd.Series(["north", "south"]))
+    ([31, 1], None)
+    """
+    import pandas as pd
+    from pandas.api.types import is_datetime64_any_dtype
+
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return as_times(cells.astype(cells.cat.categories.dtype)) if is_asked else None
+    if is_datetime64_any_dtype(cells.dtype):
+        return cells.dt.tz_localize(None) if getattr(cells.dtype, "tz", None) is not None else cells
+    if isinstance(cells.dtype, pd.PeriodDtype):
+        return cells.dt.to_timestamp()
+    if cells.dtype.kind in "biufm":
+        return None
+    for is_utc in (False, True):  # offsets that change with the seasons can only be read as UTC
+        try:
+            return as_times(pd.to_datetime(cells, format="ISO8601", utc=is_utc))
+        except (ValueError, TypeError):
+            continue
+    return None
+
+
+def default_period(times: Any) -> str:
+    """Chooses the finest period with few slices, most with enough rows; of periods with the same slices, the longest.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> default_period(pd.Series(pd.date_range("2024-01-01", periods=12, freq="MS").repeat(100)))
+    'month'
+    """
+    are_dates = bool((times == times.dt.normalize()).all())
+    counts = {
+        name: times.dt.to_period(row.code).value_counts()
+        for name, row in PERIODS.items()
+        if not (are_dates and name == "hour")
+    }
+    suitable = [
+        name
+        for name, count in counts.items()
+        if len(count) <= MOST_DEFAULT_SLICES and count.median() >= LEAST_MEDIAN_ROWS
+    ]
+    if not suitable:
+        return "year"
+    finest = suitable[0]
+    number = len(counts[finest])
+    return finest if number == 1 else [name for name in suitable if len(counts[name]) == number][-1]
+
+
+def _period_name(period: Any) -> str:
+    """Names a period by its beginning: weeks by their Monday."""
+    return str(period.start_time.date()) if period.freqstr.startswith("W") else str(period)
+
+
+def _time_span_names(spans: Sequence[tuple[Any, Any]]) -> list[str]:
+    """Names spans of time by dates, or by dates and times where dates are not distinct."""
+    for time_format in ("%Y-%m-%d", "%Y-%m-%d %H:%M"):
+        names = [f"{first.strftime(time_format)} to {last.strftime(time_format)}" for first, last in spans]
+        if len(set(names)) == len(names):
+            break
+    return names
