@@ -275,9 +275,9 @@ def test_what_is_presumed_of_classes_is_said_aloud(labelled):
         return np.column_stack([1 - p, p])
 
     named = cs.sage(f, X, np.array(["no", "yes"])[y], method="exact")
-    assert any("presumed to be of the classes 'no', 'yes', in this order" in note for note in named.notes)
+    assert any("taken as those of the classes 'no', 'yes', in this order" in note for note in named.notes)
     numbered = cs.sage(lambda Z: np.column_stack([f(Z) / 2, np.full(len(Z), 0.5)]), X, 1 + y, method="exact")
-    assert any("presumed to be of the classes 0, 1, 2" in note for note in numbered.notes)
+    assert any("taken as those of the classes 0, 1, 2" in note for note in numbered.notes)
     known = cs.as_predictor(f, classes=["no", "yes"])
     for found in (cs.sage(f, X, y, method="exact"), cs.sage(known, X, np.array(["no", "yes"])[y], method="exact")):
         assert not any("presumed" in note for note in found.notes)

@@ -1103,7 +1103,7 @@ BAD = [
     (lambda X, y: {"folds": 2.5}, "folds: got 2.5"),
     (lambda X, y: {"test_size": 1.5}, "test_size: got 1.5"),
     (lambda X, y: {"test_size": 0.001}, "test_size: got 0.001"),
-    (lambda X, y: {"test_size": 0.5, "test": (X, y)}, "test_size: got a share beside test rows"),
+    (lambda X, y: {"test_size": 0.5, "test": (X, y)}, "test_size: got a share as well as test rows"),
     (lambda X, y: {"test": X}, "test: got ndarray"),
     (lambda X, y: {"test": (X[:, :3], y)}, "test: got 3 columns"),
     (lambda X, y: {"test": (X, y[:-1])}, "test: got 119 responses"),

@@ -512,8 +512,8 @@ FAULTS: tuple[Fault, ...] = (
         "classes-by-place",
         CATEGORY,
         "games/refits.py",
-        "found[:, _places(fitted, classes)] = outputs",
-        "found[:, : outputs.shape[1]] = outputs",
+        "probabilities[:, _indices(fitted, classes)] = outputs",
+        "probabilities[:, : outputs.shape[1]] = outputs",
     ),
     # coalitions and players
     Fault(

@@ -212,7 +212,7 @@ def mean_absolute_shap(
         sample_weight=problem.sample_weight,
         codes=problem.codes,
     )
-    v = replace(v, rows_in_vain=v.rows_in_vain + problem.removal_rows)
+    v = replace(v, rows_before=v.rows_before + problem.removal_rows)
     v, estimator, why = _ready(model, v, runner.left(runner.rules), method, walks, backend.lower())
     notes = [*v.remarks, *why, *about_manifold(v, problem, run)]
 

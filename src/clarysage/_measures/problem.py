@@ -168,7 +168,7 @@ class Problem:
                 got=[f"{loss!r} ", Either("with y=None", "without --target")],
                 wanted='"squared error", which makes Shapley effects',
             )
-        return replace(v, rows_in_vain=self.removal_rows) if self.removal_rows else v, notes
+        return replace(v, rows_before=self.removal_rows) if self.removal_rows else v, notes
 
     @property
     def removal_name(self) -> str:

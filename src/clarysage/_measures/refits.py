@@ -293,12 +293,12 @@ def _provenance(v: UniversalPower, entropy: int) -> dict[str, Any]:
         "learner": refits.name,
         "design": refits.design.words,
         "fits": v.coalitions_learned * v.fits_per_coalition,
-        "examples": len(v.mass),
+        "examples": len(v.example_weights),
         "columns": refits.schema.width,
         "fingerprints": {
             "X": fingerprint_of_rows(refits.schema.encode(refits.table, "X"), refits.schema),
             "y": fingerprint(refits.y),
-            "weights": fingerprint(v.mass),
+            "weights": fingerprint(v.example_weights),
         },
     }
 

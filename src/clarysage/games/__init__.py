@@ -1,4 +1,4 @@
-"""Games: what a coalition of features is worth, example by example."""
+"""Cooperative games: the payoffs of coalitions of features, example by example."""
 
 from clarysage.games.predictive_power import PredictivePower, pointwise, sensitivity
 from clarysage.games.single_draws import SingleDraws

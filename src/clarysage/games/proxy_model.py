@@ -1,4 +1,9 @@
-"""A cheap proxy that imitates an expensive model, and the game that is left when the proxy's game is taken off."""
+"""A cheap proxy model that is fitted to an expensive model, and the game of the differences between the two.
+
+The proxy's game is a control variate for the model's game: Shapley values are linear in the game, so that those of the
+proxy, which are cheap to estimate precisely, and those of the differences, which vary little, add up to the values of
+the model.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +30,19 @@ from clarysage.protocols import (
 )
 from clarysage.tables import Schema
 
-SURE = 1e-6  # probabilities nearer to 0 or 1 count as this near when their log odds are imitated
+LEAST_PROBABILITY = 1e-6  # probabilities are clipped to this distance from 0 and 1 before log odds are fitted
 ROWS_PER_CALL = 32_768
 
 
 @dataclass(frozen=True)
 class ProxyModel:
-    """Regressors that imitate a model on rows of codes, one an output; of probabilities they imitate the log odds.
+    """A proxy of a model: regressors that are fitted to its outputs, or to the log odds of its probabilities.
 
-    They are shown the columns in ``used`` alone, so that what the model ignores is ignored.
+    Attributes
+    ----------
+    regressors : one for each output
+    used : (d,) the columns that regressors are fitted on, so that columns that the model ignores are ignored
+    form : the kind of outputs, which decides on the link
     """
 
     regressors: tuple[Any, ...]
@@ -46,19 +55,20 @@ class ProxyModel:
     def fitted(
         cls, regressor: Any, rows: np.ndarray, outputs: np.ndarray, schema: Schema, used: np.ndarray
     ) -> ProxyModel:
+        """Fits a copy of a regressor to each output of a model (n, k) for rows (n, d)."""
         from sklearn.base import clone
 
         form = _form(outputs)
         try:
-            with one_thread():  # so that sums, and with them the surrogate, do not depend on the machine
-                found = tuple(clone(regressor).fit(rows[:, used], wanted) for wanted in _unlinked(outputs, form).T)
+            with one_thread():  # so that sums, and with them the proxy, do not depend on the machine
+                regressors = tuple(clone(regressor).fit(rows[:, used], y) for y in _unlinked(outputs, form).T)
         except Exception as error:
             raise _unfit(regressor, f"{type(error).__name__} from {{}}: {error}") from error
-        return cls(found, schema, used, form)
+        return cls(regressors, schema, used, form)
 
     @property
     def facts(self) -> ModelFacts:
-        """Nothing: a proxy gets as many rows at once as it likes, and its outputs are those of the model."""
+        """No facts: a proxy has no limit on the rows in a call, and its outputs are of the model's kind."""
         return ModelFacts()
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
@@ -78,89 +88,92 @@ class ProxyModel:
 
 @dataclass(frozen=True)
 class Remainder:
-    """v_f - v_g: what one game pays beyond another, on the same examples, orders and background rows.
+    """The game of differences v_f - v_g between a model and its proxy, on common random numbers.
 
-    Shapley values are linear in the game (the paper's property of linearity), so those of v_f are those of v_g and of
-    the remainder, added.
+    Both games are evaluated on the same examples, orders and background rows. Shapley values are linear in the game
+    (the paper's property of linearity), so that the values of v_f are the sum of those of v_g and of the remainder.
     """
 
-    one: Game
-    other: Game
+    of_model: Game
+    of_proxy: Game
 
     @property
     def n_players(self) -> int:
-        return self.one.n_players
+        return self.of_model.n_players
 
     @property
     def weights(self) -> np.ndarray:
-        return self.one.weights
+        return self.of_model.weights
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        (empty, full), (their_empty, their_full) = self.one.ends, self.other.ends
-        return empty - their_empty, full - their_full
+        (empty, full), (proxy_empty, proxy_full) = self.of_model.ends, self.of_proxy.ends
+        return empty - proxy_empty, full - proxy_full
 
     @property
     def floor(self) -> np.ndarray:
-        return np.full_like(self.one.floor, -np.inf)
+        return np.full_like(self.of_model.floor, -np.inf)
 
     @property
     def rows_per_payoff(self) -> int:
-        return self.one.rows_per_payoff
+        return self.of_model.rows_per_payoff
 
     @property
     def rows_spent(self) -> int:
-        return self.one.rows_spent
+        return self.of_model.rows_spent
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         first, second = _twice(rng)
-        one, other = self.one.payoff(examples, coalitions, first), self.other.payoff(examples, coalitions, second)
-        return np.asarray(one - other)
+        payoff = self.of_model.payoff(examples, coalitions, first)
+        return np.asarray(payoff - self.of_proxy.payoff(examples, coalitions, second))
 
     def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         first, second = _twice(rng)
-        return np.asarray(self.one.walk(examples, orders, first) - self.other.walk(examples, orders, second))
+        return np.asarray(self.of_model.walk(examples, orders, first) - self.of_proxy.walk(examples, orders, second))
 
     def __conform__(self, kind: type[Kind]) -> object:
-        """Abilities that both games have, and the self-match of the first."""
+        """Returns the remainder as an ability that both games have; self-matches are those of the model's game."""
         if kind is SelfMatched:
-            return ability(self.one, SelfMatched)
+            return ability(self.of_model, SelfMatched)
         if kind is not SubsampledWalks:
             return None
-        one, other = ability(self.one, SubsampledWalks), ability(self.other, SubsampledWalks)
-        return None if one is None or other is None else RemainderWalks(one, other)
+        model, proxy = ability(self.of_model, SubsampledWalks), ability(self.of_proxy, SubsampledWalks)
+        return None if model is None or proxy is None else RemainderWalks(model, proxy)
 
 
 @dataclass(frozen=True)
 class RemainderWalks:
-    """Subsampled walks of two games side by side, with the same draws of background rows; the second costs nothing."""
+    """Differences of the subsampled walks of a model and its proxy, with the same draws of background rows.
 
-    one: SubsampledWalks
-    other: SubsampledWalks
+    Only the rows of the model are counted.
+    """
+
+    of_model: SubsampledWalks
+    of_proxy: SubsampledWalks
 
     @property
     def rows(self) -> int:
-        return self.one.rows
+        return self.of_model.rows
 
     @property
     def takes_all(self) -> bool:
-        return self.one.takes_all
+        return self.of_model.takes_all
 
     @property
     def background_weights(self) -> np.ndarray:
-        return self.one.background_weights
+        return self.of_model.background_weights
 
     @property
     def is_sampled(self) -> bool:
-        return self.one.is_sampled and self.other.is_sampled
+        return self.of_model.is_sampled and self.of_proxy.is_sampled
 
     @property
     def is_unbiased(self) -> bool:
-        return self.one.is_unbiased
+        return self.of_model.is_unbiased
 
     @property
     def errs_with_loss(self) -> bool:
-        return self.one.errs_with_loss
+        return self.of_model.errs_with_loss
 
     def walk(
         self,
@@ -174,14 +187,14 @@ class RemainderWalks:
         influence: bool = False,
     ) -> Walks:
         first, second = _twice(rng)
-        found = self.one.walk(examples, orders, active, first, skip=skip, keep=keep, influence=influence)
-        theirs = self.other.walk(examples, orders, active, second, skip=True, influence=influence)
-        both = None
-        mine, its = found.influence, theirs.influence
-        if mine is not None and its is not None:
-            correction = mine.bias_correction - its.bias_correction
-            both = Influence(correction, mine.background_index, mine.influence - its.influence)
-        return replace(found, payoffs=found.payoffs - theirs.payoffs, influence=both)
+        walks = self.of_model.walk(examples, orders, active, first, skip=skip, keep=keep, influence=influence)
+        proxy_walks = self.of_proxy.walk(examples, orders, active, second, skip=True, influence=influence)
+        difference = None
+        of_model, of_proxy = walks.influence, proxy_walks.influence
+        if of_model is not None and of_proxy is not None:
+            correction = of_model.bias_correction - of_proxy.bias_correction
+            difference = Influence(correction, of_model.background_index, of_model.influence - of_proxy.influence)
+        return replace(walks, payoffs=walks.payoffs - proxy_walks.payoffs, influence=difference)
 
     def compare(
         self,
@@ -193,27 +206,31 @@ class RemainderWalks:
         skip: bool = True,
     ) -> Comparison:
         first, second = _twice(rng)
-        mine = self.one.compare(examples, coalitions, active, first, skip=skip)
-        theirs = self.other.compare(examples, coalitions, active, second, skip=True)
-        return replace(mine, exact=mine.exact - theirs.exact, subsampled=mine.subsampled - theirs.subsampled)
+        of_model = self.of_model.compare(examples, coalitions, active, first, skip=skip)
+        of_proxy = self.of_proxy.compare(examples, coalitions, active, second, skip=True)
+        return replace(
+            of_model,
+            exact=of_model.exact - of_proxy.exact,
+            subsampled=of_model.subsampled - of_proxy.subsampled,
+        )
 
 
-def _unfit(regressor: Any, what: str) -> InputError:
+def _unfit(regressor: Any, failure: str) -> InputError:
     return InputError(
         "surrogate",
-        got=what.replace("{}", type(regressor).__name__),
+        got=failure.replace("{}", type(regressor).__name__),
         wanted="a scikit-learn regressor that can be fitted to rows of numbers, missing ones included",
     )
 
 
 def _twice(rng: np.random.Generator) -> tuple[np.random.Generator, np.random.Generator]:
-    """Two generators that draw the same."""
+    """Returns two generators that draw the same numbers."""
     seed = int(rng.integers(2**63))
     return np.random.default_rng(seed), np.random.default_rng(seed)
 
 
 def _form(outputs: np.ndarray) -> str:
-    """What the outputs of a model look like."""
+    """Returns the kind of a model's outputs (n, k): probabilities of which form, or numbers."""
     if outputs.min() < -SUM_TOLERANCE or outputs.max() > 1 + SUM_TOLERANCE:
         return "numbers"
     if outputs.shape[1] == 1:
@@ -224,8 +241,8 @@ def _form(outputs: np.ndarray) -> str:
 
 
 def _unlinked(outputs: np.ndarray, form: str) -> np.ndarray:
-    """What regressors imitate: (n, k) or, of two probabilities, (n, 1)."""
+    """Returns the responses that regressors are fitted to: (n, k) or, for the probabilities of two classes, (n, 1)."""
     if form == "numbers":
         return outputs
-    inside = np.clip(outputs, SURE, 1 - SURE)
-    return np.asarray(np.log(inside) if form == "probabilities" else scipy.special.logit(inside[:, -1:]))
+    clipped = np.clip(outputs, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+    return np.asarray(np.log(clipped) if form == "probabilities" else scipy.special.logit(clipped[:, -1:]))

@@ -1,4 +1,4 @@
-"""A learner fitted anew on some of the columns, and what it then predicts of rows it was not fitted on."""
+"""Refits: a learner fitted on some of the columns, and its predictions for held-out rows."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from clarysage.models.column_subset import narrowed
 from clarysage.models.learners import check_learner, fresh, is_classifier, seeded, takes_pandas_alone, weights_argument
 from clarysage.tables import Schema, as_table, container_of, labels_of, read_target, read_weights, schema_of
 
-SHOWN = 8  # columns or classes that an error names
+SHOWN = 8  # number of columns or classes that an error names
 
 
 @dataclass(frozen=True)
 class Refits:
-    """A learner, the rows it is fitted on, and the rows it is judged by.
+    """A learner, the rows it is fitted on, and the held-out rows it is evaluated on.
 
     Attributes
     ----------
-    learner : unfitted; every fit has a copy of its own
-    schema, table, y : the columns, and all rows, those to judge by included, as the learner gets them
+    learner : unfitted; every fit uses a clone
+    schema, table, y : the columns, and all rows, the held-out ones included, as the learner receives them
     weights : (n,) of the rows, None where none were given; ``takes_weights`` is the argument of ``fit`` for them
-    design : who is fitted on what
+    design : the resampling scheme
     classes : all labels of y, where the learner is a classifier
-    seed : from which those of learners without one are derived
+    seed : from which the seeds of learners without one are derived
     """
 
     learner: Any
@@ -46,106 +46,103 @@ class Refits:
     def of(
         cls, learner: Any, X: Any, y: Any, *, folds: Any, test: Any, test_size: Any, sample_weight: Any, seed: int
     ) -> Refits:
-        """Refits on rows of X, judged by others of its rows, or by those of ``test``."""
+        """Returns refits on rows of X, evaluated on other rows of X or on those of ``test``."""
         check_learner(learner)
         learner = _copied(learner)
         X = as_table(X, "X")
         if y is None:
             raise InputError("y", got="None", wanted="a response for each row of X")
         target, weights = read_target(y, X, len(X)), _weights(sample_weight, X)
-        labels = _numbered(target) if is_classifier(learner) and target.ndim == 1 else None
+        labels = _class_numbers(target) if is_classifier(learner) and target.ndim == 1 else None
         rng = stream(seed, FOLDS, 0)
-        further = None
+        X_test = None
         if test is not None:
             if test_size is not None:
-                raise InputError("test_size", got="a share beside test rows", wanted="one of the two")
-            further, their_target, their_weights = _tested(test, weights)
-            design = divided(np.arange(len(X)), np.arange(len(X), len(X) + len(further)))
-            target = _joined(target, their_target)
-            weights = (
-                None
-                if weights is None and their_weights is None
-                else np.concatenate(
-                    [
-                        np.ones(len(rows)) if one is None else one
-                        for one, rows in ((weights, X), (their_weights, further))
-                    ]
-                )
-            )
+                raise InputError("test_size", got="a share as well as test rows", wanted="one of the two")
+            X_test, test_target, test_weights = _read_test(test)
+            design = divided(np.arange(len(X)), np.arange(len(X), len(X) + len(X_test)))
+            target = _concatenated(target, test_target)
+            if weights is not None or test_weights is not None:
+                pairs = ((weights, X), (test_weights, X_test))
+                weights = np.concatenate([np.ones(len(rows)) if of is None else of for of, rows in pairs])
         elif test_size is not None:
             design = split(test_size, labels, len(X), rng)
         else:
             design = crossed(folds, labels, len(X), rng)
-        schema, table = _as_one_table(X, further, learner)
+        schema, table = _as_one_table(X, X_test, learner)
         classes = None if labels is None else tuple(np.unique(target).tolist())
-        found = cls(learner, schema, table, target, weights, None, design, classes, seed)
-        found._check_parts()
-        return found if weights is None else replace(found, takes_weights=weights_argument(learner))
+        refits = cls(learner, schema, table, target, weights, None, design, classes, seed)
+        refits._check_parts()
+        return refits if weights is None else replace(refits, takes_weights=weights_argument(learner))
 
     @property
     def name(self) -> str:
-        """What the learner is called."""
+        """The name of the learner's class."""
         return type(self.learner).__name__
 
     @property
     def rows(self) -> int:
-        """Rows that learners see for one set of columns, to be fitted on or to predict."""
+        """Number of rows that learners are fitted on or predict, for one set of columns."""
         return sum(len(part.fitted) + len(part.held) for part in self.design.parts)
 
     def weights_of(self, rows: np.ndarray) -> np.ndarray:
-        """Weights of rows by their numbers; equal ones where none were given."""
+        """Returns the weights of rows by their numbers; ones where no weights were given."""
         return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
-    def predictor(self, kept: np.ndarray, number: int) -> Predictor | None:
-        """The learner fitted on the columns kept (d,) and the rows of a part; None where it would look at none."""
+    def predictor(self, is_kept: np.ndarray, number: int) -> Predictor | None:
+        """Returns the learner fitted on columns (d,) and the rows of a part; None where it uses none of the columns."""
         learner = fresh(self.learner)
-        if not narrowed(learner, self.table, kept):
+        if not narrowed(learner, self.table, is_kept):
             return None
-        rng = stream(self.seed, LEARNER, _number(kept) * len(self.design.parts) + number)
+        rng = stream(self.seed, LEARNER, _number(is_kept) * len(self.design.parts) + number)
         rows = self.design.parts[number].fitted
         more = {self.takes_weights: self.weights[rows]} if self.takes_weights and self.weights is not None else {}
         try:
-            seeded(learner, rng).fit(self._cells(rows, kept), self.y[rows], **more)
+            seeded(learner, rng).fit(self._cells(rows, is_kept), self.y[rows], **more)
             return as_predictor(learner)
         except Exception as error:
-            raise self._failure(error, kept) from error
+            raise self._failure(error, is_kept) from error
 
-    def outputs(self, predictor: Predictor, kept: np.ndarray, number: int) -> np.ndarray:
-        """Predictions (n, k) of a predictor for the rows of a part that it is judged by, one column a class."""
+    def outputs(self, predictor: Predictor, is_kept: np.ndarray, number: int) -> np.ndarray:
+        """Returns the predictions (n, k) for the held-out rows of a part, with one column for each class."""
         try:
-            found = predictor(self._cells(self.design.parts[number].held, kept))
+            outputs = predictor(self._cells(self.design.parts[number].held, is_kept))
         except ModelError as error:
-            raise self._failure(error, kept) from error
+            raise self._failure(error, is_kept) from error
         if self.classes is None or predictor.classes is None:
-            return found
-        return by_class(found, predictor.classes, self.classes)
+            return outputs
+        return by_class(outputs, predictor.classes, self.classes)
 
-    def _cells(self, rows: np.ndarray, kept: np.ndarray) -> Any:
-        kind, columns = container_of(self.table), np.flatnonzero(kept)
+    def _cells(self, rows: np.ndarray, is_kept: np.ndarray) -> Any:
+        kind, columns = container_of(self.table), np.flatnonzero(is_kept)
         if kind == "pandas":
             return self.table.iloc[rows, columns]
         if kind == "numpy":
             return self.table[np.ix_(rows, columns)]
         return self.table.select([(labels_of(self.table) or ())[column] for column in columns])[rows]
 
-    def _failure(self, error: Exception, kept: np.ndarray) -> ModelError:
-        names = [repr(name) for name, is_kept in zip(self.schema.names, kept, strict=True) if is_kept]
+    def _failure(self, error: Exception, is_kept: np.ndarray) -> ModelError:
+        names = [repr(name) for name, is_shown in zip(self.schema.names, is_kept, strict=True) if is_shown]
         shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
         text = in_python(error.got) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
         return ModelError(
             "learner",
             got=f"{self.name} on the columns {shown}: {' '.join(text.split())[:300].rstrip('.')}",
-            wanted="one that can be fitted on any of the columns, and asked then",
+            wanted="one that can be fitted on any of the columns, and can predict then",
             hint=PythonOnly("learner.fit(X[columns], y) by itself"),
         )
 
     def _check_parts(self) -> None:
-        """Raise where nothing is to be learned from rows to fit on, or judged by others."""
+        """Raises an error where all rows to fit on, or all held-out rows, have weight zero or are of one class."""
         if not self.weights_of(self.design.examples).any():
-            raise InputError("sample_weight", got="rows to judge by that all weigh nothing", wanted="some that do")
+            raise InputError(
+                "sample_weight", got="held-out rows that all have weight 0", wanted="some positive weights"
+            )
         for part in self.design.parts:
             if not self.weights_of(part.fitted).any():
-                raise InputError("sample_weight", got="rows to fit on that all weigh nothing", wanted="some that do")
+                raise InputError(
+                    "sample_weight", got="rows to fit on that all have weight 0", wanted="positive weights"
+                )
             if self.classes is not None and len(np.unique(self.y[part.fitted])) < 2:
                 raise InputError(
                     "y",
@@ -156,7 +153,7 @@ class Refits:
 
 
 def by_class(outputs: np.ndarray, fitted: tuple[Any, ...], classes: tuple[Any, ...]) -> np.ndarray:
-    """Probabilities (n, k) of all classes from those of the classes that a learner met; 0 for one it did not.
+    """Returns probabilities (n, k) of all classes, from those of the classes that a learner has seen; 0 for the others.
 
     Examples
     --------
@@ -166,34 +163,34 @@ def by_class(outputs: np.ndarray, fitted: tuple[Any, ...], classes: tuple[Any, .
     if outputs.shape[1] == 1 and len(fitted) == 2:
         outputs = np.column_stack([1 - outputs, outputs])
     if outputs.shape[1] != len(fitted):
-        wanted = "one output a class"
-        raise ModelError("learner", got=f"{outputs.shape[1]} outputs for {len(fitted)} classes", wanted=wanted)
-    found = np.zeros((len(outputs), len(classes)))
-    found[:, _places(fitted, classes)] = outputs
-    return found
+        got = f"{outputs.shape[1]} outputs for {len(fitted)} classes"
+        raise ModelError("learner", got=got, wanted="one output a class")
+    probabilities = np.zeros((len(outputs), len(classes)))
+    probabilities[:, _indices(fitted, classes)] = outputs
+    return probabilities
 
 
-def _places(fitted: tuple[Any, ...], classes: tuple[Any, ...]) -> list[int]:
-    """The place among all classes of each that was fitted on: by itself, or by how it is spelled if that is clear."""
+def _indices(fitted: tuple[Any, ...], classes: tuple[Any, ...]) -> list[int]:
+    """Returns the index among all classes of each fitted class, by its label or, where unique, by its spelling."""
     if set(fitted) <= set(classes):
         return [classes.index(label) for label in fitted]
-    spelled, known = [_spelled(label) for label in fitted], [_spelled(label) for label in classes]
-    is_clear = len(set(known)) == len(known) and len(set(spelled)) == len(spelled)
-    if not is_clear or not set(spelled) <= set(known):
+    spellings, all_spellings = [_spelling(label) for label in fitted], [_spelling(label) for label in classes]
+    is_unique = len(set(all_spellings)) == len(all_spellings) and len(set(spellings)) == len(spellings)
+    if not is_unique or not set(spellings) <= set(all_spellings):
         raise ModelError(
             "learner",
-            got=f"the classes {_listed(fitted)}, which are not those of y: {_listed(classes)}",
+            got=f"the classes {_first(fitted)}, which are not those of y: {_first(classes)}",
             wanted="classes of y",
         )
-    return [known.index(label) for label in spelled]
+    return [all_spellings.index(spelling) for spelling in spellings]
 
 
-def _listed(labels: tuple[Any, ...]) -> str:
+def _first(labels: tuple[Any, ...]) -> str:
     return ", ".join(map(repr, labels[:SHOWN])) + (" and more" if len(labels) > SHOWN else "")
 
 
-def _spelled(label: Any) -> str:
-    """A label by which 1, 1.0, True, "1" and "True" are the same, since libraries turn one into the other."""
+def _spelling(label: Any) -> str:
+    """Returns a text that is the same for 1, 1.0, True, "1" and "True", which libraries convert to each other."""
     text = str(label)
     try:
         return repr(float({"True": "1", "False": "0"}.get(text, text)))
@@ -212,12 +209,12 @@ def _copied(learner: Any) -> Any:
         ) from error
 
 
-def _number(kept: np.ndarray) -> int:
-    return int.from_bytes(np.packbits(kept).tobytes(), "big")
+def _number(is_kept: np.ndarray) -> int:
+    return int.from_bytes(np.packbits(is_kept).tobytes(), "big")
 
 
-def _numbered(target: np.ndarray) -> np.ndarray:
-    """Labels as numbers of their classes."""
+def _class_numbers(target: np.ndarray) -> np.ndarray:
+    """Returns the class number of each label."""
     try:
         return np.asarray(np.unique(target, return_inverse=True)[1]).ravel()
     except TypeError as error:
@@ -225,20 +222,20 @@ def _numbered(target: np.ndarray) -> np.ndarray:
 
 
 def _weights(given: Any, rows: Any, argument: str = "sample_weight", of: str = "X") -> np.ndarray | None:
-    """Weights as they were given, checked."""
+    """Returns checked weights on the scale on which they were given; None where none were given."""
     if given is None:
         return None
     shares = read_weights(given, rows, len(rows), argument, of)
     return np.asarray(shares * (float(np.asarray(given, dtype=np.float64).max()) / shares.max()))
 
 
-def _tested(test: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """The rows to judge by, their responses, and their weights where given."""
+def _read_test(test: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Returns the test rows, their responses, and their weights where given."""
     if not isinstance(test, (tuple, list)) or len(test) not in (2, 3):
         raise InputError(
             "test",
             got=type(test).__name__,
-            wanted="(X_test, y_test), or with weights as a third",
+            wanted="(X_test, y_test), or (X_test, y_test, sample_weight)",
             hint=[PythonOnly("test=(X_test, y_test)"), Or(), Set("test_size", 0.25)],
         )
     rows = as_table(test[0], "test")
@@ -249,23 +246,23 @@ def _tested(test: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.
     return rows, target, _weights(test[2], rows, "test", "test") if len(test) == 3 else None
 
 
-def _joined(target: np.ndarray, further: np.ndarray) -> np.ndarray:
-    is_text = [one.dtype.kind in "OUS" for one in (target, further)]
-    if target.shape[1:] != further.shape[1:] or is_text[0] != is_text[1]:
+def _concatenated(target: np.ndarray, test_target: np.ndarray) -> np.ndarray:
+    is_text = [responses.dtype.kind in "OUS" for responses in (target, test_target)]
+    if target.shape[1:] != test_target.shape[1:] or is_text[0] != is_text[1]:
         raise InputError(
             "test",
-            got=f"responses of shape {further.shape} and dtype {further.dtype}",
-            wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}",
+            got=f"responses of shape {test_target.shape} and dtype {test_target.dtype}",
+            wanted=f"responses like y, of shape {target.shape} and dtype {target.dtype}",
         )
-    return np.concatenate([target, further])
+    return np.concatenate([target, test_target])
 
 
-def _as_one_table(X: Any, further: Any, learner: Any) -> tuple[Schema, Any]:
-    """All rows, as the kind of table that X is, or as a pandas frame where the learner may not take such."""
-    schema = schema_of(X, further, argument="test")
+def _as_one_table(X: Any, X_test: Any, learner: Any) -> tuple[Schema, Any]:
+    """Returns all rows as a table of the kind of X, or as a pandas frame where the learner may not accept that kind."""
+    schema = schema_of(X, X_test, argument="test")
     codes = schema.encode(X, "X")
-    if further is not None:
-        codes = np.vstack([codes, schema.encode(further, "test")])
+    if X_test is not None:
+        codes = np.vstack([codes, schema.encode(X_test, "test")])
     is_arrow, is_polars = schema.container == "pyarrow", schema.container == "polars"
     if is_arrow or (is_polars and takes_pandas_alone(learner)):
         schema = schema.handed_as("pandas")

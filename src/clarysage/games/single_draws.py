@@ -1,4 +1,13 @@
-"""v_f with the expectation outside the loss, by single imputation: the game of permutation tests."""
+"""v_f with the expectation outside the loss, by single imputation: the game of permutation importance.
+
+Permutation importance (Breiman 2001; model reliance, Fisher, Rudin & Dominici 2019) replaces the withheld features by
+those of one random row, and averages losses, where v_f averages predictions.
+
+References
+----------
+L. Breiman (2001). Random forests. Machine Learning 45, 5-32.
+A. Fisher, C. Rudin, F. Dominici (2019). All models are wrong, but many are useful. JMLR 20(177), 1-81.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +31,17 @@ from clarysage.protocols import (
 )
 from clarysage.removal import singly
 
-CELLS_AT_ONCE = 4_000_000  # of hybrid rows
+CELLS_AT_ONCE = 4_000_000  # cells of hybrid rows that are held in memory at once
 
 
 @dataclass(frozen=True)
 class SingleDraws:
-    r"""Predictive power, where the model is judged on each draw of what is withheld, not on their mean prediction.
+    r"""Predictive power where the loss is that of each imputed draw, not of their mean prediction.
 
     .. math:: v(S) = E[\ell(f_\emptyset, Y)] - E_{XY}\big[ E_{X'_{\bar S}} [\ell(f(X_S, X'_{\bar S}), Y)] \big]
 
-    By Jensen's inequality that is at most v_f(S) of a convex loss. ``power`` is the game v_f, with which it shares its
-    ends. A payoff is one draw.
+    For a convex loss it is at most v_f(S), by Jensen's inequality. ``power`` is the game v_f; it has the same
+    payoffs of the empty and of the full coalition. Each payoff is that of one draw.
 
     Examples
     --------
@@ -57,7 +66,7 @@ class SingleDraws:
         sample_weight: WeightsLike | None = None,
         codes: np.ndarray | None = None,
     ) -> SingleDraws:
-        """The game of a restricted model that draws, a loss (or several, or "auto"), and examples.
+        """Returns the game of a restricted model that can draw rows, a loss (or several, or "auto"), and examples.
 
         ``codes`` are as in :meth:`PredictivePower.of`.
         """
@@ -65,7 +74,7 @@ class SingleDraws:
         return cls(PredictivePower.of(f_S, loss, X, y, players=players, sample_weight=sample_weight, codes=codes))
 
     def after(self, rows: int) -> SingleDraws:
-        """The game when so many model rows have been spent beforehand."""
+        """Returns the game with a number of model rows added that were spent before it was made."""
         return SingleDraws(self.power.after(rows)) if rows else self
 
     @property
@@ -99,7 +108,7 @@ class SingleDraws:
 
     @property
     def background_weights(self) -> np.ndarray | None:
-        """Weights of the background rows, (m,), over which values are a mean; None where they are no sample."""
+        """Weights (m,) of the background rows over which values are a mean; None where the rows are not a sample."""
         hybrid = ability(self.power.restricted, HybridRows)
         if hybrid is None or not hybrid.is_sampled or len(hybrid.background_weights) < 2:
             return None
@@ -110,26 +119,26 @@ class SingleDraws:
         return self._drawing.draws_at_once
 
     def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> Drawn:
-        """All players but one: payoffs (n, q, L) with the rows at quantile levels (n, q) of their weights."""
+        """Returns payoffs (n, q, L) without one player, with the rows at quantile levels (n, q) of their weights."""
         return self._drawn(np.arange(self.n_players) != player, examples, levels)
 
     def payoff(self, examples: np.ndarray, coalitions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Payoffs (n, L) of one draw each; those of the empty and of the full coalition are the ends."""
-        payoffs, places = np.empty((len(examples), len(self.power.losses))), rng.random((len(examples), 1))
+        """Returns payoffs (n, L) by one draw each; those of the empty and of the full coalition are exact."""
+        payoffs, levels = np.empty((len(examples), len(self.power.losses))), rng.random((len(examples), 1))
         distinct, which = np.unique(coalitions, axis=0, return_inverse=True)
         for number, coalition in enumerate(distinct):
-            its = np.flatnonzero(which.ravel() == number)
+            rows = np.flatnonzero(which.ravel() == number)
             if coalition.any() and not coalition.all():
-                payoffs[its] = self._drawn(coalition, examples[its], places[its]).payoffs[:, 0]
+                payoffs[rows] = self._drawn(coalition, examples[rows], levels[rows]).payoffs[:, 0]
             else:
-                payoffs[its] = self.ends[int(coalition.all())][examples[its]]
+                payoffs[rows] = self.ends[int(coalition.all())][examples[rows]]
         return payoffs
 
     def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, p = orders.shape
-        arrived = np.argsort(orders, axis=1)[:, None, :] < np.arange(p + 1)[:, None]  # (n, p + 1, p)
-        found = self.payoff(np.repeat(examples, p + 1), arrived.reshape(-1, p), rng)
-        return found.reshape(n, p + 1, -1)
+        prefixes = np.argsort(orders, axis=1)[:, None, :] < np.arange(p + 1)[:, None]  # (n, p + 1, p)
+        payoffs = self.payoff(np.repeat(examples, p + 1), prefixes.reshape(-1, p), rng)
+        return payoffs.reshape(n, p + 1, -1)
 
     @property
     def _drawing(self) -> DrawsRows:
@@ -137,16 +146,16 @@ class SingleDraws:
         assert drawing is not None, "the game was made of a model that draws"
         return drawing
 
-    def _drawn(self, coalition: np.ndarray, examples: np.ndarray, places: np.ndarray) -> Drawn:
-        v, (n, q) = self.power, places.shape
-        kept, single = coalition[v.players.owner], self._drawing.single
-        payoffs, picks, rows = np.empty((n, q, len(v.losses))), np.empty((n, q), dtype=np.intp), 0
+    def _drawn(self, coalition: np.ndarray, examples: np.ndarray, levels: np.ndarray) -> Drawn:
+        v, (n, q) = self.power, levels.shape
+        is_kept, single = coalition[v.players.owner], self._drawing.single
+        payoffs, background_index, rows = np.empty((n, q, len(v.losses))), np.empty((n, q), dtype=np.intp), 0
         at_once = max(1, CELLS_AT_ONCE // (q * v.X.shape[1]))
         for part in (slice(start, start + at_once) for start in range(0, n, at_once)):
-            its = examples[part]
-            found = single(v.X[its], v.outputs[its], kept, places[part])
-            flat, each = found.outputs.reshape(len(its) * q, -1), np.repeat(its, q)
+            examples_of_part = examples[part]
+            draws = single(v.X[examples_of_part], v.outputs[examples_of_part], is_kept, levels[part])
+            flat, each = draws.outputs.reshape(len(examples_of_part) * q, -1), np.repeat(examples_of_part, q)
             for number, (loss, target) in enumerate(zip(v.losses, v.targets, strict=True)):
                 payoffs[part, :, number] = -loss(flat, target[each]).reshape(-1, q)
-            picks[part], rows = found.background_index, rows + found.rows
-        return Drawn(payoffs, picks, rows)
+            background_index[part], rows = draws.background_index, rows + draws.rows
+        return Drawn(payoffs, background_index, rows)

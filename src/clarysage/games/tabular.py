@@ -1,4 +1,4 @@
-"""A game given as a table of payoffs, for tests and teaching."""
+"""A game that is given as a table of payoffs, for tests and teaching."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from clarysage.errors import InputError
 
 @dataclass(frozen=True)
 class TabularGame:
-    """Payoffs of all 2^p coalitions by number (player i is bit i), for one example or for N of them.
+    """A game that is given by the payoffs of all 2^p coalitions, for one example or for N of them.
+
+    Coalitions are numbered: player i is bit i of the number.
 
     Examples
     --------
@@ -52,5 +54,5 @@ class TabularGame:
 
     def walk(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         first = np.zeros((len(orders), 1), dtype=np.int64)
-        along = np.hstack([first, np.cumsum(1 << orders, axis=1)])  # numbers of the prefixes
-        return np.asarray(self.payoffs[examples[:, None], along][:, :, None])
+        prefixes = np.hstack([first, np.cumsum(1 << orders, axis=1)])  # by number
+        return np.asarray(self.payoffs[examples[:, None], prefixes][:, :, None])

@@ -51,6 +51,15 @@ def makes_shapley_effects(loss: Any) -> bool:
     return is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2)
 
 
+def as_losses(loss: Any, task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> tuple[Loss, ...]:
+    """Returns one loss or several as objects; "auto" is replaced by the loss that suits the model."""
+    given = loss_for(task, hard, outputs, y) if is_auto(loss) else loss
+    losses = tuple(as_loss(each) for each in (given if isinstance(given, (list, tuple)) else [given]))
+    if not losses:
+        raise InputError("loss", got="an empty list", wanted="one loss or more")
+    return losses
+
+
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:
     """Name of the loss for a model's task, or, where it states none, for what its outputs (n, k) and y look like.
 
