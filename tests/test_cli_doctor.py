@@ -178,7 +178,7 @@ def test_file_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.subprocess
 def test_place_of_compiled_code_can_be_chosen(tmp_path: Path) -> None:
-    script = "from clarysage.structure.kernels.compiled import kept_in\nprint(kept_in())"
+    script = "from clarysage.structure.kernels.compiled import cache_folder\nprint(cache_folder())"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment)
     assert done.stdout.startswith(str(tmp_path)), done.stderr

@@ -75,7 +75,7 @@ def test_kernels_work_where_compiled_code_can_be_kept_nowhere(tmp_path):
     script = EXPLAINED + (
         "from clarysage.structure.kernels import trees\n"
         "from numba.core.caching import NullCache\n"
-        "fast = next(cell.cell_contents for cell in trees.alone.__closure__"
+        "fast = next(cell.cell_contents for cell in trees.row_margins.__closure__"
         " if hasattr(cell.cell_contents, 'signatures'))\n"
         "assert fast.signatures and isinstance(fast._cache, NullCache), fast._cache\n"
         "print(told.values.tobytes().hex())\n"
@@ -145,12 +145,12 @@ def test_user_is_told_once_by_timers_that_end_at_the_same_time(kernel, monkeypat
         told.append(word)
 
     monkeypatch.setattr(compiled._log, "warning", slowly)
-    threads = [threading.Thread(target=compiled._tell) for _ in range(4)]
+    threads = [threading.Thread(target=compiled._warn) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert told == [compiled.WORD]
+    assert told == [compiled.MESSAGE]
 
 
 def test_user_is_told_of_compiling_once(kernel, caplog, monkeypatch):
@@ -166,7 +166,7 @@ def test_user_is_told_once_in_a_process_whatever_the_number_of_kernels(kernel, c
     monkeypatch.setattr(compiled, "SLOW", 1e-3)
     kernel(np.arange(3.0))
     compiled.compiled(made("def function(x):\n    return (x + x).cumsum().sum()\n"))(np.arange(3.0))
-    assert [record.getMessage() for record in caplog.records] == [compiled.WORD]
+    assert [record.getMessage() for record in caplog.records] == [compiled.MESSAGE]
 
 
 def test_user_is_not_told_of_code_that_is_loaded_nor_of_work_that_takes_long(caplog, monkeypatch, tmp_path):

@@ -631,7 +631,7 @@ def test_terms_of_subsets_add_up_to_mean_margins(name, player, by_number, seed):
     for kept in product([False, True], repeat=parts.players):
         within = ~(sets & ~np.array(kept)).any(axis=1)
         hybrid = form.hybrid_margins(form.encode(z), form.encode(parts.inner), np.tile(np.array(kept), (len(z), 1)))
-        means = np.einsum("nmk,m->nk", hybrid, parts.mass)
+        means = np.einsum("nmk,m->nk", hybrid, parts.row_weights)
         assert np.allclose(found[:, within].sum(axis=1), means, rtol=1e-11, atol=1e-11 * np.abs(means).max())
 
 
@@ -683,7 +683,7 @@ def test_oblivious_trees_are_the_same_with_decisions_at_every_node(seed):
         D,
     )
     z = np.where(rng.random((200, D)) < 0.15, np.nan, rng.integers(-2, 75, size=(200, D)).astype(float))
-    general = own.general()
+    general = own.as_trees()
     assert isinstance(general, Trees)
     assert np.allclose(general.margins(general.encode(z)), own.margins(own.encode(z)), rtol=1e-13, atol=1e-13)
     assert np.array_equal(general.is_used, own.is_used)
@@ -694,5 +694,5 @@ def test_oblivious_trees_are_the_same_with_decisions_at_every_node(seed):
 def test_catboost_is_the_same_with_decisions_at_every_node(name):
     structure = as_predictor(fitted(name)).structure()
     z = np.asarray(CASES[name][2], dtype=float) if structure.view is None else structure.view(CASES[name][2])
-    own, general = structure.representation, structure.representation.general()
+    own, general = structure.representation, structure.representation.as_trees()
     assert np.allclose(general.margins(general.encode(z)), own.margins(own.encode(z)), rtol=1e-13, atol=1e-13)

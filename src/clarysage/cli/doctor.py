@@ -60,11 +60,13 @@ class Machine:
         import joblib
         import threadpoolctl
 
-        from clarysage.structure.kernels.compiled import kept_in
+        from clarysage.structure.kernels.compiled import cache_folder
 
         found = sorted((pool["num_threads"], pool["internal_api"]) for pool in threadpoolctl.threadpool_info())
         limits = {name: os.environ[name] for name in LIMITS if name in os.environ}
-        return cls(os.cpu_count(), joblib.cpu_count(), {name: threads for threads, name in found}, limits, kept_in())
+        return cls(
+            os.cpu_count(), joblib.cpu_count(), {name: threads for threads, name in found}, limits, cache_folder()
+        )
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ class FromPairs:
                 trees.depth,
                 margins,
             )
-            predictions.append(mean_predictions(margins, self.parts.mass[part], link))
+            predictions.append(mean_predictions(margins, self.parts.row_weights[part], link))
         return np.asarray(np.stack(predictions).reshape(len(rows), -1, *predictions[0].shape).sum(axis=1))
 
 

@@ -1,1 +1,1 @@
-"""What is known of a model's insides."""
+"""Structure of models: linear forms, trees and networks whose restricted predictions cost less than model calls."""

@@ -1,7 +1,7 @@
-"""What may be read off a model, by the adapter of its library or by the form of its insides.
+"""Abilities of models: coefficients, gains, split counts and layer weights, read by adapters or representations.
 
-Abilities are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this very model has no such
-thing.
+They are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model has no
+such numbers.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ import numpy as np
 
 
 class HasCoefficients(Protocol):
-    """Of a linear model, or of a form that is linear."""
+    """A linear model, or a linear representation, that knows its coefficients."""
 
     def coefficients(self) -> np.ndarray | None:
-        """Weights (D, K) of the columns that the model gets, one column for each class or response."""
+        """Returns weights (D, K) of the columns that the model gets, one column for each class or response."""
         ...
 
 
 @dataclass(frozen=True)
 class Gains:
-    """How much splits on each column helped in the fit, (D,), in the library's own units; and what is special."""
+    """Total gain of the splits on each column, (D,), in the library's own units; ``remark`` says what is special."""
 
     values: np.ndarray
     remark: str = ""
 
 
 class HasGains(Protocol):
-    """Of trees that keep by how much their splits helped in the fit."""
+    """Trees that store by how much each split improved the fit."""
 
     def gains(self) -> Gains | None:
-        """Gains of the columns that the model gets."""
+        """Returns gains of the columns that the model gets."""
         ...
 
 
 class HasSplitCounts(Protocol):
-    """Of trees, as a model or as a form."""
+    """Trees that count their splits on each column."""
 
     def split_counts(self) -> np.ndarray | None:
-        """How many splits are about each column that the model gets, (D,)."""
+        """Returns the number of splits on each column that the model gets, (D,)."""
         ...
 
 
 @dataclass(frozen=True)
 class LayerWeights:
-    """Weights of a first layer (D, h), of later layers if all are known, and the model rows it took to find out."""
+    """Weights of a first layer (D, h), of later layers if all are known, and the model rows spent to find them."""
 
     first: np.ndarray
     later: tuple[np.ndarray, ...] | None = None
@@ -54,8 +54,8 @@ class LayerWeights:
 
 
 class HasLayerWeights(Protocol):
-    """Of a network, as a model or as a form."""
+    """A network that knows the weights of its layers."""
 
     def layer_weights(self, width: int) -> LayerWeights | None:
-        """Weights of the layers that rows of so many numbers go into."""
+        """Returns weights of the layers that receive rows of ``width`` numbers."""
         ...

@@ -1,4 +1,10 @@
-"""A model's structure, f = link(representation(row)): the interface that linear models, trees and networks share."""
+"""A model's structure, f = link(representation(row)): the interface that linear models, trees and networks share.
+
+A *representation* turns a row into K margins (raw scores), such as log odds; a *link* turns margins into predictions.
+Restricted predictions f(x_S, b) are then computed from margins that are updated along a walk, instead of by model
+calls. Symbols in shapes: d columns of the model's table, D inner columns (after one-hot encoding, say), K margins, k
+predictions, n examples, m background rows, q background rows drawn for each example, p players.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,16 @@ import scipy
 
 Link = Literal["identity", "logistic", "positive", "softmax", "exponential"]
 
+DOUBLE_ROUNDING = 1e-9  # tolerated difference between a structure and its model, as a share of the largest prediction
+SINGLE_ROUNDING = 1e-5  # the same for a model that computes in single precision
+
+
+class UnknownStructureError(Exception):
+    """The structure of a model is not supported; the message says why."""
+
 
 def apply_link(margins: np.ndarray, link: Link) -> np.ndarray:
-    """Predictions (..., k) of margins (..., K); "logistic" gives both classes, "positive" the second alone.
+    """Turns margins (..., K) into predictions (..., k); "logistic" gives both classes, "positive" only the second.
 
     Examples
     --------
@@ -30,107 +43,100 @@ def apply_link(margins: np.ndarray, link: Link) -> np.ndarray:
     return positive if link == "positive" else np.concatenate([1 - positive, positive], axis=-1)
 
 
-def n_outputs(margins: int, link: Link) -> int:
-    """How many predictions so many margins make."""
-    return 2 if link == "logistic" else margins
+def n_outputs(n_margins: int, link: Link) -> int:
+    """Returns the number k of predictions for K margins."""
+    return 2 if link == "logistic" else n_margins
 
 
-def mean_predictions(margins: np.ndarray, mass: np.ndarray, link: Link) -> np.ndarray:
-    """Mean predictions (..., k) over background rows of the given mass, of margins (..., K, m), which are used up.
+def mean_predictions(margins: np.ndarray, row_weights: np.ndarray, link: Link) -> np.ndarray:
+    """Returns weighted means (..., k) of predictions over background rows, from margins (..., K, m).
 
-    Where the rows are but a part of all, so are their masses of 1, and the means of all parts add up.
+    The margins are overwritten. For a part of the background the weights add up to less than 1, and the means of all
+    parts add up to the mean over the whole background.
     """
     if link in ("logistic", "positive"):
-        positive = scipy.special.expit(margins, out=margins) @ mass
-        return positive if link == "positive" else np.concatenate([mass.sum() - positive, positive], axis=-1)
+        positive = scipy.special.expit(margins, out=margins) @ row_weights
+        return positive if link == "positive" else np.concatenate([row_weights.sum() - positive, positive], axis=-1)
     if link == "softmax":
-        return np.asarray(scipy.special.softmax(margins, axis=-2) @ mass)
-    return np.asarray(apply_link(margins, link) @ mass)
-
-
-DOUBLE_ROUNDING = 1e-9  # of the largest prediction, by which a form's predictions may differ from those of its model
-SINGLE_ROUNDING = 1e-5  # the same for a model that computes in single precision
-
-
-class UnknownStructureError(Exception):
-    """A model's insides are not of a kind that is known; the message says why."""
+        return np.asarray(scipy.special.softmax(margins, axis=-2) @ row_weights)
+    return np.asarray(apply_link(margins, link) @ row_weights)
 
 
 class BackgroundEvaluator(Protocol):
-    """A form beside all background rows of a run."""
+    """A representation together with all background rows of a run, prepared for means over these."""
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        """Mean predictions at the proper prefixes of walks of rows x, as the form sees them: (n, p - 1, k)."""
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
+        """Returns mean predictions at the proper prefixes of walks of encoded rows x: (n, p - 1, k)."""
         ...
 
 
 class Representation(Protocol):
-    """Margins of rows z (n, D) of inner columns, D of them, each of one of the model's d columns.
+    """Margins as a function of rows z (n, D) of inner columns, each of which is made of one of the d columns.
 
-    Rows x of examples and b of the background are handed over as the form sees them (decisions of trees, say), and of
-    walks when each of the d columns arrives, (n, d).
+    Examples x and background rows b are passed *encoded*: bits of decisions for trees, products with weights for
+    linear models. ``entry_position`` (n, d) is the step of a walk at which each of the d columns becomes known.
     """
 
     @property
     def n_margins(self) -> int:
-        """K, how many margins there are."""
+        """K, the number of margins."""
         ...
 
     @property
     def is_linear(self) -> bool:
-        """Whether margins of a mean of rows are the mean of their margins."""
+        """Whether the margins of a mean of rows are the mean of their margins."""
         ...
 
     @property
     def takes_missing(self) -> bool:
-        """Whether rows may have cells that are no finite numbers."""
+        """Whether rows may have NaN or infinite cells."""
         ...
 
     def thresholds(self) -> dict[int, np.ndarray]:
-        """Numbers at which the form may jump, for those of the inner columns that have such."""
+        """Returns the cut points of those inner columns at which margins may jump."""
         ...
 
     @property
     def is_used(self) -> np.ndarray:
-        """Which of the inner columns have any effect, (D,)."""
+        """Whether each inner column has any effect, (D,)."""
         ...
 
     def with_owner(self, owner: np.ndarray) -> Representation:
-        """The form, knowing of which column each inner column is, (D,)."""
+        """Returns a copy that knows which column each inner column is made of, (D,)."""
         ...
 
     def encode(self, z: np.ndarray) -> np.ndarray:
-        """Rows z (n, D) as the form sees them, one entry a row."""
+        """Encodes rows z (n, D), one entry of the result for each row."""
         ...
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
-        """Margins (n, K) of rows as they are."""
+        """Returns margins (n, K) of encoded rows."""
         ...
 
     def prefix_margins(
         self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
     ) -> np.ndarray:
-        """Margins at the proper prefixes of walks with the picked ones (n, q) of rows b: (n, q, p - 1, K)."""
+        """Returns margins (n, q, p - 1, K) at the proper prefixes of walks with the rows b[background_index[i, j]]."""
         ...
 
-    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """Margins of rows x with all rows b in the columns that are not kept (n, d): (n, m, K)."""
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        """Returns margins (n, m, K) of x with each row of b in the columns that are not kept, ``is_kept`` (n, d)."""
         ...
 
-    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> BackgroundEvaluator:
-        """The form beside rows b of the given mass, for walks with all of them."""
+    def with_background(self, b: np.ndarray, row_weights: np.ndarray, link: Link) -> BackgroundEvaluator:
+        """Returns an evaluator of mean predictions over the encoded rows b, weighted by ``row_weights`` (m,)."""
         ...
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A model's insides: f = link(form(view(table))).
+    """A model as f = link(representation(view(table))).
 
     Attributes
     ----------
-    view : makes inner rows (n, D) of a table as the model gets it; None where these are its numbers
-    owner : of which column each inner column is, (D,); None where they are the same
-    rounding : share of the largest prediction by which the model's own may differ, for those that add in few digits
+    view : turns a table, as the model gets it, into inner rows (n, D); None where these are the table's numbers
+    owner : column that each inner column is made of, (D,); None where both are the same
+    rounding : tolerated difference from the model's own predictions, as a share of the largest of them
     """
 
     representation: Representation
@@ -140,5 +146,5 @@ class Structure:
     rounding: float = DOUBLE_ROUNDING
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """Predictions (n, k) of inner rows."""
+        """Returns predictions (n, k) of inner rows."""
         return apply_link(self.representation.margins(self.representation.encode(z)), self.link)

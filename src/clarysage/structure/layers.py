@@ -1,4 +1,8 @@
-"""Fully connected networks: along a walk, the pre-activations of the first layer are updated column by column."""
+"""Fully connected networks (multilayer perceptrons): along a walk, the first layer's sums are updated column by column.
+
+When column j becomes known, the sums of the first layer change by (x_j - b_j) times row j of its weights. Later layers
+are evaluated only for rows that changed.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,12 @@ import scipy
 from clarysage.structure.abilities import LayerWeights
 from clarysage.structure.base import Link, apply_link, n_outputs
 
+CELLS_AT_ONCE = 1 << 20  # cells of rows and of first-layer sums that are in memory
+
 
 @dataclass(frozen=True)
 class Activation:
-    """One of ``FUNCTIONS`` with its settings, which may write over what it is given.
+    """An activation function, one of ``FUNCTIONS``, with its settings; it may overwrite its argument.
 
     Examples
     --------
@@ -80,9 +86,6 @@ FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-CELLS_AT_ONCE = 1 << 20  # of rows and of sums, for examples that are followed together
-
-
 @dataclass(frozen=True)
 class Affine:
     """Sums z w + c, with weights w (a, b) and bias c (b,)."""
@@ -98,16 +101,16 @@ class Affine:
 
 @dataclass(frozen=True)
 class Layers:
-    """Margins later(z w + c), with the sums of a first layer, of weights w (D, h), and the layers after it.
+    """Margins later(z w + c): a first layer with weights w (D, h), and the layers after it.
 
-    Along a walk the sums are followed, and the later layers are asked for rows that changed; the others keep their
-    margins to the last bit. All is computed in the precision of the weights, and rounding adds up over the steps. Rows
-    of several examples are multiplied together, so the last bits of an example depend on those it is handed over with.
+    Along a walk, rows that do not change keep their margins to the last bit. All is computed in the precision of the
+    weights, and rounding errors add up over the steps. Rows of several examples are multiplied together, so the last
+    bits of an example depend on the examples in the same call.
 
     Examples
     --------
     >>> first = Affine(np.array([[1.0], [-1.0]]), np.array([0.5]))
-    >>> Layers(first, (Activation("relu"),)).alone(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> Layers(first, (Activation("relu"),)).margins(np.array([[2.0, 1.0], [1.0, 2.0]]))
     array([[1.5],
            [0. ]])
     """
@@ -141,10 +144,10 @@ class Layers:
         return z.astype(self.first.weights.dtype, copy=False)
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
-        return self.after(self.first(rows)).astype(np.float64)
+        return self.margins_of_sums(self.first(rows)).astype(np.float64)
 
-    def after(self, sums: np.ndarray) -> np.ndarray:
-        """Margins of sums of the first layer, which are used up."""
+    def margins_of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """Returns margins of sums of the first layer, which may be overwritten."""
         for layer in self.later:
             sums = layer(sums)
         return sums
@@ -152,120 +155,133 @@ class Layers:
     def prefix_margins(
         self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
     ) -> np.ndarray:
-        (D, h), (n, q), when = self.first.weights.shape, background_index.shape, self.when(entry_position)
-        found = np.empty((n, q, steps - 1, self.n_margins))
-        held = steps + 3 if steps < D else 3  # sums a row: what each group brings, and copies at work
-        for part in _slices(n, CELLS_AT_ONCE // (q * (D + held * h))):
-            self._follow(x[part], b[background_index[part]], when[part], found[part])
-        return found
+        (D, h), (n, q), entry = self.first.weights.shape, background_index.shape, self.entry_of_columns(entry_position)
+        margins = np.empty((n, q, steps - 1, self.n_margins))
+        sums_per_row = steps + 3 if steps < D else 3  # what each group adds, and copies
+        for part in _slices(n, CELLS_AT_ONCE // (q * (D + sums_per_row * h))):
+            self._write_walks(x[part], b[background_index[part]], entry[part], margins[part])
+        return margins
 
-    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        (D, h), is_kept = self.first.weights.shape, kept if self.owner is None else kept[:, self.owner]
-        found = np.empty((len(x), len(b), self.n_margins))
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        (D, h), is_kept = self.first.weights.shape, is_kept if self.owner is None else is_kept[:, self.owner]
+        margins = np.empty((len(x), len(b), self.n_margins))
         for part in _slices(len(x), CELLS_AT_ONCE // (len(b) * (D + h))):
             rows = np.where(is_kept[part, None], x[part, None], b)
-            found[part] = self.margins(rows.reshape(-1, D)).reshape(found[part].shape)
-        return found
+            margins[part] = self.margins(rows.reshape(-1, D)).reshape(margins[part].shape)
+        return margins
 
-    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LayersEvaluator:
-        return LayersEvaluator(self, b.T.copy(), self.first(b), apply_link(self.margins(b), link), mass, link)
+    def with_background(self, b: np.ndarray, row_weights: np.ndarray, link: Link) -> LayersEvaluator:
+        return LayersEvaluator(self, b.T.copy(), self.first(b), apply_link(self.margins(b), link), row_weights, link)
 
-    def when(self, arrivals: np.ndarray) -> np.ndarray:
-        """When each of the inner columns arrives, (n, D)."""
-        return arrivals if self.owner is None else arrivals[:, self.owner]
+    def entry_of_columns(self, entry_position: np.ndarray) -> np.ndarray:
+        """Returns the step at which each inner column enters, (n, D)."""
+        return entry_position if self.owner is None else entry_position[:, self.owner]
 
-    def _follow(self, x: np.ndarray, rows: np.ndarray, when: np.ndarray, found: np.ndarray) -> None:
-        """Margins of rows (n, q, D) as columns arrive, put into found (n, q, p - 1, K)."""
-        steps = found.shape[2] + 1
-        if when.shape[1] == steps and _are_distinct(when):
-            path = self._by_column(x, rows, when)
+    def _write_walks(self, x: np.ndarray, rows: np.ndarray, entry: np.ndarray, margins: np.ndarray) -> None:
+        """Writes ``margins`` (n, q, p - 1, K) of background rows (n, q, D) in which columns of x enter at ``entry``."""
+        steps = margins.shape[2] + 1
+        if entry.shape[1] == steps and _are_distinct(entry):
+            changes = self._changes_by_column(x, rows, entry)
         else:
-            group = _together(when)
-            groups = when[:, np.unique(group, return_index=True)[1]]  # (n, g)
-            if not _are_distinct(groups):  # what arrives together differs between walks
+            group = _groups_of_columns(entry)
+            group_entry = entry[:, np.unique(group, return_index=True)[1]]  # (n, g)
+            if not _are_distinct(group_entry):  # columns that enter together differ between walks
                 for i in range(len(x)):
-                    self._follow(x[i : i + 1], rows[i : i + 1], when[i : i + 1], found[i : i + 1])
+                    self._write_walks(x[i : i + 1], rows[i : i + 1], entry[i : i + 1], margins[i : i + 1])
                 return
-            path = self._by_group(x, rows, groups, group, steps)
+            changes = self._changes_by_group(x, rows, group_entry, group, steps)
         sums = self.first(rows.reshape(-1, rows.shape[2])).reshape(*rows.shape[:2], -1)
-        margins = self.after(sums.reshape(-1, sums.shape[2]).copy()).reshape(*rows.shape[:2], -1)
-        for step, (is_moved, brought) in enumerate(path):
-            if is_moved.any():
-                sums += brought
-                margins[is_moved] = self.after(sums[is_moved])
-            found[:, :, step] = margins
+        current = self.margins_of_sums(sums.reshape(-1, sums.shape[2]).copy()).reshape(*rows.shape[:2], -1)
+        for step, (is_changed, change) in enumerate(changes):
+            if is_changed.any():
+                sums += change
+                current[is_changed] = self.margins_of_sums(sums[is_changed])
+            margins[:, :, step] = current
 
-    def _by_column(self, x: np.ndarray, rows: np.ndarray, when: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Which rows (n, q) change at steps at each of which a column arrives, and what it brings, (n, q, h)."""
-        walks, is_used, weights = np.arange(len(x)), self.is_used, self.first.weights
-        brought = np.empty((*rows.shape[:2], weights.shape[1]), dtype=weights.dtype)
-        for columns in np.argsort(when, axis=1).T[:-1]:
-            moves = (x[walks, columns, None] - rows[walks, :, columns]) * is_used[columns, None]
-            yield moves != 0, np.multiply(moves[:, :, None], weights[columns, None], out=brought)
-
-    def _by_group(
-        self, x: np.ndarray, rows: np.ndarray, groups: np.ndarray, group: np.ndarray, steps: int
+    def _changes_by_column(
+        self, x: np.ndarray, rows: np.ndarray, entry: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same for groups that arrive at the given steps (n, g), where ``group`` (D,) is that of each column."""
+        """Yields, for walks that add one column at a step, the rows (n, q) that change and the change (n, q, h)."""
+        walks, is_used, weights = np.arange(len(x)), self.is_used, self.first.weights
+        change = np.empty((*rows.shape[:2], weights.shape[1]), dtype=weights.dtype)
+        for columns in np.argsort(entry, axis=1).T[:-1]:
+            difference = (x[walks, columns, None] - rows[walks, :, columns]) * is_used[columns, None]
+            yield difference != 0, np.multiply(difference[:, :, None], weights[columns, None], out=change)
+
+    def _changes_by_group(
+        self, x: np.ndarray, rows: np.ndarray, group_entry: np.ndarray, group: np.ndarray, steps: int
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yields the rows (n, q) that change and the change (n, q, h), where columns enter in groups.
+
+        ``group`` (D,) is the group of each column, ``group_entry`` (n, g) the step at which each group enters.
+        """
         (n, q, _), walks, is_used, weights = rows.shape, np.arange(len(x)), self.is_used, self.first.weights
-        brought = np.zeros((groups.shape[1] + 1, n, q, weights.shape[1]), dtype=weights.dtype)
-        is_moved = np.zeros(brought.shape[:3], dtype=bool)
-        for number in range(groups.shape[1]):
+        change = np.zeros((group_entry.shape[1] + 1, n, q, weights.shape[1]), dtype=weights.dtype)
+        is_changed = np.zeros(change.shape[:3], dtype=bool)
+        for number in range(group_entry.shape[1]):
             columns = np.flatnonzero((group == number) & is_used)
-            moves = x[:, None, columns] - rows[:, :, columns]
-            brought[number] = (moves.reshape(n * q, -1) @ weights[columns]).reshape(n, q, -1)
-            is_moved[number] = (moves != 0).any(axis=2)
-        comes = np.full((n, steps + 1), -1)  # the last, which brings nothing, at steps at which no group arrives
-        comes[walks[:, None], groups] = np.arange(groups.shape[1])
+            difference = x[:, None, columns] - rows[:, :, columns]
+            change[number] = (difference.reshape(n * q, -1) @ weights[columns]).reshape(n, q, -1)
+            is_changed[number] = (difference != 0).any(axis=2)
+        entering = np.full((n, steps + 1), -1)  # the last group, with no change, at steps at which no group enters
+        entering[walks[:, None], group_entry] = np.arange(group_entry.shape[1])
         for step in range(1, steps):
-            yield is_moved[comes[:, step], walks], brought[comes[:, step], walks]
+            yield is_changed[entering[:, step], walks], change[entering[:, step], walks]
 
 
 @dataclass(frozen=True)
 class LayersEvaluator:
-    """Background rows (D, m), the sums (m, h) and predictions (m, k) that they have with nothing known."""
+    """Mean predictions of a network over background rows.
 
-    representation: Layers
+    Attributes
+    ----------
+    columns : (D, m) background rows, column by column
+    sums, predictions : (m, h) first-layer sums and (m, k) predictions of background rows, with nothing known
+    """
+
+    layers: Layers
     columns: np.ndarray
     sums: np.ndarray
-    alone: np.ndarray
-    mass: np.ndarray
+    predictions: np.ndarray
+    row_weights: np.ndarray
     link: Link
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        found = np.empty((len(x), steps - 1, n_outputs(self.representation.n_margins, self.link)))
-        for known, when, means in zip(x, self.representation.when(arrivals), found, strict=True):
-            self._follow(known, when, means)
-        return found
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
+        means = np.empty((len(x), steps - 1, n_outputs(self.layers.n_margins, self.link)))
+        for example, entry, of_walk in zip(x, self.layers.entry_of_columns(entry_position), means, strict=True):
+            self._write_walk(example, entry, of_walk)
+        return means
 
-    def _follow(self, x: np.ndarray, when: np.ndarray, found: np.ndarray) -> None:
-        """Mean predictions of one walk, put into found (p - 1, k)."""
-        order = np.argsort(when, kind="stable")
-        ends = np.searchsorted(when[order], np.arange(len(found) + 1), side="right")
-        weights, moves = self.representation.first.weights[order], (x[:, None] - self.columns)[order]
-        moves[~self.representation.is_used[order]] = 0
-        is_moved = moves != 0
-        sums, shown, predictions = self.sums.copy(), np.empty_like(self.sums), self.alone.copy()
+    def _write_walk(self, x: np.ndarray, entry: np.ndarray, means: np.ndarray) -> None:
+        """Writes mean predictions (p - 1, k) of one walk."""
+        order = np.argsort(entry, kind="stable")
+        ends = np.searchsorted(entry[order], np.arange(len(means) + 1), side="right")
+        weights, differences = self.layers.first.weights[order], (x[:, None] - self.columns)[order]
+        differences[~self.layers.is_used[order]] = 0
+        is_different = differences != 0
+        sums, buffer, predictions = self.sums.copy(), np.empty_like(self.sums), self.predictions.copy()
         add_product = scipy.linalg.get_blas_funcs("gemm", (sums,))
-        for step in range(len(found)):
-            now = slice(ends[step], ends[step + 1])
-            changed = np.flatnonzero(is_moved[now].any(axis=0))
+        for step in range(len(means)):
+            entering = slice(ends[step], ends[step + 1])
+            changed = np.flatnonzero(is_different[entering].any(axis=0))
             if len(changed):
-                sums = add_product(1, weights[now].T, moves[now].T, 1, sums.T, trans_b=True, overwrite_c=True).T
-                changed_sums = np.take(sums, changed, axis=0, out=shown[: len(changed)], mode="clip")
-                margins = self.representation.after(changed_sums)
+                sums = add_product(
+                    1, weights[entering].T, differences[entering].T, 1, sums.T, trans_b=True, overwrite_c=True
+                ).T
+                changed_sums = np.take(sums, changed, axis=0, out=buffer[: len(changed)], mode="clip")
+                margins = self.layers.margins_of_sums(changed_sums)
                 predictions[changed] = apply_link(margins.astype(np.float64), self.link)
-            np.matmul(self.mass, predictions, out=found[step])
+            np.matmul(self.row_weights, predictions, out=means[step])
 
 
-def _are_distinct(when: np.ndarray) -> bool:
-    return bool((np.diff(np.sort(when, axis=1), axis=1) > 0).all())
+def _are_distinct(entry: np.ndarray) -> bool:
+    return bool((np.diff(np.sort(entry, axis=1), axis=1) > 0).all())
 
 
-def _together(when: np.ndarray) -> np.ndarray:
-    """The number of each column's group, (D,), of columns that arrive together in all walks."""
+def _groups_of_columns(entry: np.ndarray) -> np.ndarray:
+    """Returns the number of each column's group, (D,), where a group enters together in all walks."""
     numbers: dict[bytes, int] = {}
-    return np.array([numbers.setdefault(steps.tobytes(), len(numbers)) for steps in np.ascontiguousarray(when.T)])
+    return np.array([numbers.setdefault(steps.tobytes(), len(numbers)) for steps in np.ascontiguousarray(entry.T)])
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:

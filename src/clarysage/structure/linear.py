@@ -1,4 +1,7 @@
-"""Linear forms: margins are weighted sums, so a step of a walk adds what a column brings."""
+"""Linear models: margins are weighted sums, so a step of a walk adds the contribution of one column.
+
+For one probability under the logistic link, odds are multiplied instead, so that no step takes an exponential.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,19 @@ import numpy as np
 from clarysage.structure.base import Link, mean_predictions, n_outputs
 
 EXAMPLES_AT_ONCE = 8
-FARTHEST = 600.0  # from zero that a margin may be, for its odds to be a number
+LARGEST_LOG_ODDS = 600.0  # in absolute value, for which odds and their inverses are finite
 
 
 @dataclass(frozen=True)
 class Linear:
     """Margins z w + c, with weights w (D, K) and intercept c (K,).
 
-    A row is seen by what each of the model's columns brings to the margins, (n, d, K).
+    An encoded row holds the contribution of each of the model's columns to the margins, (n, d, K).
 
     Examples
     --------
-    >>> form = Linear(np.array([[2.0], [1.0]]), np.array([1.0]))
-    >>> form.margins(form.encode(np.array([[1.0, 1.0]])))
+    >>> linear = Linear(np.array([[2.0], [1.0]]), np.array([1.0]))
+    >>> linear.margins(linear.encode(np.array([[1.0, 1.0]])))
     array([[4.]])
     """
 
@@ -52,11 +55,11 @@ class Linear:
     def encode(self, z: np.ndarray) -> np.ndarray:
         if self.owner is None or np.array_equal(self.owner, np.arange(len(self.weights))):
             return np.asarray(z[:, :, None] * self.weights)
-        brought = np.zeros((len(z), int(self.owner.max()) + 1, self.n_margins))
-        for column in range(brought.shape[1]):
-            its = self.owner == column
-            brought[:, column] = z[:, its] @ self.weights[its]
-        return brought
+        contributions = np.zeros((len(z), int(self.owner.max()) + 1, self.n_margins))
+        for column in range(contributions.shape[1]):
+            is_of_column = self.owner == column
+            contributions[:, column] = z[:, is_of_column] @ self.weights[is_of_column]
+        return contributions
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(rows.sum(axis=1) + self.intercept)
@@ -64,115 +67,126 @@ class Linear:
     def prefix_margins(
         self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
     ) -> np.ndarray:
-        """Running sums of what columns of x bring beyond those of b, in the order of arrival."""
-        when, rows = entry_position[:, : x.shape[1]], b[background_index]  # (n, d), (n, q, d, K)
-        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)[:, None, :, None]
-        moves = np.take_along_axis(x[:, None] - rows, order[:, None, :, None], axis=2)
-        margins = np.cumsum(moves, axis=2, out=moves)
-        known = np.where(ends < 0, 0.0, np.take_along_axis(margins, np.maximum(ends, 0), axis=2))
-        return np.asarray((rows.sum(axis=2) + self.intercept)[:, :, None] + known)
+        """Returns running sums of the differences between contributions of x and of b, in the order of entry."""
+        entry, rows = entry_position[:, : x.shape[1]], b[background_index]  # (n, d), (n, q, d, K)
+        order, last = np.argsort(entry, axis=1, kind="stable"), _last_entered(entry, steps)[:, None, :, None]
+        differences = np.take_along_axis(x[:, None] - rows, order[:, None, :, None], axis=2)
+        sums = np.cumsum(differences, axis=2, out=differences)
+        change = np.where(last < 0, 0.0, np.take_along_axis(sums, np.maximum(last, 0), axis=2))
+        return np.asarray((rows.sum(axis=2) + self.intercept)[:, :, None] + change)
 
-    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        kept = kept[:, : x.shape[1]]
-        withheld = np.einsum("nd,bdk->nbk", (~kept).astype(np.float64), b, optimize=True)
-        return np.asarray((np.einsum("nd,ndk->nk", kept, x) + self.intercept)[:, None] + withheld)
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        is_kept = is_kept[:, : x.shape[1]]
+        withheld = np.einsum("nd,bdk->nbk", (~is_kept).astype(np.float64), b, optimize=True)
+        return np.asarray((np.einsum("nd,ndk->nk", is_kept, x) + self.intercept)[:, None] + withheld)
 
-    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> LinearEvaluator | OddsEvaluator:
+    def with_background(self, b: np.ndarray, row_weights: np.ndarray, link: Link) -> LinearEvaluator | OddsEvaluator:
         if link == "identity":  # the mean of a linear function is the function of the mean
-            b, mass = b[:1] + np.einsum("m,mdk->dk", mass, b - b[:1]), np.ones(1)
-        sums = LinearEvaluator(self, np.ascontiguousarray(b.transpose(1, 2, 0)), self.margins(b).T, mass, link)
+            b, row_weights = b[:1] + np.einsum("m,mdk->dk", row_weights, b - b[:1]), np.ones(1)
+        sums = LinearEvaluator(self, np.ascontiguousarray(b.transpose(1, 2, 0)), self.margins(b).T, row_weights, link)
         if link in ("logistic", "positive") and self.n_margins == 1:
-            return OddsEvaluator(b[0, :, 0], sums.brought[:, 0] - sums.brought[:, 0, :1], sums)
+            return OddsEvaluator(b[0, :, 0], sums.contributions[:, 0] - sums.contributions[:, 0, :1], sums)
         return sums
 
 
 @dataclass(frozen=True)
 class LinearEvaluator:
-    """What background rows bring to the margins, (d, K, m), and their margins with nothing known, (K, m)."""
+    """Mean predictions of a linear model over background rows, by running sums of margins.
 
-    representation: Linear
-    brought: np.ndarray
+    Attributes
+    ----------
+    contributions : (d, K, m) of the columns of background rows to the margins
+    start : (K, m) margins of background rows, with no column known
+    """
+
+    linear: Linear
+    contributions: np.ndarray
     start: np.ndarray
-    mass: np.ndarray
+    row_weights: np.ndarray
     link: Link
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        when = arrivals[:, : x.shape[1]]
-        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
-        found = np.empty((len(x), steps - 1, n_outputs(self.representation.n_margins, self.link)))
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
+        entry = entry_position[:, : x.shape[1]]
+        order, last = np.argsort(entry, axis=1, kind="stable"), _last_entered(entry, steps)
+        means = np.empty((len(x), steps - 1, n_outputs(self.linear.n_margins, self.link)))
         for i in range(len(x)):
             path = np.empty((len(order[i]) + 1, *self.start.shape))  # (d + 1, K, m), the first with nothing known
             path[0] = self.start
-            np.subtract(x[i, order[i], :, None], self.brought[order[i]], out=path[1:])
+            np.subtract(x[i, order[i], :, None], self.contributions[order[i]], out=path[1:])
             for step in range(1, len(path)):  # a running sum over steps, whole rows at a time
                 path[step] += path[step - 1]
-            found[i] = mean_predictions(path[ends[i] + 1], self.mass, self.link)
-        return found
+            means[i] = mean_predictions(path[last[i] + 1], self.row_weights, self.link)
+        return means
 
 
 @dataclass(frozen=True)
 class OddsEvaluator:
-    """The same for probabilities, by odds against: these are products, so that a step multiplies and no step takes exp.
+    """Mean probabilities of one logistic margin, by products of odds against the positive class.
 
-    Columns count from those of one background row, ``origin`` (d,), beyond which background rows bring ``brought``
-    (d, m): a column that is always the same brings nothing. ``sums`` does the same by margins, for rows whose odds are
-    too large or too small to be numbers.
+    Contributions are measured from those of one background row, so that a constant column has the factor 1. Examples
+    whose odds might overflow are left to ``sums``.
+
+    Attributes
+    ----------
+    origin : (d,) contributions of the first background row
+    differences : (d, m) contributions of all background rows beyond ``origin``
+    sums : evaluator of the same means by margins
     """
 
     origin: np.ndarray
-    brought: np.ndarray
+    differences: np.ndarray
     sums: LinearEvaluator
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        when = arrivals[:, : x.shape[1]]
-        order, ends = np.argsort(when, axis=1, kind="stable"), _ends(when, steps)
-        moves = x[:, :, 0] - self.origin
-        reach = np.abs(moves).sum(axis=1) + self._reach
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
+        entry = entry_position[:, : x.shape[1]]
+        order, last = np.argsort(entry, axis=1, kind="stable"), _last_entered(entry, steps)
+        x_differences = x[:, :, 0] - self.origin
+        bound = np.abs(x_differences).sum(axis=1) + self._largest_margin
         positive = np.empty((len(x), steps - 1))
-        far = ~(reach < FARTHEST)
-        if far.any():
-            positive[far] = self.sums.walk(x[far], arrivals[far], steps)[:, :, -1]
-        for near in _blocks(np.flatnonzero(~far)):
-            means = self._means(moves[near], order[near])
-            positive[near] = np.take_along_axis(means, ends[near] + 1, axis=1)
+        may_overflow = ~(bound < LARGEST_LOG_ODDS)
+        if may_overflow.any():
+            positive[may_overflow] = self.sums.walk(x[may_overflow], entry_position[may_overflow], steps)[:, :, -1]
+        for block in _blocks(np.flatnonzero(~may_overflow)):
+            means = self._means(x_differences[block], order[block])
+            positive[block] = np.take_along_axis(means, last[block] + 1, axis=1)
         both = [positive] if self.sums.link == "positive" else [1 - positive, positive]
         return np.stack(both, axis=-1)
 
-    def _means(self, moves: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Mean probabilities (n, d + 1) when no, one, ... columns have arrived.
+    def _means(self, x_differences: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """Returns mean probabilities (n, d + 1) with 0, 1, ..., d columns known.
 
-        With odds a of the example's columns and o of background rows' they are the means of 1 / (1 + o / a), a times
-        those of 1 / (a + o).
+        With odds a of the example's known columns and odds o of background rows' other columns they are the means of
+        1 / (1 + o / a), which is a times the mean of 1 / (a + o).
         """
         n, columns = order.shape
         means = np.empty((n, columns + 1))
         start, factors = self._odds
-        odds, room = np.tile(start, (n, 1)), np.empty((n, len(start)))
-        known = np.exp(np.cumsum(np.take_along_axis(moves, order, axis=1), axis=1))
-        means[:, 0] = (1 / (1 + start)) @ self.sums.mass
-        for place in range(columns):
-            odds *= np.take(factors, order[:, place], axis=0, out=room, mode="clip")
-            np.add(odds, known[:, place, None], out=room)
-            means[:, place + 1] = np.reciprocal(room, out=room) @ self.sums.mass
-        means[:, 1:] *= known
+        odds, buffer = np.tile(start, (n, 1)), np.empty((n, len(start)))
+        x_odds = np.exp(np.cumsum(np.take_along_axis(x_differences, order, axis=1), axis=1))
+        means[:, 0] = (1 / (1 + start)) @ self.sums.row_weights
+        for step in range(columns):
+            odds *= np.take(factors, order[:, step], axis=0, out=buffer, mode="clip")
+            np.add(odds, x_odds[:, step, None], out=buffer)
+            means[:, step + 1] = np.reciprocal(buffer, out=buffer) @ self.sums.row_weights
+        means[:, 1:] *= x_odds
         return means
 
     @cached_property
-    def _reach(self) -> float:
-        """How far margins of background rows can be from zero along a walk."""
-        return float(np.abs(self.sums.start).max() + np.abs(self.brought).max(axis=1).sum())
+    def _largest_margin(self) -> float:
+        """An upper bound of the absolute margins of background rows along any walk."""
+        return float(np.abs(self.sums.start).max() + np.abs(self.differences).max(axis=1).sum())
 
     @cached_property
     def _odds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Odds of background rows with nothing known, (m,), and the factors of what they bring, (d, m)."""
-        return np.exp(-self.sums.start[0]), np.exp(self.brought)
+        """Odds of background rows with nothing known, (m,), and the factor of each column, (d, m)."""
+        return np.exp(-self.sums.start[0]), np.exp(self.differences)
 
 
 def _blocks(numbers: np.ndarray) -> list[np.ndarray]:
     return [numbers[start : start + EXAMPLES_AT_ONCE] for start in range(0, len(numbers), EXAMPLES_AT_ONCE)]
 
 
-def _ends(when: np.ndarray, steps: int) -> np.ndarray:
-    """Place, in the order of arrival, of the last column at steps 1 to p - 1, (n, p - 1); -1 where none has arrived."""
+def _last_entered(entry: np.ndarray, steps: int) -> np.ndarray:
+    """Returns the rank, in order of entry, of the last known column at steps 1 to p - 1; -1 for none: (n, p - 1)."""
     inner = np.arange(1, steps)
-    return np.asarray((np.sort(when, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1)
+    return np.asarray((np.sort(entry, axis=1)[:, None, :] <= inner[:, None]).sum(axis=2) - 1)

@@ -1,4 +1,9 @@
-"""Mean margins as sums over sets of players: f_S is the sum of terms a_A over all A within S."""
+"""Möbius terms of mean margins: f_S is the sum of a_A over all sets A of players within S.
+
+The a_A are the Möbius coefficients (Harsanyi dividends) of the game S -> f_S, which is also the interventional
+functional ANOVA of the margins. Linear models have a term for each player, trees one for each set of players that share
+a path from a root to a leaf, so that few terms are enough where trees are shallow.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +17,20 @@ from clarysage.structure.base import Representation
 from clarysage.structure.linear import Linear
 from clarysage.structure.trees import LeafTables, Trees
 
-MOST_ENTRIES = 2**24  # of leaves' tables
+MOST_ENTRIES = 2**24  # of leaf tables
 
 
 @dataclass(frozen=True)
 class LinearTerms:
-    """A constant, and one term a player: what its columns bring beyond the mean of the background."""
+    """Terms of a linear model: a constant, and for each player its contribution beyond the mean of the background.
 
-    representation: Linear  # whose columns are the players
+    Attributes
+    ----------
+    linear : the model, whose columns are the players
+    mean : (D,) mean background row
+    """
+
+    linear: Linear
     players: int
     mean: np.ndarray
 
@@ -29,68 +40,70 @@ class LinearTerms:
         return np.eye(self.players + 1, self.players, -1, dtype=bool)
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """Terms (n, p + 1, K) of inner rows, the constant first."""
-        mean = self.representation.encode(self.mean[None])
-        terms = np.zeros((len(z), self.players + 1, self.representation.n_margins))
-        terms[:, 0] = self.representation.margins(mean)
-        moves = self.representation.encode(z) - mean
-        terms[:, 1 : 1 + moves.shape[1]] = moves
+        """Returns terms (n, p + 1, K) of inner rows, the constant first."""
+        mean = self.linear.encode(self.mean[None])
+        terms = np.zeros((len(z), self.players + 1, self.linear.n_margins))
+        terms[:, 0] = self.linear.margins(mean)
+        differences = self.linear.encode(z) - mean
+        terms[:, 1 : 1 + differences.shape[1]] = differences
         return terms
 
 
 @dataclass(frozen=True)
 class LeafTerms:
-    """Terms of trees, by tables of their leaves, which are about players.
+    """Terms of trees, by leaf tables over players.
 
     Attributes
     ----------
-    sets : the players of each term, (M, p)
-    ids : the term that each entry of the tables adds to; None where terms are numbered by their players
+    inner, row_weights : (m, D) background rows, and their weights
+    sets : (M, p) players of each term
+    ids : term that each table entry adds to; None where term number sum_{i in A} 2^i is that of the set A
     """
 
     trees: Trees
     inner: np.ndarray
-    mass: np.ndarray
+    row_weights: np.ndarray
     sets: np.ndarray
     ids: np.ndarray | None = None
 
     @cached_property
-    def leaves(self) -> LeafTables:
-        """The tables, which are made when they are first needed."""
-        return LeafTables.of(self.trees, self.trees.encode(self.inner), self.mass)
+    def leaf_tables(self) -> LeafTables:
+        """The tables, computed when they are first needed."""
+        return LeafTables.of(self.trees, self.trees.encode(self.inner), self.row_weights)
 
     @cached_property
-    def numbers(self) -> np.ndarray:
-        """The term that each entry of the tables adds to."""
-        from clarysage.structure.kernels.leaf_tables import sets_of_leaves
+    def term_of_entry(self) -> np.ndarray:
+        """The term that each table entry adds to."""
+        from clarysage.structure.kernels.leaf_tables import number_player_sets
 
         if self.ids is not None:
             return self.ids
-        starts, features, _ = self.trees.paths
-        firsts, entries = self.trees.tables
-        numbers = np.empty(entries, dtype=np.int64)
-        sets_of_leaves(starts, features, firsts, numbers)
-        return numbers
+        leaf_start, path_players, _ = self.trees.paths
+        table_start, entries = self.trees.table_layout
+        set_number = np.empty(entries, dtype=np.int64)
+        number_player_sets(leaf_start, path_players, table_start, set_number)
+        return set_number
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels.leaf_tables import leaf_terms
+        """Returns terms (n, M, K) of inner rows."""
+        from clarysage.structure.kernels.leaf_tables import moebius_terms
 
-        trees, (starts, _, place) = self.trees, self.trees.paths
+        trees, (leaf_start, _, path_position) = self.trees, self.trees.paths
         terms = np.zeros((len(z), len(self.sets), trees.n_margins))
         terms[:, 0] = trees.base
-        leaf_terms(
+        moebius_terms(
             trees.encode(z),
             trees.left,
             trees.right,
             trees.roots,
             trees.output,
             trees.values,
-            place,
-            starts,
+            path_position,
+            leaf_start,
             trees.depth,
-            self.leaves.firsts,
-            self.leaves.tables,
-            self.numbers,
+            self.leaf_tables.table_start,
+            self.leaf_tables.table,
+            self.term_of_entry,
             terms,
         )
         return terms
@@ -111,62 +124,63 @@ class Terms(Protocol):
 
 @dataclass(frozen=True)
 class Expansion:
-    """How a form beside background rows is taken apart into terms over players.
+    """Expansion of mean margins over the background into Möbius terms over players.
 
     Attributes
     ----------
-    player : (D,) of each inner column
-    players : p
+    inner, row_weights : (m, D) background rows, and their weights
+    player : (D,) player of each inner column
+    players : p, their number
     """
 
     representation: Representation
     inner: np.ndarray
-    mass: np.ndarray
+    row_weights: np.ndarray
     player: np.ndarray
     players: int
 
     @cached_property
     def trees(self) -> Trees | None:
-        """The form as trees whose nodes are about players."""
-        form = self.representation.general() if hasattr(self.representation, "general") else self.representation
-        return form.with_owner(self.player) if isinstance(form, Trees) else None
+        """The representation as trees whose nodes are about players; None where it is not made of trees."""
+        general = self.representation.as_trees() if hasattr(self.representation, "as_trees") else self.representation
+        return general.with_owner(self.player) if isinstance(general, Trees) else None
 
     @cached_property
     def entries(self) -> float:
-        """Entries of the tables of leaves."""
+        """Number of entries of the leaf tables."""
         return 0.0 if self.trees is None else float((2.0 ** np.diff(self.trees.paths[0])).sum())
 
     @cached_property
     def most_entries(self) -> float:
-        """The same at most, without a look at the paths."""
+        """An upper bound of the number of entries, known without looking at the paths."""
         return 0.0 if self.trees is None else len(self.trees.values) * 2.0 ** min(self.trees.depth, self.players)
 
     def terms(self, *, by_number: bool) -> Terms | None:
-        """Terms for those sets that have some, or by the number of the set; None where the form has no such."""
+        """Returns the terms: of all 2^p sets by number, or of those that occur; None where there is no expansion."""
         if isinstance(self.representation, Linear):
-            mean = self.inner[0] + self.mass @ (self.inner - self.inner[0])
+            mean = self.inner[0] + self.row_weights @ (self.inner - self.inner[0])
             return LinearTerms(self.representation.with_owner(self.player), self.players, mean)
         if self.trees is None or self.entries > MOST_ENTRIES:
             return None
         if by_number:
-            return LeafTerms(self.trees, self.inner, self.mass, _all_sets(self.players))
-        ids, sets = self._distinct(self.trees)
-        return LeafTerms(self.trees, self.inner, self.mass, sets, ids)
+            return LeafTerms(self.trees, self.inner, self.row_weights, _all_sets(self.players))
+        ids, sets = self._distinct_sets(self.trees)
+        return LeafTerms(self.trees, self.inner, self.row_weights, sets, ids)
 
-    def _distinct(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
-        """The term of each entry, and the sets of players of terms, the empty one first."""
-        starts, features, _ = trees.paths
-        firsts, entries = trees.tables
-        known: dict[tuple[int, ...], int] = {(): 0}
+    def _distinct_sets(self, trees: Trees) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the term of each table entry, and the players (M, p) of the terms, the empty set first."""
+        leaf_start, path_players, _ = trees.paths
+        table_start, entries = trees.table_layout
+        term_of_set: dict[tuple[int, ...], int] = {(): 0}
         ids = np.empty(entries, dtype=np.int64)
-        for leaf, first in enumerate(firsts):
-            here = features[starts[leaf] : starts[leaf + 1]].tolist()
-            for entry in range(1 << len(here)):
-                players = tuple(sorted(player for k, player in enumerate(here) if entry >> k & 1))
-                ids[first + entry] = known.setdefault(players, len(known))
-        sets = np.zeros((len(known), self.players), dtype=bool)
-        for players, place in known.items():
-            sets[place, list(players)] = True
+        for leaf, first in enumerate(table_start):
+            on_path = path_players[leaf_start[leaf] : leaf_start[leaf + 1]].tolist()
+            for entry in range(1 << len(on_path)):
+                players = tuple(sorted(player for k, player in enumerate(on_path) if entry >> k & 1))
+                ids[first + entry] = term_of_set.setdefault(players, len(term_of_set))
+        sets = np.zeros((len(term_of_set), self.players), dtype=bool)
+        for players, term in term_of_set.items():
+            sets[term, list(players)] = True
         return ids, sets
 
 

@@ -1,4 +1,9 @@
-"""Tree ensembles: split rules, flat arrays of all trees, and restricted predictions along walks."""
+"""Tree ensembles: split rules, flat arrays of all trees, and margins along walks.
+
+Libraries differ only in their split rules; everything else sees a row as one bit for each node, set where the row goes
+left. Means over the background are read from leaf tables where the link is the identity (kernels/leaf_tables.py), and
+otherwise taken over all background rows, followed as bit sets (kernels/trees.py).
+"""
 
 from __future__ import annotations
 
@@ -10,22 +15,28 @@ import numpy as np
 
 from clarysage.structure.base import BackgroundEvaluator, Link, UnknownStructureError, mean_predictions, n_outputs
 
-MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1, 2  # rules: what to do with cells that are missing
-NEARLY_ZERO = float(np.float32(1e-35))  # as LightGBM has it
+MISSING, MISSING_IS_ZERO, ZERO_IS_MISSING = 0, 1, 2  # rules: how a node treats missing cells
+NEARLY_ZERO = float(np.float32(1e-35))  # LightGBM's bound of cells that count as zero
+
+EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are in memory
+DEEPEST = 250  # levels of a tree
+MARGINS_IN_CACHE = 2**14
+MOST_TABLE_ENTRIES = 2**23
+WORDS_AT_ONCE = 1024  # of decisions, when bits of nodes are turned into bits of rows
 
 
 @dataclass(frozen=True)
 class SplitRules:
-    """Which way rows go at each of the internal nodes of an ensemble.
+    """Rules by which rows go left or right at the internal nodes of an ensemble.
 
     Attributes
     ----------
-    column : inner column that is looked at, (nodes,)
+    column : inner column that the node looks at, (nodes,)
     threshold : rows go left where the cell is less
     missing_left : whether missing cells go left
-    rule : what missing cells are
-    first, count : where the words of a set of categories are, and how many; count -1 where there is none
-    in_left : whether the categories of the set go left, and all others right, or the other way round
+    rule : how missing cells are treated: ``MISSING``, ``MISSING_IS_ZERO`` or ``ZERO_IS_MISSING``
+    first, count : position of the node's set of categories in ``sets``, and its number of words; count -1 for none
+    in_left : whether categories in the set go left and all others right, or the other way round
     sets : words of 32 categories each
     is_single : whether cells are rounded to single precision first
     """
@@ -41,7 +52,7 @@ class SplitRules:
     is_single: bool
 
     def bits(self, z: np.ndarray) -> np.ndarray:
-        """Decisions on rows z (n, D), 64 to a word, set where a row goes left."""
+        """Returns decisions on rows z (n, D), 64 to a word, set where a row goes left."""
         from clarysage.structure.kernels.trees import decide
 
         bits = np.zeros((len(z), max(1, -(-len(self.column) // 64))), dtype=np.uint64)
@@ -62,13 +73,13 @@ class SplitRules:
         return bits
 
     def cells(self, z: np.ndarray) -> np.ndarray:
-        """Rows z (n, D) as they are compared with thresholds."""
-        with np.errstate(over="ignore"):  # infinite is what the library makes of such cells
+        """Returns rows z (n, D) as they are compared with thresholds."""
+        with np.errstate(over="ignore"):  # the library, too, makes such cells infinite
             rounded = z.astype(np.float32) if self.is_single else z
         return np.ascontiguousarray(rounded, dtype=np.float64)
 
     def table(self, z: np.ndarray) -> np.ndarray:
-        """The same, whether rows go left, (n, nodes), column by column without a kernel: the slow twin."""
+        """Returns the same decisions as booleans (n, nodes), without a kernel: the slow reference for tests."""
         left = np.empty((len(z), len(self.column)), dtype=bool)
         for node, column in enumerate(self.column):
             cells = self.cells(z)[:, column].copy()
@@ -87,25 +98,18 @@ class SplitRules:
     def _is_in(self, node: int, cell: float) -> bool:
         if not 0 <= cell < 32 * self.count[node]:
             return False
-        word, place = divmod(int(cell), 32)
-        return bool(int(self.sets[self.first[node] + word]) >> place & 1)
-
-
-EXAMPLES_AT_ONCE = 8  # whose margins with all background rows are held
-DEEPEST = 250  # levels of a tree
-NUMBERS_AT_HAND = 2**14  # of margins
-ENTRIES = 2**23  # of tables of leaves, at most
-WORDS_AT_ONCE = 1024  # of decisions that are turned from rows to nodes
+        word, bit = divmod(int(cell), 32)
+        return bool(int(self.sets[self.first[node] + word]) >> bit & 1)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """One tree as its library has it: arrays over all of its nodes, the root first.
+    """One tree as its library stores it: arrays over all of its nodes, the root first.
 
     Attributes
     ----------
     left, right : numbers of the children; left is -1 at a leaf
-    column : inner column that is looked at
+    column : inner column that the node looks at
     threshold : rows go left where the cell is less
     values : (nodes, V) what leaves add to the margins ``output`` to ``output + V - 1``
     categories : sets of categories in place of a threshold, by node
@@ -125,9 +129,9 @@ class Tree:
 
 @dataclass(frozen=True)
 class Trees:
-    """Margins that are sums of leaves' values, one leaf a tree, and a constant ``base`` (K,).
+    """Margins that are sums of leaf values, one leaf of each tree, and a constant ``base`` (K,).
 
-    A child that is a leaf is written ~leaf; ``feature`` is the model's column that each node is about.
+    The arrays are described in :mod:`clarysage.structure.kernels`; ``feature`` is the model's column of each node.
     """
 
     split_rules: SplitRules
@@ -161,27 +165,27 @@ class Trees:
         return replace(self, feature=np.ascontiguousarray(owner[self.split_rules.column], dtype=np.int64))
 
     def encode(self, z: np.ndarray) -> np.ndarray:
-        """Decisions, 64 to a word."""
+        """Returns decisions, 64 to a word."""
         return self.split_rules.bits(z)
 
     def margins(self, rows: np.ndarray) -> np.ndarray:
-        from clarysage.structure.kernels.trees import alone
+        from clarysage.structure.kernels.trees import row_margins
 
         margins = np.empty((len(rows), len(self.base)))
-        alone(rows, self.left, self.right, self.roots, self.output, self.values, self.base, margins)
+        row_margins(rows, self.left, self.right, self.roots, self.output, self.values, self.base, margins)
         return margins
 
     def prefix_margins(
         self, x: np.ndarray, b: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, steps: int
     ) -> np.ndarray:
-        from clarysage.structure.kernels.trees import along
+        from clarysage.structure.kernels.trees import walk_margins
 
         margins = np.empty((*background_index.shape, steps - 1, len(self.base)))
-        along(
+        walk_margins(
             x,
             b,
-            _whole(background_index),
-            _whole(entry_position),
+            _as_int64(background_index),
+            _as_int64(entry_position),
             self.feature,
             self.left,
             self.right,
@@ -190,73 +194,75 @@ class Trees:
             self.values,
             self.base,
             self.depth,
-            _at_once(margins),
+            _examples_at_once(margins),
             margins,
         )
         return margins
 
-    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        everyone = np.broadcast_to(np.arange(len(b)), (len(x), len(b)))
-        return self.prefix_margins(x, b, everyone, np.where(kept, 1, 2), 2)[:, :, 0]
+    def hybrid_margins(self, x: np.ndarray, b: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        all_rows = np.broadcast_to(np.arange(len(b)), (len(x), len(b)))
+        return self.prefix_margins(x, b, all_rows, np.where(is_kept, 1, 2), 2)[:, :, 0]
 
     @cached_property
     def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each leaf, the features on the way to it: see :func:`clarysage.structure.kernels.leaf_tables.paths`."""
-        from clarysage.structure.kernels.leaf_tables import paths
+        """``leaf_start``, ``path_features`` and ``path_position`` of the leaves, as the kernels of leaf tables need."""
+        from clarysage.structure.kernels.leaf_tables import leaf_paths
 
-        starts, features, place = paths(self.left, self.right, self.roots, self.feature, self.depth, len(self.values))
-        return starts, features, place
+        leaf_start, path_features, path_position = leaf_paths(
+            self.left, self.right, self.roots, self.feature, self.depth, len(self.values)
+        )
+        return leaf_start, path_features, path_position
 
     @property
-    def tables(self) -> tuple[np.ndarray, int]:
-        """Where the tables of leaves begin, of 2^k entries for k features, and how many entries there are."""
+    def table_layout(self) -> tuple[np.ndarray, int]:
+        """Where the table of each leaf starts, with 2^k entries for k features on its path, and how many there are."""
         sizes = 2 ** np.diff(self.paths[0])
         return np.cumsum(sizes) - sizes, int(sizes.sum())
 
-    def with_background(self, b: np.ndarray, mass: np.ndarray, link: Link) -> BackgroundEvaluator:
-        """By tables of leaves where means of margins are wanted and these are not too large, else by sets of rows."""
-        if link == "identity" and (2.0 ** np.diff(self.paths[0])).sum() <= ENTRIES:
-            return LeafTables.of(self, b, mass)
-        return TreeEvaluator(self, b, mass, link)
+    def with_background(self, b: np.ndarray, row_weights: np.ndarray, link: Link) -> BackgroundEvaluator:
+        """Uses leaf tables where mean margins are needed and the tables are small enough, and bit sets otherwise."""
+        if link == "identity" and (2.0 ** np.diff(self.paths[0])).sum() <= MOST_TABLE_ENTRIES:
+            return LeafTables.of(self, b, row_weights)
+        return TreeEvaluator(self, b, row_weights, link)
 
 
 @dataclass(frozen=True)
 class TreeEvaluator:
-    """Trees beside all background rows, by sets of rows that go the same way."""
+    """Mean predictions of trees over background rows, which are followed as bit sets."""
 
     trees: Trees
     b: np.ndarray
-    mass: np.ndarray
+    row_weights: np.ndarray
     link: Link
 
     @cached_property
     def blocks(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """For so many rows at a time: which of them go left at each node, which there are, and their masses."""
+        """Blocks of background rows: which of them go left at each node, which there are, and their weights."""
         from clarysage.structure.kernels.trees import ROWS
 
-        found = []
+        blocks = []
         for start in range(0, len(self.b), ROWS):
             rows = np.zeros((ROWS, self.b.shape[1]), dtype=np.uint64)
             part = self.b[start : start + ROWS]
             rows[: len(part)] = part
-            there = np.packbits(np.arange(ROWS) < len(part), bitorder="little").view("<u8")
-            found.append((_turned(rows), there.astype(np.uint64), self.mass[start : start + ROWS]))
-        return found
+            all_rows = np.packbits(np.arange(ROWS) < len(part), bitorder="little").view("<u8")
+            blocks.append((_bits_of_rows(rows), all_rows.astype(np.uint64), self.row_weights[start : start + ROWS]))
+        return blocks
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels.trees import spread
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
+        from clarysage.structure.kernels.trees import walk_margins_of_row_sets
 
         trees = self.trees
-        found = np.zeros((len(x), steps - 1, n_outputs(trees.n_margins, self.link)))
-        for goes_left, everyone, mass in self.blocks:
+        means = np.zeros((len(x), steps - 1, n_outputs(trees.n_margins, self.link)))
+        for goes_left, all_rows, row_weights in self.blocks:
             for start in range(0, len(x), EXAMPLES_AT_ONCE):
                 part = slice(start, start + EXAMPLES_AT_ONCE)
-                margins = np.empty((len(x[part]), steps - 1, trees.n_margins, len(mass)))
-                spread(
+                margins = np.empty((len(x[part]), steps - 1, trees.n_margins, len(row_weights)))
+                walk_margins_of_row_sets(
                     x[part],
                     goes_left,
-                    everyone,
-                    _whole(arrivals[part]),
+                    all_rows,
+                    _as_int64(entry_position[part]),
                     trees.feature,
                     trees.left,
                     trees.right,
@@ -267,36 +273,47 @@ class TreeEvaluator:
                     trees.depth,
                     margins,
                 )
-                found[part] += mean_predictions(margins, mass, self.link)
-        return found
+                means[part] += mean_predictions(margins, row_weights, self.link)
+        return means
 
 
 @dataclass(frozen=True)
 class LeafTables:
-    """Trees beside all background rows, by what share of these meets the conditions of each leaf."""
+    """Mean margins of trees over the background, by tables of the share that meets the conditions of each leaf."""
 
     trees: Trees
-    firsts: np.ndarray
-    tables: np.ndarray
+    table_start: np.ndarray
+    table: np.ndarray
 
     @classmethod
-    def of(cls, trees: Trees, b: np.ndarray, mass: np.ndarray) -> LeafTables:
-        from clarysage.structure.kernels.leaf_tables import leaf_tables
+    def of(cls, trees: Trees, b: np.ndarray, row_weights: np.ndarray) -> LeafTables:
+        from clarysage.structure.kernels.leaf_tables import fill_leaf_tables
 
-        starts, _, place = trees.paths
-        firsts, entries = trees.tables
-        tables = np.zeros(entries)
-        leaf_tables(b, mass, trees.left, trees.right, trees.roots, place, starts, trees.depth, firsts, tables)
-        return cls(trees, firsts, tables)
+        leaf_start, _, path_position = trees.paths
+        table_start, entries = trees.table_layout
+        table = np.zeros(entries)
+        fill_leaf_tables(
+            b,
+            row_weights,
+            trees.left,
+            trees.right,
+            trees.roots,
+            path_position,
+            leaf_start,
+            trees.depth,
+            table_start,
+            table,
+        )
+        return cls(trees, table_start, table)
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        from clarysage.structure.kernels.leaf_tables import by_tables
+    def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
+        from clarysage.structure.kernels.leaf_tables import mean_walk_margins
 
-        trees, (starts, features, place) = self.trees, self.trees.paths
+        trees, (leaf_start, path_features, path_position) = self.trees, self.trees.paths
         margins = np.empty((len(x), steps - 1, trees.n_margins))
-        by_tables(
+        mean_walk_margins(
             x,
-            _whole(arrivals),
+            _as_int64(entry_position),
             trees.feature,
             trees.left,
             trees.right,
@@ -304,20 +321,20 @@ class LeafTables:
             trees.output,
             trees.values,
             trees.base,
-            place,
-            starts,
-            features,
+            path_position,
+            leaf_start,
+            path_features,
             trees.depth,
-            self.firsts,
-            self.tables,
-            _at_once(margins),
+            self.table_start,
+            self.table,
+            _examples_at_once(margins),
             margins,
         )
         return margins
 
 
 def thresholds_of(split_rules: SplitRules) -> dict[int, np.ndarray]:
-    """Finite thresholds of the columns that have such."""
+    """Returns the finite thresholds of each column that has some."""
     is_number = (split_rules.count < 0) & np.isfinite(split_rules.threshold)
     return {
         int(column): np.unique(split_rules.threshold[is_number & (split_rules.column == column)])
@@ -326,7 +343,7 @@ def thresholds_of(split_rules: SplitRules) -> dict[int, np.ndarray]:
 
 
 def flatten_trees(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_single: bool = False) -> Trees:
-    """The flat arrays of trees over so many inner columns."""
+    """Writes trees over ``columns`` inner columns as flat arrays."""
     left, right, roots, values = [], [], [], []
     parts: dict[str, list[np.ndarray]] = {name: [] for name in ("column", "threshold", "missing_left", "rule")}
     first, count, in_left, sets = [], [], [], [np.zeros(0, dtype=np.uint32)]
@@ -343,39 +360,39 @@ def flatten_trees(trees: Sequence[Tree], base: np.ndarray, columns: int, *, is_s
         for name in ("column", "threshold", "missing_left"):
             parts[name].append(getattr(tree, name)[inner])
         parts["rule"].append(rule[inner])
-        here, size = np.zeros(len(inner), dtype=np.int64), np.full(len(inner), -1)
-        for node, found in tree.categories.items():
-            place = int(np.searchsorted(inner, node))
-            here[place], size[place] = words, len(found)
-            sets.append(found.astype(np.uint32))
-            words += len(found)
-        first.append(here)
-        count.append(size)
+        set_first, set_count = np.zeros(len(inner), dtype=np.int64), np.full(len(inner), -1)
+        for node, categories in tree.categories.items():
+            position = int(np.searchsorted(inner, node))
+            set_first[position], set_count[position] = words, len(categories)
+            sets.append(categories.astype(np.uint32))
+            words += len(categories)
+        first.append(set_first)
+        count.append(set_count)
         in_left.append(np.full(len(inner), tree.in_left))
         depth = max(depth, _depth(tree))
         nodes, leaves = nodes + len(inner), leaves + int(is_leaf.sum())
     if depth > DEEPEST:
-        raise UnknownStructureError(f"trees of {depth} levels are not taken apart")
-    column = _joined(parts["column"], np.int64)
+        raise UnknownStructureError(f"trees of {depth} levels are not supported")
+    column = _concatenate(parts["column"], np.int64)
     split_rules = SplitRules(
         column,
-        _joined(parts["threshold"], np.float64),
-        _joined(parts["missing_left"], np.bool_),
-        _joined(parts["rule"], np.uint8),
-        _joined(first, np.int64),
-        _joined(count, np.int64),
-        _joined(in_left, np.bool_),
+        _concatenate(parts["threshold"], np.float64),
+        _concatenate(parts["missing_left"], np.bool_),
+        _concatenate(parts["rule"], np.uint8),
+        _concatenate(first, np.int64),
+        _concatenate(count, np.int64),
+        _concatenate(in_left, np.bool_),
         np.concatenate(sets),
         is_single,
     )
     return Trees(
         split_rules,
         column,
-        _joined(left, np.int64),
-        _joined(right, np.int64),
+        _concatenate(left, np.int64),
+        _concatenate(right, np.int64),
         np.array(roots, dtype=np.int64),
         np.array([tree.output for tree in trees], dtype=np.int64),
-        _joined(values, np.float64),
+        _concatenate(values, np.float64),
         np.ascontiguousarray(base, dtype=np.float64),
         depth,
         columns,
@@ -390,26 +407,26 @@ def _depth(tree: Tree) -> int:
     return depth
 
 
-def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:
+def _concatenate(parts: list[np.ndarray], dtype: type) -> np.ndarray:
     return np.ascontiguousarray(np.concatenate(parts), dtype=dtype)
 
 
-def _at_once(margins: np.ndarray) -> int:
-    """How many examples to take through a tree together, so that their margins stay near at hand."""
-    return max(1, NUMBERS_AT_HAND // max(1, int(margins[:1].size)))
+def _examples_at_once(margins: np.ndarray) -> int:
+    """Returns how many examples to take through a tree together, so that their margins stay in the cache."""
+    return max(1, MARGINS_IN_CACHE // max(1, int(margins[:1].size)))
 
 
-def _whole(numbers: np.ndarray) -> np.ndarray:
+def _as_int64(numbers: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(numbers, dtype=np.int64)
 
 
-def _turned(words: np.ndarray) -> np.ndarray:
-    """Bits of 64 columns to a word, (r, w), as bits of 64 rows to a word, (64 w, r / 64)."""
+def _bits_of_rows(words: np.ndarray) -> np.ndarray:
+    """Transposes bits: from 64 nodes to a word, (r, w), to 64 rows to a word, (64 w, r / 64)."""
     rows, width = words.shape
-    turned = np.empty((64 * width, rows // 64), dtype=np.uint64)
+    transposed = np.empty((64 * width, rows // 64), dtype=np.uint64)
     for start in range(0, width, WORDS_AT_ONCE):
         part = np.ascontiguousarray(words[:, start : start + WORDS_AT_ONCE]).astype("<u8")
         bits = np.unpackbits(part.view(np.uint8), axis=1, bitorder="little")  # (r, 64 w)
         packed = np.packbits(np.ascontiguousarray(bits.T), axis=1, bitorder="little").view("<u8")
-        turned[64 * start : 64 * start + len(packed)] = packed
-    return turned
+        transposed[64 * start : 64 * start + len(packed)] = packed
+    return transposed

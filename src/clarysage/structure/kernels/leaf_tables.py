@@ -1,4 +1,22 @@
-"""Tables of leaves: which share of the background meets their conditions, and what follows from it."""
+"""Leaf tables: mean margins over the whole background, at a cost that does not depend on its number of rows.
+
+Let P be the distinct features on the path to a leaf of value w, k of them. Its table has 2^k entries,
+
+    T[M] = weight of the background rows that meet the conditions of the path on all features in M,
+
+where a set M within P is a number whose bit j stands for the j-th feature of the path. The leaf adds w T[P - S] to the
+mean margin with the features S known if x meets its conditions on the features in both P and S, and nothing otherwise.
+Interventional TreeSHAP (Lundberg et al., 2020) goes through all background rows instead. Layout, where leaf 0 has the
+features 4 and 0::
+
+    leaf_start  [0, 2, ...]          leaf k has the features path_features[leaf_start[k]:leaf_start[k + 1]]
+    path_features  [4, 0, ...]
+    path_position  for each node, the bit of its feature among those on the path: the same for all leaves below
+    table_start [0, 4, ...]          leaf k has the entries table[table_start[k] + M]
+    table       [T[{}], T[{4}], T[{0}], T[{4, 0}], ...]
+
+Trees, rows of bits and walks are described in :mod:`clarysage.structure.kernels`.
+"""
 
 from __future__ import annotations
 
@@ -8,86 +26,90 @@ from clarysage.structure.kernels.compiled import compiled
 
 
 @compiled
-def paths(left, right, roots, feature, depth, leaves):
-    """Distinct features on the way to each leaf, in the order of their first nodes.
+def leaf_paths(left, right, roots, feature, depth, leaves):
+    """Returns ``leaf_start`` (leaves + 1,), ``path_features`` and ``path_position`` (nodes,), as described above.
 
-    Returns where they begin for each leaf (leaves + 1,), the features, and the place of each node's feature among those
-    on the way to it, which is the same for all leaves beneath.
+    Features of a path are in the order of their first nodes. Trees are gone through twice: to count, then to write.
     """
-    place, starts = np.zeros(len(left), np.int64), np.zeros(leaves + 1, np.int64)
-    features = np.empty(0, np.int64)
+    path_position, leaf_start = np.zeros(len(left), np.int64), np.zeros(leaves + 1, np.int64)
+    path_features = np.empty(0, np.int64)
     size = depth + 2
-    node_of, known_of, way_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty((size, size), np.int64)
-    way = np.empty(size, np.int64)
-    for turn in range(2):  # how many there are, and then which
+    stack_node, stack_count, stack_path = (
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty((size, size), np.int64),
+    )
+    path = np.empty(size, np.int64)
+    for turn in range(2):
         if turn == 1:
             for leaf in range(leaves):
-                starts[leaf + 1] += starts[leaf]
-            features = np.empty(starts[leaves], np.int64)
+                leaf_start[leaf + 1] += leaf_start[leaf]
+            path_features = np.empty(leaf_start[leaves], np.int64)
         for root in roots:
-            node_of[0], known_of[0], top = root, 0, 1
+            stack_node[0], stack_count[0], top = root, 0, 1
             while top > 0:
                 top -= 1
-                node, known = node_of[top], known_of[top]
-                for k in range(known):
-                    way[k] = way_of[top, k]
+                node, count = stack_node[top], stack_count[top]
+                for k in range(count):
+                    path[k] = stack_path[top, k]
                 while node >= 0:
-                    here = 0
-                    while here < known and way[here] != feature[node]:
-                        here += 1
-                    if here == known:
-                        way[known] = feature[node]
-                        known += 1
-                    place[node] = here
-                    node_of[top], known_of[top] = right[node], known
-                    for k in range(known):
-                        way_of[top, k] = way[k]
+                    position = 0
+                    while position < count and path[position] != feature[node]:
+                        position += 1
+                    if position == count:
+                        path[count] = feature[node]
+                        count += 1
+                    path_position[node] = position
+                    stack_node[top], stack_count[top] = right[node], count
+                    for k in range(count):
+                        stack_path[top, k] = path[k]
                     top += 1
                     node = left[node]
                 if turn == 0:
-                    starts[~node + 1] = known
+                    leaf_start[~node + 1] = count
                 else:
-                    for k in range(known):
-                        features[starts[~node] + k] = way[k]
-    return starts, features, place
+                    for k in range(count):
+                        path_features[leaf_start[~node] + k] = path[k]
+    return leaf_start, path_features, path_position
 
 
 @compiled
-def leaf_tables(b, mass, left, right, roots, place, starts, depth, firsts, tables):
-    """Of each leaf with k features on its way, T[M]: the mass of background rows that meet the conditions on M.
+def fill_leaf_tables(b, row_weights, left, right, roots, path_position, leaf_start, depth, table_start, table):
+    """Adds the weights of background rows b (m, words) to the tables of leaves, which are zero before.
 
-    ``tables`` has 2^k entries for each leaf, from ``firsts`` on.
+    Each row is first counted at the set of exactly those features whose conditions it meets; sums over supersets then
+    give T[M].
     """
-    one = np.uint64(1)
+    bit = np.uint64(1)
     size = depth + 2
-    node_of, failed_of = np.empty(size, np.int64), np.empty(size, np.int64)
+    stack_node, stack_failed = np.empty(size, np.int64), np.empty(size, np.int64)
     for row in range(b.shape[0]):
         for root in roots:
-            node_of[0], failed_of[0], top = root, 0, 1
+            stack_node[0], stack_failed[0], top = root, 0, 1
             while top > 0:
                 top -= 1
-                node, failed = node_of[top], failed_of[top]
+                node, failed = stack_node[top], stack_failed[top]
                 while node >= 0:
-                    goes_left = (b[row, node >> 6] >> np.uint64(node & 63)) & one
-                    node_of[top] = right[node] if goes_left else left[node]
-                    failed_of[top] = failed | (1 << place[node])
+                    goes_left = (b[row, node >> 6] >> np.uint64(node & 63)) & bit
+                    stack_node[top] = right[node] if goes_left else left[node]
+                    stack_failed[top] = failed | (1 << path_position[node])
                     top += 1
                     node = left[node] if goes_left else right[node]
                 leaf = ~node
-                everything = (1 << (starts[leaf + 1] - starts[leaf])) - 1
-                tables[firsts[leaf] + (everything & ~failed)] += mass[row]
-    for leaf in range(len(firsts)):
-        k = starts[leaf + 1] - starts[leaf]
-        for bit in range(k):
+                all_features = (1 << (leaf_start[leaf + 1] - leaf_start[leaf])) - 1
+                table[table_start[leaf] + (all_features & ~failed)] += row_weights[row]
+    for leaf in range(len(table_start)):
+        k = leaf_start[leaf + 1] - leaf_start[leaf]
+        for j in range(k):
             for met in range(1 << k):
-                if (met >> bit) & 1 == 0:
-                    tables[firsts[leaf] + met] += tables[firsts[leaf] + met + (1 << bit)]
+                if (met >> j) & 1 == 0:
+                    table[table_start[leaf] + met] += table[table_start[leaf] + met + (1 << j)]
 
 
 @compiled
-def by_tables(
+def mean_walk_margins(
     x,
-    arrivals,
+    entry_position,
     feature,
     left,
     right,
@@ -95,25 +117,26 @@ def by_tables(
     output,
     values,
     base,
-    place,
-    starts,
-    features,
+    path_position,
+    leaf_start,
+    path_features,
     depth,
-    firsts,
-    tables,
-    at_once,
+    table_start,
+    table,
+    examples_at_once,
     margins,
 ):
-    """Mean margins (n, p - 1, K) along walks, by tables of leaves, tree by tree for so many examples at once.
+    """Writes mean margins (n, p - 1, K) along walks of x (n, words), tree by tree for ``examples_at_once``.
 
-    A leaf of value w with features P on its way adds w T[P - S] to f_S, and nothing where x fails it on S.
+    A leaf whose conditions x fails on the features ``failed`` counts until the first of these enters, at step ``end``.
+    As other features enter, P - S shrinks, and its share T[P - S] changes.
     """
-    one = np.uint64(1)
+    bit = np.uint64(1)
     steps, size, width = margins.shape[1] + 1, depth + 2, values.shape[1]
-    node_of, failed_of, until_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    when, bit_of = np.empty(size, np.int64), np.empty(size, np.int64)
-    for block in range(0, x.shape[0], at_once):
-        last = min(block + at_once, x.shape[0])
+    stack_node, stack_failed, stack_end = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    entry_of, bit_of = np.empty(size, np.int64), np.empty(size, np.int64)
+    for block in range(0, x.shape[0], examples_at_once):
+        last = min(block + examples_at_once, x.shape[0])
         for i in range(block, last):
             margins[i] = 0.0
             for k in range(len(base)):
@@ -122,49 +145,49 @@ def by_tables(
             out = output[tree]
             for i in range(block, last):
                 change = margins[i]
-                node_of[0], failed_of[0], until_of[0], top = roots[tree], 0, steps, 1
+                stack_node[0], stack_failed[0], stack_end[0], top = roots[tree], 0, steps, 1
                 while top > 0:
                     top -= 1
-                    node, failed, until = node_of[top], failed_of[top], until_of[top]
+                    node, failed, end = stack_node[top], stack_failed[top], stack_end[top]
                     while node >= 0:
-                        goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
-                        arrival = min(until, arrivals[i, feature[node]])
-                        if arrival > 1:
-                            node_of[top] = right[node] if goes_left else left[node]
-                            failed_of[top] = failed | (1 << place[node])
-                            until_of[top] = arrival
+                        goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & bit
+                        entry_step = min(end, entry_position[i, feature[node]])
+                        if entry_step > 1:
+                            stack_node[top] = right[node] if goes_left else left[node]
+                            stack_failed[top] = failed | (1 << path_position[node])
+                            stack_end[top] = entry_step
                             top += 1
                         node = left[node] if goes_left else right[node]
                     leaf = ~node
-                    first = firsts[leaf]
-                    if tables[first + failed] == 0.0:
+                    first = table_start[leaf]
+                    if table[first + failed] == 0.0:
                         continue
-                    start = starts[leaf]
-                    unmet = (1 << (starts[leaf + 1] - start)) - 1
+                    start = leaf_start[leaf]
+                    unknown = (1 << (leaf_start[leaf + 1] - start)) - 1  # P - S
                     count = 0
-                    for k in range(starts[leaf + 1] - start):
-                        arrival = arrivals[i, features[start + k]]
-                        if arrival <= 1:
-                            unmet &= ~(1 << k)
-                        elif arrival < until:  # put in the order of arrival
-                            here = count
-                            while here > 0 and when[here - 1] > arrival:
-                                when[here], bit_of[here] = when[here - 1], bit_of[here - 1]
-                                here -= 1
-                            when[here], bit_of[here] = arrival, 1 << k
+                    for k in range(leaf_start[leaf + 1] - start):
+                        entry_step = entry_position[i, path_features[start + k]]
+                        if entry_step <= 1:
+                            unknown &= ~(1 << k)
+                        elif entry_step < end:  # sorted by insertion
+                            position = count
+                            while position > 0 and entry_of[position - 1] > entry_step:
+                                entry_of[position], bit_of[position] = entry_of[position - 1], bit_of[position - 1]
+                                position -= 1
+                            entry_of[position], bit_of[position] = entry_step, 1 << k
                             count += 1
-                    share = tables[first + unmet]
+                    share = table[first + unknown]
                     for v in range(width):
                         change[0, out + v] += values[leaf, v] * share
                     for k in range(count):
-                        unmet &= ~bit_of[k]
-                        more = tables[first + unmet]
+                        unknown &= ~bit_of[k]
+                        next_share = table[first + unknown]
                         for v in range(width):
-                            change[when[k] - 1, out + v] += values[leaf, v] * (more - share)
-                        share = more
-                    if until < steps:
+                            change[entry_of[k] - 1, out + v] += values[leaf, v] * (next_share - share)
+                        share = next_share
+                    if end < steps:
                         for v in range(width):
-                            change[until - 1, out + v] -= values[leaf, v] * share
+                            change[end - 1, out + v] -= values[leaf, v] * share
         for i in range(block, last):
             for t in range(1, steps - 1):
                 for k in range(len(base)):
@@ -172,57 +195,72 @@ def by_tables(
 
 
 @compiled
-def sets_of_leaves(starts, features, firsts, ids):
-    """Numbers of the sets of players that the entries of leaves' tables are about, player i being bit i."""
-    for leaf in range(len(firsts)):
-        count = starts[leaf + 1] - starts[leaf]
+def number_player_sets(leaf_start, path_players, table_start, set_number):
+    """Writes the number sum_{i in A} 2^i of the set A of players that each table entry is about."""
+    for leaf in range(len(table_start)):
+        count = leaf_start[leaf + 1] - leaf_start[leaf]
         for entry in range(1 << count):
             number = 0
             for k in range(count):
                 if (entry >> k) & 1:
-                    number |= 1 << features[starts[leaf] + k]
-            ids[firsts[leaf] + entry] = number
+                    number |= 1 << path_players[leaf_start[leaf] + k]
+            set_number[table_start[leaf] + entry] = number
 
 
 @compiled
-def leaf_terms(x, left, right, roots, output, values, place, starts, depth, firsts, tables, ids, terms):
-    """Terms (n, M, K), by whose sums over sets A within S mean margins are f_S: entry e of a leaf adds to term ids[e].
+def moebius_terms(
+    x,
+    left,
+    right,
+    roots,
+    output,
+    values,
+    path_position,
+    leaf_start,
+    depth,
+    table_start,
+    table,
+    term_of_entry,
+    terms,
+):
+    """Adds the Moebius terms a_A of mean margins to ``terms`` (n, M, K): f_S is the sum of a_A over A within S.
 
-    Of a leaf with features P, [x meets s] T[P - s] for all s within P is turned into differences over sets.
+    Each leaf contributes [x meets A] T[P - A] for all A within P, turned into differences over sets (the Moebius
+    transform); entry A of the leaf's table adds to the term ``term_of_entry[A]``.
     """
-    one = np.uint64(1)
+    bit = np.uint64(1)
     size, width = depth + 2, values.shape[1]
-    node_of, failed_of = np.empty(size, np.int64), np.empty(size, np.int64)
+    stack_node, stack_failed = np.empty(size, np.int64), np.empty(size, np.int64)
     longest = 0
-    for leaf in range(len(firsts)):
-        longest = max(longest, starts[leaf + 1] - starts[leaf])
+    for leaf in range(len(table_start)):
+        longest = max(longest, leaf_start[leaf + 1] - leaf_start[leaf])
     shares = np.empty(1 << longest)
     for i in range(x.shape[0]):
         for tree in range(len(roots)):
             out = output[tree]
-            node_of[0], failed_of[0], top = roots[tree], 0, 1
+            stack_node[0], stack_failed[0], top = roots[tree], 0, 1
             while top > 0:
                 top -= 1
-                node, failed = node_of[top], failed_of[top]
+                node, failed = stack_node[top], stack_failed[top]
                 while node >= 0:
-                    goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
-                    node_of[top] = right[node] if goes_left else left[node]
-                    failed_of[top] = failed | (1 << place[node])
+                    goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & bit
+                    stack_node[top] = right[node] if goes_left else left[node]
+                    stack_failed[top] = failed | (1 << path_position[node])
                     top += 1
                     node = left[node] if goes_left else right[node]
                 leaf = ~node
-                first = firsts[leaf]
-                if tables[first + failed] == 0.0:
+                first = table_start[leaf]
+                if table[first + failed] == 0.0:
                     continue
-                count = starts[leaf + 1] - starts[leaf]
+                count = leaf_start[leaf + 1] - leaf_start[leaf]
                 entries = 1 << count
                 for s in range(entries):
-                    shares[s] = 0.0 if s & failed else tables[first + entries - 1 - s]
+                    shares[s] = 0.0 if s & failed else table[first + entries - 1 - s]
                 for k in range(count):
-                    bit = 1 << k
+                    player_bit = 1 << k
                     for s in range(entries):
-                        if s & bit:
-                            shares[s] -= shares[s - bit]
+                        if s & player_bit:
+                            shares[s] -= shares[s - player_bit]
                 for s in range(entries):
                     for v in range(width):
-                        terms[i, ids[first + s], out + v] += shares[s] * values[leaf, v]
+                        terms[i, term_of_entry[first + s], out + v] += shares[s] * values[leaf, v]

@@ -1,4 +1,36 @@
-"""Kernels for decision trees."""
+"""Kernels for decision trees: decisions at nodes, margins of rows, of prefixes of walks, and of all coalitions.
+
+Arrays are described in :mod:`clarysage.structure.kernels`. A hybrid row takes the way of the example x at nodes whose
+column is known, and the way of the background row b elsewhere. Three kernels go through a tree without visiting it once
+for every coalition:
+
+``walk_margins`` follows one x with one b. Each visited node has an interval of steps [start, end) for which the hybrid
+row gets there. Where x and b decide differently on a column that enters within the interval, the interval is cut::
+
+    steps     1 . . . . . . . . . . p          feature of the node enters at step e
+    node      [start ------------ end)
+    child b   [start --- e)                    not yet known: the way of b, followed next
+    child x              [e ----- end)         known: the way of x, put on the stack
+
+Leaves are therefore met in the order of their steps, and the margin changes at ``start`` by the new leaf's value minus
+the value of the leaf before.
+
+``walk_margins_of_row_sets`` does this for 512 background rows at once. A node has one common ``end`` and several groups
+of rows; group g is a bit set of 8 words and reaches the node from step ``start[g]`` on::
+
+    at a node   group 0: 1011 0010 ...  from step 1       ``toward_x`` = rows that decide as x does
+                group 1: 0100 1000 ...  from step 4
+
+    child x     group g & toward_x      from its own step; and from step e all rows that left for the other child
+    child b     group g & ~toward_x     from its own step until e
+
+A leaf adds its value to all rows of a group at ``start[g]`` and takes it away at ``end``.
+
+``margins_of_all_coalitions`` follows x with each b and splits by two sets of players, those known and those unknown. A
+leaf that needs ``known`` inside and ``unknown`` outside S counts for every S in between. It is entered by inclusion and
+exclusion at the sets known | part, for all parts of unknown, with signs (-1)^|part|; sums over subsets (the zeta
+transform) then give the margins of all 2^p coalitions.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +39,15 @@ import numpy as np
 from clarysage.structure.kernels.compiled import compiled, trailing_zeros
 from clarysage.structure.trees import NEARLY_ZERO
 
+WORDS = 8  # of 64 background rows each, which walk_margins_of_row_sets follows together
+ROWS = 64 * WORDS
+
 
 @compiled
 def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets, is_plain, bits):
-    """Decisions (n, words) on rows z (n, D), as bits: see :class:`clarysage.structure.trees.SplitRules`.
+    """Writes decisions (n, words) on rows z (n, D) as bits; see :class:`clarysage.structure.trees.SplitRules`.
 
-    ``is_plain``: all decisions compare numbers, of which missing ones are as they are.
+    ``is_plain`` says that all decisions compare numbers and treat NaN, and nothing else, as missing.
     """
     for i in range(z.shape[0]):
         for w in range(bits.shape[1]):
@@ -38,219 +73,235 @@ def decide(z, column, threshold, missing_left, rule, first, count, in_left, sets
             bits[i, w] = word
 
 
-WORDS = 8  # of 64 background rows each, walked together
-ROWS = 64 * WORDS
-
-
 @compiled
-def alone(bits, left, right, roots, output, values, base, margins):
-    """Margins (n, K) of rows as they are."""
-    one = np.uint64(1)
+def row_margins(bits, left, right, roots, output, values, base, margins):
+    """Writes margins (n, K) of rows of decisions (n, words)."""
+    bit = np.uint64(1)
     for i in range(bits.shape[0]):
         for k in range(len(base)):
             margins[i, k] = base[k]
         for tree in range(len(roots)):
             node = roots[tree]
             while node >= 0:
-                goes_left = (bits[i, node >> 6] >> np.uint64(node & 63)) & one
+                goes_left = (bits[i, node >> 6] >> np.uint64(node & 63)) & bit
                 node = left[node] if goes_left else right[node]
             for v in range(values.shape[1]):
                 margins[i, output[tree] + v] += values[~node, v]
 
 
 @compiled
-def along(x, b, picks, arrivals, feature, left, right, roots, output, values, base, depth, at_once, margins):
-    """Margins (n, q, p - 1, K) along walks, for picked background rows, tree by tree for so many examples at once.
+def walk_margins(
+    x,
+    b,
+    background_index,
+    entry_position,
+    feature,
+    left,
+    right,
+    roots,
+    output,
+    values,
+    base,
+    depth,
+    examples_at_once,
+    margins,
+):
+    """Writes margins (n, q, p - 1, K) along walks of x (n, words) with the background rows b[background_index[i, j]].
 
-    A tree is gone through with the range [t0, t1) of steps for which a node is reached: where x and b decide
-    differently on a column that arrives within it, b's way is taken before and x's way from then on.
+    ``background_index`` is (n, q). Tree by tree for ``examples_at_once``, whose margins stay in the cache; see above.
     """
-    one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
+    bit, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     steps, size, width = margins.shape[2] + 1, depth + 2, values.shape[1]
-    node_of, from_of, to_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    for block in range(0, picks.shape[0], at_once):
-        last = min(block + at_once, picks.shape[0])
+    stack_node, stack_start, stack_end = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    for block in range(0, background_index.shape[0], examples_at_once):
+        last = min(block + examples_at_once, background_index.shape[0])
         for i in range(block, last):
-            for j in range(picks.shape[1]):
+            for j in range(background_index.shape[1]):
                 margins[i, j] = 0.0
                 for k in range(len(base)):
                     margins[i, j, 0, k] = base[k]
         for tree in range(len(roots)):
             out = output[tree]
             for i in range(block, last):
-                known, when = x[i], arrivals[i]
-                for j in range(picks.shape[1]):
-                    drawn, found = b[picks[i, j]], margins[i, j]
-                    node, t0, t1, top, before = roots[tree], 1, steps, 0, np.int64(-1)
+                x_bits, entry = x[i], entry_position[i]
+                for j in range(background_index.shape[1]):
+                    b_bits, change = b[background_index[i, j]], margins[i, j]
+                    node, start, end, top, leaf_before = roots[tree], 1, steps, 0, np.int64(-1)
                     while True:
                         while node >= 0:
-                            here = np.uint64(node)  # numbers without a sign are quicker to index with
-                            word, place = here >> six, here & low
-                            goes_left = known[word] >> place
-                            if (goes_left ^ (drawn[word] >> place)) & one:
-                                arrival = when[feature[here]]
-                                if arrival > t0:
-                                    if arrival < t1:
-                                        node_of[top] = left[here] if goes_left & one else right[here]
-                                        from_of[top], to_of[top] = arrival, t1
+                            node_index = np.uint64(node)  # unsigned numbers are quicker to index with
+                            word, shift = node_index >> six, node_index & low
+                            goes_left = x_bits[word] >> shift
+                            if (goes_left ^ (b_bits[word] >> shift)) & bit:
+                                entry_step = entry[feature[node_index]]
+                                if entry_step > start:
+                                    if entry_step < end:
+                                        stack_node[top] = left[node_index] if goes_left & bit else right[node_index]
+                                        stack_start[top], stack_end[top] = entry_step, end
                                         top += 1
-                                        t1 = arrival
+                                        end = entry_step
                                     goes_left = ~goes_left
-                            node = left[here] if goes_left & one else right[here]
+                            node = left[node_index] if goes_left & bit else right[node_index]
                         for v in range(width):
                             value = values[~node, v]
-                            if before >= 0:
-                                value -= values[before, v]
-                            found[t0 - 1, out + v] += value
-                        before = ~node
+                            if leaf_before >= 0:
+                                value -= values[leaf_before, v]
+                            change[start - 1, out + v] += value
+                        leaf_before = ~node
                         if top == 0:
                             break
                         top -= 1
-                        node, t0, t1 = node_of[top], from_of[top], to_of[top]
+                        node, start, end = stack_node[top], stack_start[top], stack_end[top]
         for i in range(block, last):
-            for j in range(picks.shape[1]):
+            for j in range(background_index.shape[1]):
                 for t in range(1, steps - 1):
                     for k in range(len(base)):
                         margins[i, j, t, k] += margins[i, j, t - 1, k]
 
 
 @compiled
-def spread(x, goes_left, everyone, arrivals, feature, left, right, roots, output, values, base, depth, margins):
-    """Margins (n, p - 1, K, m) along walks, for all background rows together, by sets of rows.
+def walk_margins_of_row_sets(
+    x, goes_left, all_rows, entry_position, feature, left, right, roots, output, values, base, depth, margins
+):
+    """Writes margins (n, p - 1, K, m) along walks of x (n, words) with m background rows, at most ``ROWS``; see above.
 
-    ``goes_left`` (nodes, WORDS) are the rows that go left at a node. A node is reached by groups of rows, each from
-    some step t0 on, all until some step t1.
+    ``goes_left`` (nodes, WORDS) has the rows that go left at each node as bit sets; ``all_rows`` (WORDS,) is the set of
+    the rows that there are.
     """
-    one, nothing = np.uint64(1), np.uint64(0)
+    bit, empty = np.uint64(1), np.uint64(0)
     steps, rows = margins.shape[1] + 1, margins.shape[3]
     size = depth + 2
-    node_of, to_of, groups = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    from_of, sets = np.empty((size, size + 1), np.int64), np.empty((size, size + 1, WORDS), np.uint64)
-    way, joined = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
+    stack_node, stack_end, n_groups = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    group_start, group_rows = np.empty((size, size + 1), np.int64), np.empty((size, size + 1, WORDS), np.uint64)
+    toward_x, leaving = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
     for i in range(x.shape[0]):
-        found = margins[i]
-        found[:] = 0.0
+        change = margins[i]
+        change[:] = 0.0
         for k in range(len(base)):
-            found[0, k, :] = base[k]
+            change[0, k, :] = base[k]
         for tree in range(len(roots)):
             out = output[tree]
             top = 0
-            node_of[0], to_of[0], groups[0], from_of[0, 0] = roots[tree], steps, 1, 1
+            stack_node[0], stack_end[0], n_groups[0], group_start[0, 0] = roots[tree], steps, 1, 1
             for w in range(WORDS):
-                sets[0, 0, w] = everyone[w]
+                group_rows[0, 0, w] = all_rows[w]
             while top >= 0:
-                node, t1 = node_of[top], to_of[top]
-                if node < 0 or groups[top] == 0:
-                    for g in range(groups[top]):
-                        t0 = from_of[top, g]
+                node, end = stack_node[top], stack_end[top]
+                if node < 0 or n_groups[top] == 0:  # a leaf, or a node that no row reaches
+                    for g in range(n_groups[top]):
+                        start = group_start[top, g]
                         for v in range(values.shape[1]):
-                            value, begun = values[~node, v], found[t0 - 1, out + v]
-                            if t1 == steps:
+                            value, at_start = values[~node, v], change[start - 1, out + v]
+                            if end == steps:
                                 for w in range(WORDS):
-                                    word = sets[top, g, w]
-                                    while word != nothing:
-                                        begun[np.uint64(64 * w) + trailing_zeros(word)] += value
-                                        word &= word - one
+                                    word = group_rows[top, g, w]
+                                    while word != empty:
+                                        at_start[np.uint64(64 * w) + trailing_zeros(word)] += value
+                                        word &= word - bit
                                 continue
-                            over = found[t1 - 1, out + v]
+                            at_end = change[end - 1, out + v]
                             for w in range(WORDS):
-                                word = sets[top, g, w]
-                                while word != nothing:
+                                word = group_rows[top, g, w]
+                                while word != empty:
                                     row = np.uint64(64 * w) + trailing_zeros(word)
-                                    begun[row] += value
-                                    over[row] -= value
-                                    word &= word - one
+                                    at_start[row] += value
+                                    at_end[row] -= value
+                                    word &= word - bit
                     top -= 1
                     continue
-                x_left = (x[i, node >> 6] >> np.uint64(node & 63)) & one
+                x_goes_left = (x[i, node >> 6] >> np.uint64(node & 63)) & bit
                 for w in range(WORDS):
-                    way[w] = goes_left[node, w] if x_left else ~goes_left[node, w]
-                    joined[w] = nothing
-                arrival = arrivals[i, feature[node]]
-                until = min(t1, arrival)
-                theirs = 0  # groups that go the other way, until the column arrives
-                ours = 0  # those that go the way of x
-                for g in range(groups[top]):
-                    t0 = from_of[top, g]
-                    if t0 >= arrival:
-                        from_of[top, ours] = t0
+                    toward_x[w] = goes_left[node, w] if x_goes_left else ~goes_left[node, w]
+                    leaving[w] = empty
+                entry_step = entry_position[i, feature[node]]
+                end_of_other = min(end, entry_step)
+                other_groups = 0  # groups of the other child, which they leave when the column enters
+                x_groups = 0  # groups of the child on the way of x, written over those of the node
+                for g in range(n_groups[top]):
+                    start = group_start[top, g]
+                    if start >= entry_step:  # the column is known: all rows take the way of x
+                        group_start[top, x_groups] = start
                         for w in range(WORDS):
-                            sets[top, ours, w] = sets[top, g, w]
-                        ours += 1
+                            group_rows[top, x_groups, w] = group_rows[top, g, w]
+                        x_groups += 1
                         continue
-                    some, others = nothing, nothing
+                    any_toward_x, any_other = empty, empty
                     for w in range(WORDS):
-                        word = sets[top, g, w]
-                        other = word & ~way[w]
-                        sets[top + 1, theirs, w] = other
-                        joined[w] |= other
-                        sets[top, ours, w] = word & way[w]
-                        some |= word & way[w]
-                        others |= other
-                    if others != nothing:
-                        from_of[top + 1, theirs] = t0
-                        theirs += 1
-                    if some != nothing:
-                        from_of[top, ours] = t0
-                        ours += 1
-                if arrival < t1 and theirs > 0:
-                    from_of[top, ours] = arrival
+                        word = group_rows[top, g, w]
+                        other_word = word & ~toward_x[w]
+                        group_rows[top + 1, other_groups, w] = other_word
+                        leaving[w] |= other_word
+                        group_rows[top, x_groups, w] = word & toward_x[w]
+                        any_toward_x |= word & toward_x[w]
+                        any_other |= other_word
+                    if any_other != empty:
+                        group_start[top + 1, other_groups] = start
+                        other_groups += 1
+                    if any_toward_x != empty:
+                        group_start[top, x_groups] = start
+                        x_groups += 1
+                if entry_step < end and other_groups > 0:  # from here on all take the way of x
+                    group_start[top, x_groups] = entry_step
                     for w in range(WORDS):
-                        sets[top, ours, w] = joined[w]
-                    ours += 1
-                node_of[top], groups[top] = (left[node] if x_left else right[node]), ours
-                if theirs > 0:
+                        group_rows[top, x_groups, w] = leaving[w]
+                    x_groups += 1
+                stack_node[top], n_groups[top] = (left[node] if x_goes_left else right[node]), x_groups
+                if other_groups > 0:
                     top += 1
-                    node_of[top], to_of[top], groups[top] = (right[node] if x_left else left[node]), until, theirs
+                    stack_node[top] = right[node] if x_goes_left else left[node]
+                    stack_end[top], n_groups[top] = end_of_other, other_groups
         for t in range(1, steps - 1):
             for k in range(len(base)):
                 for row in range(rows):
-                    found[t, k, row] += found[t - 1, k, row]
+                    change[t, k, row] += change[t - 1, k, row]
 
 
 @compiled
 def margins_of_all_coalitions(x, b, player, left, right, roots, output, values, base, depth, margins):
-    """Margins (2^p, K, m) of one example x (words,) with every background row, for every coalition by number.
+    """Writes margins (2^p, K, m) of one example x (words,) with background rows b (m, words); see above.
 
-    A leaf that is reached when the players of one set are known and those of another are not has a value for all
-    coalitions between; sums over subsets at the end give it to them.
+    Coalition S is number sum_{i in S} 2^i; ``player`` is that of each node.
     """
-    one = np.uint64(1)
+    mask = np.uint64(1)
     size = depth + 2
-    node_of, in_of, out_of = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    stack_node, stack_known, stack_unknown = (
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+    )
     margins[:] = 0.0
     for k in range(len(base)):
         margins[0, k, :] = base[k]
     for tree in range(len(roots)):
         for row in range(b.shape[0]):
-            node_of[0], in_of[0], out_of[0], top = roots[tree], 0, 0, 1
+            stack_node[0], stack_known[0], stack_unknown[0], top = roots[tree], 0, 0, 1
             while top > 0:
                 top -= 1
-                node, known, unknown = node_of[top], in_of[top], out_of[top]
+                node, known_players, unknown_players = stack_node[top], stack_known[top], stack_unknown[top]
                 while node >= 0:
-                    where = np.uint64(node & 63)
-                    by_x, by_b = (x[node >> 6] >> where) & one, (b[row, node >> 6] >> where) & one
-                    if by_x != by_b:
+                    shift = np.uint64(node & 63)
+                    goes_left, b_goes_left = (x[node >> 6] >> shift) & mask, (b[row, node >> 6] >> shift) & mask
+                    if goes_left != b_goes_left:
                         bit = 1 << player[node]
-                        if unknown & bit:
-                            by_x = by_b
-                        elif not known & bit:
-                            node_of[top] = left[node] if by_b else right[node]
-                            in_of[top], out_of[top] = known, unknown | bit
+                        if unknown_players & bit:
+                            goes_left = b_goes_left
+                        elif not known_players & bit:
+                            stack_node[top] = left[node] if b_goes_left else right[node]
+                            stack_known[top], stack_unknown[top] = known_players, unknown_players | bit
                             top += 1
-                            known |= bit
-                    node = left[node] if by_x else right[node]
+                            known_players |= bit
+                    node = left[node] if goes_left else right[node]
                 for v in range(values.shape[1]):
-                    part, value = unknown, values[~node, v]
-                    while True:
-                        sign, rest = value, part
-                        while rest:
-                            rest &= rest - 1
+                    part, value = unknown_players, values[~node, v]
+                    while True:  # over all subsets of the unknown players
+                        sign, uncounted = value, part
+                        while uncounted:
+                            uncounted &= uncounted - 1
                             sign = -sign
-                        margins[known | part, output[tree] + v, row] += sign
+                        margins[known_players | part, output[tree] + v, row] += sign
                         if part == 0:
                             break
-                        part = (part - 1) & unknown
+                        part = (part - 1) & unknown_players
     coalitions, bit = margins.shape[0], 1
     while bit < coalitions:
         for s in range(coalitions):
