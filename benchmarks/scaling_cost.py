@@ -18,7 +18,7 @@ from scipy.optimize import nnls
 import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.estimators.checkpoint import Checkpoint
-from clarysage.estimators.loop import Work
+from clarysage.estimators.loop import ChunkSampler
 from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 
@@ -131,7 +131,7 @@ def of_parent(n: int, d: int) -> dict[str, Any]:
     problem = Problem(plain, n=n, d=d, m=64)
     game = problem.game()
     estimator, rounds = rounds_of(game, min(2 * n, 20_000))
-    work = Work(estimator, game, 0)
+    work = ChunkSampler(estimator, game, 0)
     one, more = replace(rounds[0][0], draws=1), replace(rounds[0][0], draws=17)
     call, calls = _least(lambda: work(one), 40), _least(lambda: work(more), 40)
     state = work(rounds[-1][0])

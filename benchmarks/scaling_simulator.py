@@ -67,7 +67,7 @@ class Simulated:
 
 @dataclass
 class Pretended:
-    """An backend of so many workers, of which a scheduler asks no more than their number."""
+    """A backend that only tells a scheduler its number of workers."""
 
     number: int
     name: str = field(default="pretended", init=False)
@@ -81,7 +81,7 @@ def rounds_of(game: Any, draws: int, *, seed: int = 0) -> tuple[PairedWalks, lis
     estimator = PairedWalks().prepared(game, float("inf"), stream(seed, PILOT, 0))
     made, number, found = 0, 0, []
     while made < draws:
-        found.append(WITHOUT_END.round(game, estimator, made, number, 0))
+        found.append(WITHOUT_END.next_round(game, estimator, made, number, 0))
         made, number = made + sum(chunk.draws for chunk in found[-1]), number + len(found[-1])
     return estimator, found
 

@@ -30,7 +30,7 @@ from scaling_simulator import rounds_of
 import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.estimators.limits import Chunk
-from clarysage.estimators.loop import Work
+from clarysage.estimators.loop import ChunkSampler
 from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 
@@ -55,10 +55,10 @@ MEGABYTES = (8, 80, 400)
 COLUMNS_OF_MEMORY = 50
 
 
-def round_after(game: Any, made: int) -> tuple[Work, list[Chunk]]:
+def round_after(game: Any, made: int) -> tuple[ChunkSampler, list[Chunk]]:
     """The work of a run, and the batches of the round within which it comes to more than so many draws."""
     estimator, rounds = rounds_of(game, made + 1)
-    return Work(estimator, game, 0), rounds[-1]
+    return ChunkSampler(estimator, game, 0), rounds[-1]
 
 
 def speeds(repeats: int) -> list[dict[str, Any]]:

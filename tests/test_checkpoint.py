@@ -640,7 +640,7 @@ def test_a_method_of_ones_own_is_refused_rather_than_kept_wrongly(tmp_path: Path
         def merge(self, other: Any) -> Any:
             return Other(self.moments.merge(other.moments), self.seen | other.seen, 0)
 
-    with pytest.raises(InputError, match=r"checkpoint: got a method whose draws are kept as .*Other"):
+    with pytest.raises(InputError, match=r"checkpoint: got a method whose state holds a .*Other"):
         sage(tmp_path / "run", method=Mine())
 
 

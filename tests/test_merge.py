@@ -17,7 +17,7 @@ from clarysage._measures.explain import explained
 from clarysage.errors import InputError, Note
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.limits import Chunk
-from clarysage.estimators.loop import Work
+from clarysage.estimators.loop import ChunkSampler
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Target
 from clarysage.inference.sequential import level_of
@@ -109,7 +109,7 @@ def test_two_streams_merged_are_the_states_of_both_merged_in_one_run() -> None:
     for seed in (1, 2):
         found.append(read(v, walks, 300, seed))
         chunks = range(0, found[-1].draws, walks.chunk(v))
-        made = [Work(walks, v, seed)(Chunk(i, first, walks.chunk(v))) for i, first in enumerate(chunks)]
+        made = [ChunkSampler(walks, v, seed)(Chunk(i, first, walks.chunk(v))) for i, first in enumerate(chunks)]
         state = made[0]
         for part in made[1:]:
             state = walks.merge(state, part)

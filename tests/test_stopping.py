@@ -13,7 +13,7 @@ import clarysage as cs
 from clarysage import Deadline, StopReason
 from clarysage.estimators import estimate
 from clarysage.estimators.draws import ROWS_PER_CHUNK
-from clarysage.estimators.limits import ROWS_BY_THE_CLOCK
+from clarysage.estimators.limits import PILOT_ROWS_UNDER_DEADLINE
 
 
 def f(Z):
@@ -109,7 +109,7 @@ def test_preparations_are_short_where_there_is_a_deadline(seed):
     options = {"background": background, "tolerance": 1e-9, "rng": seed}
     found = cs.sage(lambda Z: 1 / (1 + np.exp(-Z[:, :9].sum(axis=1))), X, y, deadline=1e-6, **options)
     assert found.stopped is StopReason.DEADLINE
-    assert found.model_rows < 2 * ROWS_BY_THE_CLOCK / 16 + 3 * ROWS_PER_CHUNK  # preparations, and about a chunk
+    assert found.model_rows < 2 * PILOT_ROWS_UNDER_DEADLINE / 16 + 3 * ROWS_PER_CHUNK  # preparations, and about a chunk
 
 
 @pytest.mark.parametrize("method", ["paired walks", "permutation"])

@@ -404,16 +404,16 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "last-look-uncounted",
         COUNT,
-        "estimators/progress.py",
-        "count = max(1, self.count + (result.draws != self.draws))",
+        "estimators/rules.py",
+        "count = max(1, self.count + (estimate.draws != self.draws))",
         "count = max(1, self.count)",
     ),
     Fault(
         "resumed-by-another-stream",
         SEED,
         "estimators/checkpoint.py",
-        "learned(estimator, game, seed, number, rows, state)",
-        "learned(estimator, game, seed, number + 1, rows, state)",
+        "prepare(estimator, game, seed, number, rows, state)",
+        "prepare(estimator, game, seed, number + 1, rows, state)",
     ),
     Fault(
         "sizes-without-doubt",

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: written at the end of every round and of the run, and resumed with the same bits."""
+"""Checkpoints of a run: written at the end of every round and of the run; a resumed run has the same bits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 
 from clarysage.errors import ClarysageWarning, InputError
 from clarysage.estimators.limits import Chunk
-from clarysage.estimators.loop import learned
-from clarysage.estimators.progress import InterimSchedule, Progress, Trace
+from clarysage.estimators.loop import prepare
+from clarysage.estimators.progress import Progress, Trace
+from clarysage.estimators.rules import InterimSchedule
 from clarysage.execution.checkpoint_file import SavedRun, damaged, write_checkpoint
 from clarysage.inference.influence import BackgroundInfluence, InfluenceSums
 from clarysage.inference.moments import Moments
@@ -20,30 +21,30 @@ from clarysage.protocols import Adaptive, Estimator, Game, HasStates, ability
 
 log = logging.getLogger("clarysage")
 
-OF_RUNS = (Progress, Chunk, InterimSchedule, Trace)
-OF_STATISTICS = (BackgroundInfluence, InfluenceSums, Moments, StratifiedMoments)
+CLASSES_OF_RUN = (Progress, Chunk, InterimSchedule, Trace)
+CLASSES_OF_STATISTICS = (BackgroundInfluence, InfluenceSums, Moments, StratifiedMoments)
 
 
 def classes_of(estimator: Estimator[Any]) -> dict[str, type]:
-    """The classes that the file of a run with an estimator may hold, by name."""
-    kept = ability(estimator, HasStates)
-    of_estimator = () if kept is None else kept.state_classes
-    return {kind.__name__: kind for kind in (*OF_RUNS, *OF_STATISTICS, *of_estimator)}
+    """Returns the classes that the checkpoint of a run with an estimator may hold, by name."""
+    with_states = ability(estimator, HasStates)
+    of_estimator = () if with_states is None else with_states.state_classes
+    return {cls.__name__: cls for cls in (*CLASSES_OF_RUN, *CLASSES_OF_STATISTICS, *of_estimator)}
 
 
 class Checkpoint:
-    """Where a run keeps its work, and what it finds there of an earlier call.
+    """The file in which a run saves its progress, and the progress of an earlier call that it holds.
 
-    The file is replaced as a whole at the end of each round, so that a process that is killed loses one round at most.
-    What estimators prepare, such as a plan or surrogates, is not kept but made again, from the same random streams and
-    the same states. Two processes that write to the same file take turns to replace it: each time it is whole, and of
-    one of them.
+    The file is replaced as a whole at the end of each round, so that a process that is killed loses at most one round.
+    What estimators prepare, such as pilot runs or surrogates, is not saved but computed again, from the same random
+    streams and the same states. If two processes write to the same file, each replaces it as a whole: it always holds
+    a complete run of one of them.
 
     Parameters
     ----------
-    file : that is written
-    identity : what makes the run the one it is; it is for the caller to see that it agrees with what was saved
-    saved : what the file held, if anything
+    file : the path to write to
+    identity : all that the bits of the run depend on; the caller checks that it agrees with the saved one
+    saved : the content of the file, if it exists
     """
 
     def __init__(self, file: Path, identity: Mapping[str, Any], saved: SavedRun | None = None) -> None:
@@ -53,25 +54,26 @@ class Checkpoint:
     def resumed(
         self, fresh: Progress, game: Game, estimator: Estimator[Any], seed: int
     ) -> tuple[Progress, Estimator[Any]]:
-        """The run as it was when the file was written, and its estimator; those given where there is no file."""
+        """Returns the progress and the estimator at the time the file was written; those given if there is no file."""
         if self.saved is None:
             return fresh, estimator
         run = self.saved.progress(classes_of(estimator))
-        self._check(isinstance(run, Progress) and run.state is not None, "it holds no run")
-        estimator = _learned_again(run, game, estimator, seed)
+        if not isinstance(run, Progress) or run.state is None:
+            raise damaged(self.file, "it holds no run")
+        estimator = _prepared_again(run, game, estimator, seed)
         if estimator.limit(game) is None and run.made > 1:
             try:
                 estimator.read(game, run.state)
             except Exception as error:
                 raise damaged(self.file, f"its draws do not fit the game ({error})") from error
-        self.saved, self._written = None, (run.number, run.rounds)  # memory that the run may need
+        self.saved, self._written = None, (run.number, run.rounds)  # free the memory of the file
         log.info("%s: resumed after %d rounds, %d draws", self.file, run.rounds, run.made)
         return run, estimator
 
     def write(self, run: Progress, estimator: Estimator[Any]) -> None:
-        """Keeps the run as it is now, unless it is kept already, or was broken off amid a step.
+        """Saves the run as it is now, unless it is saved already or was interrupted during a merge.
 
-        A disk that is full, say, is no reason to lose the run itself: there is a warning, and the run goes on.
+        If it cannot be written, for instance to a full disk, there is a warning and the run goes on.
         """
         if not run.is_whole or not run.number or self._written == (run.number, run.rounds):
             return
@@ -79,7 +81,7 @@ class Checkpoint:
             write_checkpoint(self.file, self.identity, run, classes_of(estimator))
         except TypeError as error:
             raise InputError(
-                "checkpoint", got=f"a method whose draws are kept as {error}", wanted="one of clarysage's own methods"
+                "checkpoint", got=f"a method whose state holds a {error}", wanted="a method of clarysage"
             ) from error
         except OSError as error:
             warnings.warn(
@@ -91,15 +93,11 @@ class Checkpoint:
             return
         self._written = (run.number, run.rounds)
 
-    def _check(self, is_right: bool, how: str) -> None:
-        if not is_right:
-            raise damaged(self.file, how)
 
-
-def _learned_again(run: Progress, game: Game, estimator: Estimator[Any], seed: int) -> Estimator[Any]:
-    """The estimator after all that it has learned on the way, each time from the state as it was then."""
+def _prepared_again(run: Progress, game: Game, estimator: Estimator[Any], seed: int) -> Estimator[Any]:
+    """Repeats the preparations of the estimator, each from the state as it was then."""
     for number, rows in run.preparations:
         adaptive = ability(estimator, Adaptive)
         state = None if number == 0 or adaptive is None else adaptive.rewound(run.state)
-        estimator = learned(estimator, game, seed, number, rows, state)
+        estimator = prepare(estimator, game, seed, number, rows, state)
     return estimator
