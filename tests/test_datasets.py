@@ -24,10 +24,9 @@ import pytest
 from sklearn import datasets as scikit_learn
 
 import clarysage as cs
-from clarysage.datasets import cache, loading
-from clarysage.datasets import download as network
-from clarysage.datasets.packing import PackingError, unpacked
-from clarysage.datasets.row import Address, DatasetRow, PublicFile
+from clarysage.datasets import fetching, loading
+from clarysage.datasets.dataset import Address, DatasetRow, PublicFile
+from clarysage.datasets.fetching import PackingError, unpacked
 from clarysage.datasets.table import DATASETS
 from clarysage.errors import ClarysageWarning, FormatError, InputError, MissingDataError, MissingLibraryError
 
@@ -269,7 +268,7 @@ class TestColumns:
     @pytest.mark.needs("pyarrow")
     def test_the_tidy_file_of_brca_says_which_rows_are_of_normal_tissue(self, tmp_path):
         TIDY["brca"].assign(tissue=["tumour", "normal"]).to_parquet(tmp_path / "brca50.parquet")
-        with pytest.warns(ClarysageWarning, match=r"brca50.parquet has another SHA-256"):
+        with pytest.warns(ClarysageWarning, match=r"brca50.parquet has a different SHA-256"):
             dataset = cs.datasets.brca50(directory=tmp_path)
         assert dataset.beside["tissue"].tolist() == ["tumour", "normal"]
         assert list(dataset.X) == ["OSTbeta", "STATH"]
@@ -312,7 +311,7 @@ class TestTable:
     def test_listed_says_where_each_would_come_from(self, tmp_path):
         (tmp_path / "bike.parquet").write_bytes(b"")
         written(tmp_path, "credit")
-        kept = cache.cache_directory() / "brca"
+        kept = fetching.cache_directory() / "brca"
         kept.mkdir(parents=True)
         (kept / "brca_small.csv").write_bytes(b"")
         assert cs.datasets.listed(directory=tmp_path)["from"].to_dict() == {
@@ -364,7 +363,7 @@ class TestDataDirectory:
         assert len(cs.datasets.wine().y) == 178
 
     def test_a_file_that_differs_is_read_with_a_warning(self, tmp_path):
-        with pytest.warns(ClarysageWarning, match=r"bank-full.csv has another SHA-256"):
+        with pytest.warns(ClarysageWarning, match=r"bank-full.csv has a different SHA-256"):
             X, _ = cs.datasets.bank(directory=written(tmp_path, "bank"))
         assert len(X) == 2
 
@@ -512,7 +511,7 @@ def zipped(name: str, content: bytes) -> bytes:
 
 
 def in_cache() -> list[str]:
-    return sorted(str(path.relative_to(cache.cache_directory())) for path in cache.cache_directory().rglob("*.*"))
+    return sorted(str(path.relative_to(fetching.cache_directory())) for path in fetching.cache_directory().rglob("*.*"))
 
 
 class TestDownload:
@@ -520,14 +519,14 @@ class TestDownload:
         row = site.row(giving(BANK))
         assert cs.datasets.load(row).y.tolist() == ["no", "yes"]
         assert in_cache() == [os.path.join("bank", "bank-full.csv")]
-        assert (cache.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
+        assert (fetching.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
         assert cs.datasets.load(row, download=False).y.tolist() == ["no", "yes"]
         assert site.asked == ["/bank.csv"]
 
     def test_nothing_is_fetched_where_the_data_directory_has_it(self, site, tmp_path):
         cs.datasets.load(site.row(giving(BANK)), directory=written(tmp_path / "data", "bank"))
         assert site.asked == []
-        assert not cache.cache_directory().exists()
+        assert not fetching.cache_directory().exists()
 
     def test_download_false_asks_nobody(self, site):
         with pytest.raises(MissingDataError, match=r"bank-full.csv is not on this machine, and download=False"):
@@ -562,7 +561,7 @@ class TestDownload:
     def test_a_broken_answer_is_told_and_leaves_nothing_behind(self, site, page, told):
         with pytest.raises(MissingDataError, match=rf"bank-full.csv is not on this machine and .*{told}"):
             cs.datasets.load(site.row(page))
-        assert not cache.cache_directory().exists()
+        assert not fetching.cache_directory().exists()
 
     def test_an_endless_answer_is_left_after_the_bytes_there_can_be(self, site):
         sent = []
@@ -578,7 +577,7 @@ class TestDownload:
         assert len(sent) < 1000  # beyond what was read, what connections hold: a few megabytes
 
     def test_silence_ends_in_an_error(self, site, monkeypatch):
-        monkeypatch.setattr(network, "SECONDS_OF_SILENCE", 0.2)
+        monkeypatch.setattr(fetching, "TIMEOUT_SECONDS", 0.2)
         heard = threading.Event()
         with pytest.raises(MissingDataError, match="timed out"):
             cs.datasets.load(site.row(lambda request: heard.wait(20)))
@@ -598,7 +597,7 @@ class TestDownload:
 
     @pytest.mark.parametrize("url", ["http://example.org/bank.csv", "file:///etc/hosts", "ftp://127.0.0.1/a", "bank"])
     def test_only_https_is_spoken_with_others(self, url, monkeypatch):
-        monkeypatch.setattr(network, "_opener", None)  # so that trying to would fail
+        monkeypatch.setattr(fetching, "_opener", None)  # so that trying to would fail
         row = replace(DATASETS["bank"], files=(published("bank-full.csv", BANK, url),))
         with pytest.raises(MissingDataError, match="is no https address"):
             cs.datasets.load(row)
@@ -625,7 +624,7 @@ class TestDownload:
     def test_archives_are_unpacked_before_they_are_kept(self, site, path, members, packed):
         file = published("bank-full.csv", BANK, Address(site.put(path, giving(packed)), members))
         assert len(cs.datasets.load(replace(DATASETS["bank"], files=(file,))).y) == 2
-        assert (cache.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
+        assert (fetching.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
 
     @pytest.mark.parametrize(
         ("path", "members", "packed", "told"),
@@ -642,7 +641,7 @@ class TestDownload:
         file = published("bank-full.csv", BANK, Address(site.put(path, giving(packed)), members))
         with pytest.raises(MissingDataError, match=told):
             cs.datasets.load(replace(DATASETS["bank"], files=(file,)))
-        assert not cache.cache_directory().exists()
+        assert not fetching.cache_directory().exists()
 
     def test_several_files_come_from_wherever_each_is(self, site, tmp_path):
         folder = written(tmp_path / "data", "mnist")
@@ -657,7 +656,7 @@ class TestDownload:
         assert site.asked == ["/train-images-idx3-ubyte.gz", "/t10k-labels-idx1-ubyte.gz"]
 
     def test_nothing_is_printed_where_there_is_no_terminal(self, site, capfd, monkeypatch):
-        monkeypatch.setattr(network, "LARGE", 1)
+        monkeypatch.setattr(fetching, "PROGRESS_BAR_BYTES", 1)
         cs.datasets.load(site.row(giving(BANK)))
         assert capfd.readouterr() == ("", "")
 
@@ -667,8 +666,8 @@ class TestDownload:
         monkeypatch.setattr(sys, "stderr", shown)
         cs.datasets.load(site.row(giving(BANK)))
         assert shown.getvalue() == ""
-        monkeypatch.setattr(network, "LARGE", 1)
-        (cache.cache_directory() / "bank" / "bank-full.csv").unlink()
+        monkeypatch.setattr(fetching, "PROGRESS_BAR_BYTES", 1)
+        (fetching.cache_directory() / "bank" / "bank-full.csv").unlink()
         cs.datasets.load(site.row(giving(BANK)))
         assert "bank.csv: 100%" in shown.getvalue()
 
@@ -677,13 +676,13 @@ class TestCache:
     def test_a_damaged_file_is_fetched_anew(self, site):
         row = site.row(giving(BANK))
         cs.datasets.load(row)
-        kept = cache.cache_directory() / "bank" / "bank-full.csv"
+        kept = fetching.cache_directory() / "bank" / "bank-full.csv"
         kept.write_bytes(BANK[:-10])
         assert len(cs.datasets.load(row).y) == 2
         assert kept.read_bytes() == BANK
 
     def test_a_damaged_file_that_cannot_be_had_is_an_error_that_says_so(self, site):
-        kept = cache.cache_directory() / "bank" / "bank-full.csv"
+        kept = fetching.cache_directory() / "bank" / "bank-full.csv"
         kept.parent.mkdir(parents=True)
         kept.write_bytes(BANK[:-10])
         with pytest.raises(MissingDataError, match=r"bank-full.csv is damaged in the cache and could not be"):
@@ -700,7 +699,7 @@ class TestCache:
             assert draft.read_bytes() == BANK
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(cache.os, "replace", refused)
+        monkeypatch.setattr(fetching.os, "replace", refused)
         with pytest.warns(ClarysageWarning, match=r"could not be written \(Permission denied\)"):
             assert len(cs.datasets.load(site.row(giving(BANK))).y) == 2
         assert in_cache() == []
@@ -712,9 +711,9 @@ class TestCache:
             both.wait(timeout=60)
             in_place(draft, path)
 
-        monkeypatch.setattr(cache.os, "replace", together)
+        monkeypatch.setattr(fetching.os, "replace", together)
         with ThreadPoolExecutor(2) as threads:
-            list(threads.map(cache.keep, [BANK, BANK], [tmp_path / "bank-full.csv"] * 2))
+            list(threads.map(fetching.write_to_cache, [BANK, BANK], [tmp_path / "bank-full.csv"] * 2))
         assert [path.name for path in tmp_path.iterdir()] == ["bank-full.csv"]
 
     @pytest.mark.subprocess
@@ -727,7 +726,7 @@ class TestCache:
 
         script = f"""
 from dataclasses import replace
-from clarysage.datasets.row import Address
+from clarysage.datasets.dataset import Address
 from clarysage.datasets.table import DATASETS, load
 row = DATASETS["bank"]
 file = replace(row.files[0], size={len(BANK)}, sha256={hashlib.sha256(BANK).hexdigest()!r},
@@ -738,7 +737,7 @@ print(load(replace(row, files=(file,))).y.tolist())
         assert [process.communicate(timeout=120)[0] for process in running] == ["['no', 'yes']\n"] * 2
         assert site.asked == ["/bank.csv"] * 2
         assert in_cache() == [os.path.join("bank", "bank-full.csv")]
-        assert (cache.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
+        assert (fetching.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
 
     @pytest.mark.parametrize(
         ("platform", "variables", "place"),
@@ -760,14 +759,14 @@ print(load(replace(row, files=(file,))).y.tolist())
         monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
         for name, value in variables.items():
             monkeypatch.setenv(name, value.format(root=tmp_path))
-        monkeypatch.setattr(cache.sys, "platform", platform)
-        assert cache.cache_directory() == tmp_path / place
+        monkeypatch.setattr(fetching.sys, "platform", platform)
+        assert fetching.cache_directory() == tmp_path / place
 
     def test_without_a_home_nothing_is_kept(self, site, monkeypatch):
         monkeypatch.delenv("CLARYSAGE_CACHE")
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-        monkeypatch.setattr(cache.Path, "home", no_home)
-        assert cache.cache_directory() is None
+        monkeypatch.setattr(fetching.Path, "home", no_home)
+        assert fetching.cache_directory() is None
         assert len(cs.datasets.load(site.row(giving(BANK))).y) == 2
 
 

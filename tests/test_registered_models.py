@@ -19,7 +19,7 @@ from clarysage._measures.table import ALL_OR_ALL_BUT_ONE, MEASURES, THE_REST, Me
 from clarysage.cli import doctor
 from clarysage.cli.model_files import Trust, endings, load_model
 from clarysage.cli.option_checks import named_measures
-from clarysage.datasets.row import DatasetRow, Parts
+from clarysage.datasets.dataset import DatasetRow, TableParts
 from clarysage.datasets.table import DATASETS
 from clarysage.errors import InputError
 from clarysage.models import LIBRARIES, ModelFile, ModelLibrary, Predictor
@@ -294,7 +294,7 @@ def dataset() -> Iterator[DatasetRow]:
         rows=len(X),
         features=3,
         read=lambda contents: X.assign(sum=X.sum(axis=1)),
-        arrange=lambda table: Parts(table[["a", "b", "c"]], table["sum"], table[[]]),
+        arrange=lambda table: TableParts(table[["a", "b", "c"]], table["sum"], table[[]]),
         source="nowhere",
         licence="none",
         citation="nobody",

@@ -1192,26 +1192,26 @@ FAULTS: tuple[Fault, ...] = (
         "remaining, losses = remaining[1:], losses",
     ),
     # datasets
-    Fault("download-unchecked", CHECKSUM, "datasets/download.py", "if found != file.sha256:", "if not found:"),
+    Fault("download-unchecked", CHECKSUM, "datasets/fetching.py", "if digest != file.sha256:", "if not digest:"),
     Fault(
         "cache-written-in-place",
         ATOMIC,
-        "datasets/cache.py",
+        "datasets/fetching.py",
         "            draft.write_bytes(content)\n            os.replace(draft, path)",
         "            path.write_bytes(content)",
     ),
     Fault(
         "directory-named-for-variable",
         MESSAGE,
-        "datasets/places.py",
-        'VARIABLE if directory is None else "directory",',
+        "datasets/loading.py",
+        'DATA_VARIABLE if directory is None else "directory",',
         '"directory",',
     ),
     Fault(
         "tidy-file-unchecked",
         CHECKSUM,
         "datasets/loading.py",
-        "if not is_tidy_file(path, row):",
+        "if not _has_tidy_sha256(path, row):",
         "if not path.is_file():",
     ),
     # integrations

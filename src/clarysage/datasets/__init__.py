@@ -1,6 +1,6 @@
-"""Datasets: those of the paper's experiments, and some that come with scikit-learn. ``listed`` shows them all.
+"""Datasets of the paper's experiments, and some that come with scikit-learn; ``listed`` shows all of them.
 
-None is part of clarysage: files are found in a data directory or in the user's cache, or fetched from where they are
+None is part of clarysage: files are found in a data directory or in the user's cache, or downloaded from where they are
 published.
 """
 

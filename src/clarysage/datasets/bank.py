@@ -6,10 +6,19 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from clarysage.datasets.dataset import Dataset
-from clarysage.datasets.kinds import category, cells, check_columns, nothing_beside, whole
-from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
+from clarysage.datasets.dataset import (
+    Address,
+    Dataset,
+    DatasetRow,
+    PublicFile,
+    TableParts,
+    category,
+    check_columns,
+    integers,
+    no_columns,
+    read_cells,
+)
+from clarysage.datasets.loading import load_row
 
 # columns as published -> the paper's names of them
 NAMES = {
@@ -60,32 +69,32 @@ def bank(*, directory: str | os.PathLike[str] | None = None, download: bool = Tr
     """Bank marketing (Moro, Cortez and Rita 2014): 45,211 calls, 16 features, nine of them categories.
 
     The target is "Success", "yes" or "no". Columns have the paper's names: "Prev Days", "Prev Contacts" and "Prev
-    Outcome" are pdays, previous and poutcome as published, the others differ by a capital letter. Months are in the
-    order of the calendar.
+    Outcome" are published as pdays, previous and poutcome, the others differ only in a capital letter. Months are in
+    calendar order.
 
     Parameters
     ----------
     directory : folder that holds bank-full.csv, a zip archive of it from its public address, or bank.parquet; by
-        default the one that the environment variable CLARYSAGE_DATA names. Where the file is not there, the user's
-        cache is looked into
-    download : whether a file that is found nowhere may be fetched, into the cache
+        default the one that the environment variable CLARYSAGE_DATA names. If it is not there, the user's cache is
+        searched
+    download : whether a missing file may be downloaded, into the cache
     """
-    return load(BANK, directory=directory, download=download)
+    return load_row(BANK, directory=directory, download=download)
 
 
 def read(contents: Sequence[bytes]) -> Any:
-    return cells(contents[0], ";")
+    return read_cells(contents[0], ";")
 
 
-def arrange(table: Any) -> Parts:
+def arrange(table: Any) -> TableParts:
     import pandas as pd
 
     check_columns(table, [*NAMES, "y"])
     columns = {
-        name: category(table[column], CATEGORIES[column]) if column in CATEGORIES else whole(table[column])
+        name: category(table[column], CATEGORIES[column]) if column in CATEGORIES else integers(table[column])
         for column, name in NAMES.items()
     }
-    return Parts(pd.DataFrame(columns), category(table["y"], ["no", "yes"]).rename("Success"), nothing_beside(table))
+    return TableParts(pd.DataFrame(columns), category(table["y"], ["no", "yes"]).rename("Success"), no_columns(table))
 
 
 BANK = DatasetRow(

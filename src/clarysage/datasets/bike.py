@@ -6,14 +6,22 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from clarysage.datasets.dataset import Dataset
-from clarysage.datasets.kinds import cells, check_columns, real, whole
-from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
+from clarysage.datasets.dataset import (
+    Address,
+    Dataset,
+    DatasetRow,
+    PublicFile,
+    TableParts,
+    check_columns,
+    floats,
+    integers,
+    read_cells,
+)
+from clarysage.datasets.loading import load_row
 
 CLOCK = ("Year", "Month", "Day", "Hour")
-WHOLE = ("Season", "Holiday", "Workingday", "Weather", "Humidity", "Casual", "Registered", "Count")
-REAL = ("Temp", "Atemp", "Windspeed")
+INTEGERS = ("Season", "Holiday", "Workingday", "Weather", "Humidity", "Casual", "Registered", "Count")
+FLOATS = ("Temp", "Atemp", "Windspeed")
 FEATURES = (*CLOCK, "Season", "Holiday", "Workingday", "Weather", "Temp", "Atemp", "Humidity", "Windspeed")
 
 
@@ -21,32 +29,33 @@ def bike(*, directory: str | os.PathLike[str] | None = None, download: bool = Tr
     """Bike sharing demand in Washington (Fanaee-T and Gama 2013): 10,886 hours, 12 features, all numbers.
 
     The target is "Count". Its two parts, rentals by casual and by registered users, are no features: they are in
-    ``beside``. The time stamp is taken apart into Year, Month, Day and Hour, as in the paper; Season (1 spring to 4
-    winter) and Weather (1 clear to 4 storm) are numbers there too.
+    ``beside``. The time stamp is split into Year, Month, Day and Hour, as in the paper; Season (1 spring to 4 winter)
+    and Weather (1 clear to 4 storm) are numbers there too.
 
     Parameters
     ----------
     directory : folder that holds bike.csv or bike.parquet; by default the one that the environment variable
-        CLARYSAGE_DATA names. Where the file is not there, the user's cache is looked into
-    download : whether a file that is found nowhere may be fetched, into the cache
+        CLARYSAGE_DATA names. If it is not there, the user's cache is searched
+    download : whether a missing file may be downloaded, into the cache
     """
-    return load(BIKE, directory=directory, download=download)
+    return load_row(BIKE, directory=directory, download=download)
 
 
 def read(contents: Sequence[bytes]) -> Any:
-    """The table with its time stamps, such as "2011-01-01 05:00:00", taken apart."""
-    table = cells(contents[0], ",").rename(columns=str.title)
+    """Reads the table and splits its time stamps, such as "2011-01-01 05:00:00", into columns."""
+    table = read_cells(contents[0], ",").rename(columns=str.title)
     check_columns(table, ["Datetime"])
-    parts = table["Datetime"].str.extract(r"^(\d{4})-(\d\d)-(\d\d) (\d\d):")
-    return table.drop(columns="Datetime").assign(**{name: parts[place] for place, name in enumerate(CLOCK)})
+    clock = table["Datetime"].str.extract(r"^(\d{4})-(\d\d)-(\d\d) (\d\d):")
+    return table.drop(columns="Datetime").assign(**{name: clock[i] for i, name in enumerate(CLOCK)})
 
 
-def arrange(table: Any) -> Parts:
+def arrange(table: Any) -> TableParts:
     check_columns(table, [*FEATURES, "Casual", "Registered", "Count"])
     table = table.assign(
-        **{name: whole(table[name]) for name in (*CLOCK, *WHOLE)}, **{name: real(table[name]) for name in REAL}
+        **{name: integers(table[name]) for name in (*CLOCK, *INTEGERS)},
+        **{name: floats(table[name]) for name in FLOATS},
     )
-    return Parts(table[list(FEATURES)], table["Count"], table[["Casual", "Registered"]])
+    return TableParts(table[list(FEATURES)], table["Count"], table[["Casual", "Registered"]])
 
 
 BIKE = DatasetRow(

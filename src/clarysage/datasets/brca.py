@@ -9,10 +9,18 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from clarysage.datasets.dataset import Dataset
-from clarysage.datasets.kinds import category, cells, check_columns, real
-from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
+from clarysage.datasets.dataset import (
+    Address,
+    Dataset,
+    DatasetRow,
+    PublicFile,
+    TableParts,
+    category,
+    check_columns,
+    floats,
+    read_cells,
+)
+from clarysage.datasets.loading import load_row
 
 SUBTYPES = ("Basal", "Her2", "LumA", "LumB")  # 0 to 3 in the published file
 BESIDE = ("patient", "tissue")
@@ -41,37 +49,37 @@ def brca(*, directory: str | os.PathLike[str] | None = None, download: bool = Tr
     Parameters
     ----------
     directory : folder that holds brca_small.csv or brca.parquet; by default the one that the environment variable
-        CLARYSAGE_DATA names. Where the file is not there, the user's cache is looked into
-    download : whether a file that is found nowhere may be fetched, into the cache
+        CLARYSAGE_DATA names. If it is not there, the user's cache is searched
+    download : whether a missing file may be downloaded, into the cache
     """
-    return load(BRCA, directory=directory, download=download)
+    return load_row(BRCA, directory=directory, download=download)
 
 
 def brca50(*, directory: str | os.PathLike[str] | None = None) -> Dataset:
-    """The samples of :func:`brca` with 50 genes, nine of them the paper's: the nearest there is to its table.
+    """Samples of :func:`brca` with 50 genes, nine of them the paper's: the nearest available data to its table.
 
-    The nine are IGF1R, CCND1, CDK6, BRCA1, BRCA2, EZH2, EIF5B, LFNG and RPS6KA5; the others stand in for genes that the
+    The nine are IGF1R, CCND1, CDK6, BRCA1, BRCA2, EZH2, EIF5B, LFNG and RPS6KA5; the others replace genes that the
     paper drew at random. This table is not published: it is read from brca50.parquet in a data directory.
 
     Parameters
     ----------
     directory : folder that holds brca50.parquet; by default the one that the environment variable CLARYSAGE_DATA names
     """
-    return load(BRCA50, directory=directory)
+    return load_row(BRCA50, directory=directory)
 
 
 def read(contents: Sequence[bytes]) -> Any:
-    table = cells(contents[0], ",").rename(columns={"Sample.ID": "patient", "BRCA_Subtype_PAM50": TARGET})
+    table = read_cells(contents[0], ",").rename(columns={"Sample.ID": "patient", "BRCA_Subtype_PAM50": TARGET})
     check_columns(table, ["patient", TARGET])
     return table.assign(subtype=table[TARGET].replace({str(code): name for code, name in enumerate(SUBTYPES)}))
 
 
-def arrange(table: Any) -> Parts:
+def arrange(table: Any) -> TableParts:
     check_columns(table, ["patient", TARGET])
     beside = [name for name in BESIDE if name in table.columns]
-    genes = table.drop(columns=[*beside, TARGET]).apply(real)
+    genes = table.drop(columns=[*beside, TARGET]).apply(floats)
     tissues = {"tissue": category(table["tissue"], ["tumour", "normal"])} if "tissue" in beside else {}
-    return Parts(genes, category(table[TARGET], SUBTYPES), table[beside].assign(**tissues))
+    return TableParts(genes, category(table[TARGET], SUBTYPES), table[beside].assign(**tissues))
 
 
 BRCA = DatasetRow(
@@ -84,7 +92,7 @@ BRCA = DatasetRow(
     arrange=arrange,
     files=(
         PublicFile(
-            # of the file written anew from its values, which has the published one's size, beginning and end
+            # checksum of a file rebuilt from its values, which has the published one's size, beginning and end
             "brca_small.csv",
             643_696,
             "6b56f6729bafb640a72439f5d558ac03f4e07a5c9cca4aab689a0a8e3500609f",

@@ -1,16 +1,14 @@
-"""Datasets that come with scikit-learn, and so need no file and no network."""
+"""Datasets that come with scikit-learn, and so need neither files nor a network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clarysage.datasets.dataset import Dataset
-from clarysage.datasets.kinds import nothing_beside
-from clarysage.datasets.loading import load
-from clarysage.datasets.row import DatasetRow, Parts
+from clarysage.datasets.dataset import Dataset, DatasetRow, TableParts, no_columns
+from clarysage.datasets.loading import load_row
 
-# scikit-learn's names of the columns of diabetes -> what they measure
+# scikit-learn's names of the columns of diabetes -> the measurement
 MEASURED = {
     "age": "age",
     "sex": "sex",
@@ -27,9 +25,9 @@ LICENCE = "CC BY 4.0"
 
 
 def diabetes() -> Dataset:
-    """Diabetes (Efron et al. 2004): how far the disease of 442 patients progresses in a year; ten measurements.
+    """Diabetes (Efron et al. 2004): progression of the disease of 442 patients in a year; ten measurements.
 
-    In the units of measurement, not scaled; columns have names that say what they are. The data of ``clarysage demo``.
+    Measurements are in their units, not scaled, and columns are named after them. ``clarysage demo`` uses this dataset.
 
     Examples
     --------
@@ -37,7 +35,7 @@ def diabetes() -> Dataset:
     >>> X.iloc[0].to_dict()["body mass index"]
     32.1
     """
-    return load(DIABETES)
+    return load_row(DIABETES)
 
 
 def breast_cancer() -> Dataset:
@@ -45,21 +43,21 @@ def breast_cancer() -> Dataset:
 
     Not the genes of :func:`brca`.
     """
-    return load(BREAST_CANCER)
+    return load_row(BREAST_CANCER)
 
 
 def wine() -> Dataset:
     """Wine (Aeberhard and Forina 1991): 178 wines, 13 chemical measurements, three cultivars."""
-    return load(WINE)
+    return load_row(WINE)
 
 
 def digits() -> Dataset:
     """Handwritten digits (Alpaydin and Kaynak 1998): 1,797 images of 8 x 8 pixels from 0 to 16; MNIST in small."""
-    return load(DIGITS)
+    return load_row(DIGITS)
 
 
 def _loader(name: str, **options: Any) -> Callable[[Sequence[bytes]], Any]:
-    """scikit-learn's function, which is called for the frame of features and target."""
+    """Returns a function that calls scikit-learn's for a frame of features and target."""
 
     def read(contents: Sequence[bytes]) -> Any:
         from sklearn import datasets
@@ -69,10 +67,10 @@ def _loader(name: str, **options: Any) -> Callable[[Sequence[bytes]], Any]:
     return read
 
 
-def _arranger(target: str, names: dict[str, str]) -> Callable[[Any], Parts]:
-    def arrange(table: Any) -> Parts:
+def _arranger(target: str, names: dict[str, str]) -> Callable[[Any], TableParts]:
+    def arrange(table: Any) -> TableParts:
         X = table.drop(columns="target").rename(columns=names)
-        return Parts(X, table["target"].rename(target), nothing_beside(table))
+        return TableParts(X, table["target"].rename(target), no_columns(table))
 
     return arrange
 

@@ -7,10 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from clarysage.datasets.dataset import Dataset
-from clarysage.datasets.kinds import category, cells, check_columns, nothing_beside, whole
-from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
+from clarysage.datasets.dataset import (
+    Address,
+    Dataset,
+    DatasetRow,
+    PublicFile,
+    TableParts,
+    category,
+    check_columns,
+    integers,
+    no_columns,
+    read_cells,
+)
+from clarysage.datasets.loading import load_row
 
 # columns as published -> the paper's names of them
 NAMES = {
@@ -60,31 +69,31 @@ def credit(
 ) -> Dataset:
     """South German Credit (Groemping 2019): 1,000 loans, 20 features, thirteen of them coded categories.
 
-    The target is "Good Customer", 1 (paid back as agreed) or 0. This is the Statlog German credit data with its codes
-    put right; categories are the codes of the published code table.
+    The target is "Good Customer", 1 (paid back as agreed) or 0. This is the Statlog German credit data with corrected
+    codes; categories are the codes of the published code table.
 
     Parameters
     ----------
-    amount_as_category : the credit amount as a category of 923 values, which is how the paper's model took it; a
-        number by default
+    amount_as_category : whether the credit amount is a category with 923 values, as in the paper's model, instead of a
+        number
     directory : folder that holds SouthGermanCredit.asc, a zip archive of it from its public address, or
-        credit.parquet; by default the one that the environment variable CLARYSAGE_DATA names. Where the file is not
-        there, the user's cache is looked into
-    download : whether a file that is found nowhere may be fetched, into the cache
+        credit.parquet; by default the one that the environment variable CLARYSAGE_DATA names. If it is not there, the
+        user's cache is searched
+    download : whether a missing file may be downloaded, into the cache
     """
-    dataset = load(CREDIT, directory=directory, download=download)
+    dataset = load_row(CREDIT, directory=directory, download=download)
     return replace(dataset, X=dataset.X.astype({AMOUNT: "category"})) if amount_as_category else dataset
 
 
 def read(contents: Sequence[bytes]) -> Any:
-    return cells(contents[0], " ").rename(columns=NAMES)
+    return read_cells(contents[0], " ").rename(columns=NAMES)
 
 
-def arrange(table: Any) -> Parts:
+def arrange(table: Any) -> TableParts:
     check_columns(table, NAMES.values())
-    table = table[list(NAMES.values())].apply(whole)
+    table = table[list(NAMES.values())].apply(integers)
     X = table.drop(columns=TARGET).assign(**{name: category(table[name], codes) for name, codes in CODES.items()})
-    return Parts(X, table[TARGET], nothing_beside(table))
+    return TableParts(X, table[TARGET], no_columns(table))
 
 
 CREDIT = DatasetRow(

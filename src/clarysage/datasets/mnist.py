@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.datasets.dataset import Dataset
-from clarysage.datasets.kinds import category, check_columns, whole
-from clarysage.datasets.loading import load
-from clarysage.datasets.row import Address, DatasetRow, Parts, PublicFile
+from clarysage.datasets.dataset import (
+    Address,
+    Dataset,
+    DatasetRow,
+    PublicFile,
+    TableParts,
+    category,
+    check_columns,
+    integers,
+)
+from clarysage.datasets.loading import load_row
 
-PIXELS = [f"p{place}" for place in range(28 * 28)]
+PIXELS = [f"p{pixel}" for pixel in range(28 * 28)]
 SPLITS = ("train", "test")
 MIRRORS = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
 UNSIGNED_BYTES = 8  # the code of the format for cells of one byte
@@ -30,10 +37,10 @@ def mnist(*, directory: str | os.PathLike[str] | None = None, download: bool = T
     ----------
     directory : folder that holds the four files train-images-idx3-ubyte, train-labels-idx1-ubyte,
         t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, with or without .gz, or mnist.parquet; by default the one
-        that the environment variable CLARYSAGE_DATA names. Where a file is not there, the user's cache is looked into
-    download : whether files that are found nowhere may be fetched, into the cache (11.6 MB, 55 MB unpacked)
+        that the environment variable CLARYSAGE_DATA names. If a file is not there, the user's cache is searched
+    download : whether missing files may be downloaded, into the cache (11.6 MB, 55 MB unpacked)
     """
-    return load(MNIST, directory=directory, download=download)
+    return load_row(MNIST, directory=directory, download=download)
 
 
 def read(contents: Sequence[bytes]) -> Any:
@@ -50,7 +57,7 @@ def read(contents: Sequence[bytes]) -> Any:
 
 
 def read_idx(content: bytes) -> np.ndarray:
-    """The array of bytes in a file of LeCun's idx format: two zeros, the kind of cells, how many axes, their lengths.
+    """Reads an array of bytes in LeCun's idx format: two zeros, the type of cells, the number of axes, their lengths.
 
     Examples
     --------
@@ -68,10 +75,10 @@ def read_idx(content: bytes) -> np.ndarray:
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
-def arrange(table: Any) -> Parts:
+def arrange(table: Any) -> TableParts:
     check_columns(table, [*PIXELS, "label", "split"])
     beside = table[["split"]].assign(split=category(table["split"], SPLITS))
-    return Parts(table[PIXELS].astype("uint8"), whole(table["label"]), beside)
+    return TableParts(table[PIXELS].astype("uint8"), integers(table["label"]), beside)
 
 
 def _published(name: str, size: int, sha256: str) -> PublicFile:

@@ -1,20 +1,18 @@
-"""The datasets by name, one row each. A new one is a file of this room, and its row in this table."""
+"""The table of datasets by name, one row each: a new dataset is a file of this folder, and a row of this table."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from clarysage.datasets import loading
 from clarysage.datasets.bank import BANK
 from clarysage.datasets.bike import BIKE
 from clarysage.datasets.brca import BRCA, BRCA50
 from clarysage.datasets.bundled import BREAST_CANCER, DIABETES, DIGITS, WINE
 from clarysage.datasets.credit import CREDIT
-from clarysage.datasets.dataset import Dataset
+from clarysage.datasets.dataset import Dataset, DatasetRow
+from clarysage.datasets.loading import FileSearch, load_row
 from clarysage.datasets.mnist import MNIST
-from clarysage.datasets.places import Places
-from clarysage.datasets.row import DatasetRow
 from clarysage.registry import Registry
 
 if TYPE_CHECKING:
@@ -28,13 +26,13 @@ DATASETS: Registry[DatasetRow] = Registry(
 
 
 def load(name: str | DatasetRow, *, directory: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
-    """A dataset by its name, or by a row of one's own.
+    """Loads a dataset by its name, or by a row of your own.
 
     Parameters
     ----------
     directory : folder that holds its files; by default the one that the environment variable CLARYSAGE_DATA names.
-        Files that are not there are looked for in the user's cache
-    download : whether files that are found nowhere may be fetched, into the cache
+        Files that are not there are searched in the user's cache
+    download : whether missing files may be downloaded, into the cache
 
     Examples
     --------
@@ -42,12 +40,11 @@ def load(name: str | DatasetRow, *, directory: str | os.PathLike[str] | None = N
     (569, 30)
     """
     row = name if isinstance(name, DatasetRow) else DATASETS.get_row(name)
-    return loading.load(row, directory=directory, download=download)
+    return load_row(row, directory=directory, download=download)
 
 
 def listed(*, directory: str | os.PathLike[str] | None = None) -> pd.DataFrame:
-    """The datasets as a pandas frame: what they are about, how large, under which licence, and where they would come
-    from now.
+    """Lists the datasets in a pandas frame: topic, size, licence, and where each would be read from now.
 
     Examples
     --------
@@ -56,8 +53,8 @@ def listed(*, directory: str | os.PathLike[str] | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    places = Places.of(directory, download=False)
-    facts = [
+    search = FileSearch.of(directory, may_download=False)
+    rows = [
         {
             "name": row.name,
             "about": row.about,
@@ -65,8 +62,8 @@ def listed(*, directory: str | os.PathLike[str] | None = None) -> pd.DataFrame:
             "rows": row.rows,
             "features": row.features,
             "licence": row.licence,
-            "from": places.where(row),
+            "from": search.origin(row),
         }
         for row in DATASETS.values()
     ]
-    return pd.DataFrame(facts).set_index("name")
+    return pd.DataFrame(rows).set_index("name")
