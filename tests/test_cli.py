@@ -455,7 +455,7 @@ def test_interrupted_run_goes_on_from_its_checkpoint_to_the_same_json(folder: Pa
     sys.modules["plain"].interrupted.after = 10**9
     result = run(*options, "--checkpoint", "run.checkpoint", "--json", "resumed.json")
     assert result.exit_code == 0
-    assert "note: going on with the run that run.checkpoint holds." in result.stderr
+    assert "note: continuing the run in run.checkpoint." in result.stderr
     assert run(*options, "--json", "whole.json", "-q").exit_code == 0
     assert Path("resumed.json").read_bytes() == Path("whole.json").read_bytes()
     said = error_of(*options, "--checkpoint", "run.checkpoint", "--seed", "1", "-q")
@@ -506,7 +506,7 @@ def test_skops_file_with_a_strange_type_is_refused_before_anything_is_made(folde
     assert "posix.mkdir" in said or "nt.mkdir" in said
     assert "Try --trust" in said
     other = error_of("explain", "m.skops", "test.csv", "--target", "load", "--trust", "os.mkdirs")
-    assert "does not vouch for" in other
+    assert "does not trust" in other
 
 
 @pytest.mark.needs("skops")
@@ -518,7 +518,7 @@ def test_skops_file_that_calls_a_function_while_it_is_read_is_refused(folder: Pa
     call = {"__class__": "mkdir", "__module__": "os", "__loader__": "ConstructorFromReduceNode", "content": arguments}
     with zipfile.ZipFile("m.skops", "w") as forged:
         forged.writestr("schema.json", json.dumps({**call, "protocol": arguments["protocol"]}))
-    assert "does not vouch for: os.mkdir" in error_of("explain", "m.skops", "test.csv", "--target", "load")
+    assert "does not trust: os.mkdir" in error_of("explain", "m.skops", "test.csv", "--target", "load")
     assert not (folder / "harm").exists()
     run("explain", "m.skops", "test.csv", "--target", "load", "--trust", "os.mkdir")
     assert (folder / "harm").exists()  # so the file would have done harm
@@ -633,10 +633,10 @@ DATA = ["test.csv", "--target", "load", "--drop", "label"]
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["plain:heat", "test.csv", "--target", "laod"], "--target: got 'laod', which is no column of test.csv"),
+        (["plain:heat", "test.csv", "--target", "laod"], "--target: got 'laod', which is not a column of test.csv"),
         (["plain:heat", "test.csv", "--target", "laod"], "Try 'load'."),
         (["plain:heat", *DATA, "--sample-weight", "Wind_"], "Try 'wind'."),
-        (["plain:heat", *DATA, "--drop", "nope"], "--drop: got 'nope', which is no column of test.csv"),
+        (["plain:heat", *DATA, "--drop", "nope"], "--drop: got 'nope', which is not a column of test.csv"),
         (["plain:heat", "tset.csv"], "DATA: got tset.csv, which does not exist; wanted a file. Try 'test.csv'"),
         (["plain:heat", *DATA, "--background", "trian.csv"], "--background: got trian.csv, which does not exist"),
         (["missing.json", *DATA], "MODEL: got missing.json, which does not exist"),

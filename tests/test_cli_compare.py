@@ -146,7 +146,7 @@ def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[
         (["before.json", "aftre.json"], "FILE: got aftre.json, which does not exist; wanted a file. Try 'after.json'"),
         (["before.json", "text.json"], "FILE: got text.json, which is not JSON"),
         (["before.json", "empty.json"], "empty.json: format: got 'no such field'"),
-        (["before.json", "comparison.json"], "FILE: got comparison.json, which holds Comparison; wanted an explan"),
+        (["before.json", "comparison.json"], "FILE: got comparison.json, which contains Comparison; wanted an explan"),
         (["before.json", "loss.json"], "FILE: got 'squared error' in before and 'absolute error' in loss"),
         (
             ["before.json", "names.json"],
@@ -155,7 +155,7 @@ def test_wrong_option_is_one_line_and_exit_code_2(folder: Path, arguments: list[
         (["before.json", "after.json", "--json", "before.json"], "--json: got before.json, which is an input"),
         (["before.json", "after.json", "--plot", "c.doc"], "Try c.png."),
         (["before.json", "after.json", "--html", "nowhere/c.html"], "--html: got nowhere/c.html, in a folder that"),
-        (["before.json", "after.json", "--html", "-"], "--html: got -; wanted the name of a file"),
+        (["before.json", "after.json", "--html", "-"], "--html: got -; wanted a file name"),
     ],
 )
 def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> None:
@@ -208,7 +208,7 @@ def test_explain_writes_what_rows_contribute_if_asked(rows: Path) -> None:
 def test_explain_says_where_it_does_not_know_what_rows_contribute(rows: Path) -> None:
     result = explain("--json", "s.json", "--rows", "--method", "kernel")
     assert result.exit_code == 0
-    assert "note: --rows: what single rows contribute is not known" in result.stderr
+    assert "note: --rows: contributions of single rows are not known" in result.stderr
     assert cs.load("s.json").parts is None
 
 

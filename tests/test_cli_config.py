@@ -183,10 +183,10 @@ def test_compare_takes_files_names_and_pairing(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("backgroud-rows = 256", "'backgroud-rows' in run.toml, which is no option of explain"),
+        ("backgroud-rows = 256", "'backgroud-rows' in run.toml, which is not an option of explain"),
         ("backgroud_rows = 256", "Try 'background-rows'"),
-        ("[explain]\ntargt = 'y'", "'targt' in run.toml, which is no option of explain"),
-        ("only = 'sage'", "'only' in run.toml, which is no option of explain"),
+        ("[explain]\ntargt = 'y'", "'targt' in run.toml, which is not an option of explain"),
+        ("only = 'sage'", "'only' in run.toml, which is not an option of explain"),
         ("json_file = 'a.json'", "'json_file' in run.toml"),
         ("config = 'a.toml'", "'config' in run.toml"),
         (
@@ -201,8 +201,8 @@ def test_compare_takes_files_names_and_pairing(folder: Path) -> None:
         ("target = 3", "target = 3 in run.toml; wanted a text."),
         ("target = ['y']", 'target = ["y"] in run.toml; wanted a text.'),
         ("background = 1979-05-27", 'background = "1979-05-27" in run.toml; wanted a text, the path of a file.'),
-        ("drop = [1, 2]", "drop = [1, 2] in run.toml; wanted a text, or a list of such."),
-        ("classes = 1", "classes = 1 in run.toml; wanted a text, or a list of such."),
+        ("drop = [1, 2]", "drop = [1, 2] in run.toml; wanted a text, or a list of these."),
+        ("classes = 1", "classes = 1 in run.toml; wanted a text, or a list of these."),
         ("[explain.groups]\na = ['b']", "groups = "),
         ("background-rows = 1\nbackground_rows = 2", "'background-rows' twice in run.toml"),
         ("seed 1", "run.toml, which is not TOML (Expected '=' after a key"),

@@ -38,10 +38,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
             return requirements
 
         monkeypatch.setattr(metadata, "requires", requires)
-        doctor.bounds.cache_clear()
+        doctor.lowest_versions.cache_clear()
 
     yield set_
-    doctor.bounds.cache_clear()
+    doctor.lowest_versions.cache_clear()
 
 
 def of_project() -> list[str]:
@@ -77,7 +77,7 @@ def test_versions_are_those_of_the_libraries(asked: Any) -> None:
 
 def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
     asked(of_project())
-    for part in doctor.optional():
+    for part in doctor.optional_libraries():
         if part.extra in PROJECT["optional-dependencies"]:
             (wanted,) = PROJECT["optional-dependencies"][part.extra]
             assert part.library.lowest == wanted.partition(">=")[2]
@@ -88,11 +88,15 @@ def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
 
 @pytest.mark.subprocess
 def test_optional_parts_are_told_without_loading_them() -> None:
-    heavy = [part.module for part in doctor.optional() if part.module != "pyarrow"]  # which pandas may load itself
+    heavy = [
+        part.module for part in doctor.optional_libraries() if part.module != "pyarrow"
+    ]  # which pandas may load itself
     nothing_heavy = f"loaded = set({heavy}) & set(sys.modules)\nassert not loaded, loaded\n"
     done = run_main("doctor", "--json", "-", after=nothing_heavy)
     assert done.returncode == 0, done.stderr
-    assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [part.module for part in doctor.optional()]
+    assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [
+        part.module for part in doctor.optional_libraries()
+    ]
 
 
 def test_text_tells_absent_parts_and_how_to_get_them(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +106,7 @@ def test_text_tells_absent_parts_and_how_to_get_them(asked: Any, monkeypatch: py
     assert result.exit_code == 0, result.stderr
     assert re.search(r'xgboost +not installed; for XGBoost models: pip install "clarysage\[xgboost\]"', result.stdout)
     assert "agrees with its closed form" in result.stdout
-    assert "Everything that is needed is there." in result.stdout
+    assert "Everything that is needed is installed and works." in result.stdout
 
 
 def test_missing_and_old_libraries_are_problems_and_exit_code_1(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +128,7 @@ def test_missing_and_old_libraries_are_problems_and_exit_code_1(asked: Any, monk
     assert line.startswith("error: tqdm is not installed; numpy ")
     assert "is older than 99.1, which is needed" in line
     assert "OLDER than 99.1" in result.stdout
-    assert "Remark: polars 1.0 is older than 99, which is wanted for data in polars frames" in result.stdout
+    assert "Remark: polars 1.0 is older than 99, which is needed for data in polars frames" in result.stdout
 
 
 def test_without_metadata_bounds_are_not_known_and_that_is_said(asked: Any) -> None:
@@ -164,7 +168,7 @@ def test_broken_numba_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_self_check_is_exact_to_rounding() -> None:
-    assert 0 <= doctor.farthest() < 1e-12
+    assert 0 <= doctor.largest_error() < 1e-12
 
 
 def test_file_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def test_a_wrong_example_would_be_found() -> None:
 
 def test_help_lists_the_exit_codes() -> None:
     text = " ".join(run("--help").output.split())
-    assert "0 ok, 1 error, 2 usage, 3 not converged, 4 something flagged (monitor)" in text
+    assert "0 success, 1 error, 2 wrong usage, 3 not converged, 4 something flagged (monitor)" in text
 
 
 @pytest.mark.subprocess
@@ -163,13 +163,13 @@ def test_nothing_is_offered_of_a_file_that_cannot_be_read(
 
 
 def test_what_is_offered_is_understood() -> None:
-    from clarysage.cli.option_checks import as_adjustment, named_measures
+    from clarysage.cli.option_checks import as_adjustment, measure_names
     from clarysage.registry import normalised
 
     for what in ("loss", "removal", "method", "adjust"):
         assert tuple(map(normalised, names(what)(""))) == registry(what).names
     assert [as_adjustment(name) for name in names("adjust")("")] == ["holm", "benjamini hochberg", None]
-    assert named_measures(",".join(measures(""))) == [*registry("measure")]
+    assert measure_names(",".join(measures(""))) == [*registry("measure")]
 
 
 @pytest.mark.subprocess

@@ -146,7 +146,7 @@ def test_without_target_measures_that_need_none_are_left(folder: Path, monkeypat
     data = json.loads(result.stdout)
     assert list(data["explanations"]) == ["shapley effects"]
     assert list(data["left_out"]) == ["sage", "squared correlation"]
-    assert "fit learners anew" not in result.stderr
+    assert "refit the model" not in result.stderr
 
 
 # refits
@@ -218,7 +218,7 @@ def test_rows_to_fit_on_without_the_weights_are_said_to_count_alike(folder: Path
     arguments = ["m.joblib", "test.csv", "--allow-pickle", *QUICK[:2], "--only", "feature ablation"]
     result = run("measures", *arguments, "--sample-weight", "w", "--train", "train.csv")
     assert result.exit_code == 0
-    assert "note: train.csv has no column 'w': learners are fitted on its rows without weights." in result.stderr
+    assert "note: train.csv has no column 'w': the model is refitted on its rows without weights." in result.stderr
     assert "without weights" not in run("measures", *arguments, "--train", "train.csv").stderr
 
 
@@ -326,7 +326,7 @@ def test_wrong_files_are_told_before_anything_runs(folder: Path) -> None:
         *arguments, "--train", "train.csv", "--plot", "train.csv"
     )
     TRAIN[FEATURES].to_csv("bare.csv", index=False)
-    assert "'load', which is no column of bare.csv" in error_of(*arguments, "--train", "bare.csv")
+    assert "'load', which is not a column of bare.csv" in error_of(*arguments, "--train", "bare.csv")
     without = ["plain:heat", "test.csv", "--drop", "load", "--only", "shapley effects", "--train", "train.csv"]
     assert "--train: got rows to fit on without --target" in error_of("measures", *without)
 

@@ -88,7 +88,7 @@ def test_what_cannot_be_merged_is_one_line_in_the_words_of_the_command(folder: P
 
 def test_files_that_are_no_explanations_are_refused(folder: Path) -> None:
     cs.compare(RUNS[0], RUNS[1]).save("comparison.json")
-    assert "which holds Comparison; wanted an explanation" in error_of("merge", "1.json", "comparison.json")
+    assert "which contains Comparison; wanted an explanation" in error_of("merge", "1.json", "comparison.json")
     assert "absent.json" in error_of("merge", "1.json", "absent.json")
 
 

@@ -197,10 +197,16 @@ def test_configuration_is_read(folder: Path) -> None:
         (["plain:load", "then.csv", "nwo.csv"], "CURRENT: got nwo.csv, which does not exist; wanted a file. Try 'now"),
         (["plain:load", "tehn.csv", "now.csv"], "REFERENCE: got tehn.csv, which does not exist"),
         (["plain:load", "then.csv", "plain.py"], "CURRENT: got 'plain.py'; wanted a file that ends in"),
-        (["plain:load", "then.csv", "now.csv", "--target", "laod"], "--target: got 'laod', which is no column of then"),
-        (["plain:load", "then.csv", "now.csv", *QUICK, "--by", "bacth"], "--by: got 'bacth', which is no column of"),
+        (
+            ["plain:load", "then.csv", "now.csv", "--target", "laod"],
+            "--target: got 'laod', which is not a column of the",
+        ),
+        (["plain:load", "then.csv", "now.csv", *QUICK, "--by", "bacth"], "--by: got 'bacth', which is not a column of"),
         (["plain:load", "then.csv", "lacking.csv", *QUICK], "CURRENT: got lacking.csv without the column 'heat'"),
-        (["plain:load", "then.csv", "unlabelled.csv", *QUICK], "--target: got 'load', which is no column of unlabel"),
+        (
+            ["plain:load", "then.csv", "unlabelled.csv", *QUICK],
+            "--target: got 'load', which is not a column of unl",
+        ),
         (["plain:failing", "then.csv", "now.csv", *QUICK], "MODEL: got RuntimeError from failing: out of memory"),
         (["plain:load", "then.csv", "now.csv", *QUICK, "--json", "now.csv"], "--json: got now.csv, which is an input"),
         (["plain:load", "then.csv", "now.csv", *QUICK, "--every", "5"], "--every: got 5 rows; wanted 20 rows or more"),
@@ -215,7 +221,7 @@ def test_error_is_one_line(folder: Path, arguments: list[str], said: str) -> Non
 def test_what_to_do_without_responses_is_said_and_right(folder: Path) -> None:
     NOW.drop(columns="load").to_csv("unlabelled.csv", index=False)
     said = error_of("monitor", "plain:load", "then.csv", "unlabelled.csv", *QUICK)
-    assert "wanted a table that has it. Try no --target but --drop load, where it is not known yet" in said
+    assert "wanted a table that has it. Try no --target but --drop load if it is not known yet" in said
     found = monitor("then.csv", "unlabelled.csv", "--drop", "load", code=0)
     assert found["comparison"]["explanations"][0]["measure"] == "shapley effects"
     assert [shift["column"] for shift in found["shifts"][0]] == FEATURES

@@ -1,14 +1,14 @@
-"""The command ``clarysage``: ``demo, explain, measures, compare, merge, monitor, report, doctor``.
+"""The command ``clarysage`` with its subcommands, such as ``clarysage explain``.
 
-Data goes to stdout; progress, notes and errors go to stderr, one line each. Exit codes: 0 ok, 1 error, 2 usage,
-3 not converged, 4 something flagged; after 3 and 4 the result is printed and written all the same.
+Data goes to stdout; progress, notes and errors go to stderr, one line each. Exit codes: 0 success, 1 error, 2 wrong
+usage, 3 not converged, 4 something flagged. With exit codes 3 and 4 the result is printed and written, too.
 """
 
 from __future__ import annotations
 
 
 def main() -> None:
-    """Entry point of the ``clarysage`` command."""
+    """Runs the ``clarysage`` command (entry point of the package)."""
     from clarysage.cli.app import app
 
     app(prog_name="clarysage")

@@ -1,4 +1,4 @@
-"""The commands, and the one place where a wrong command line ends."""
+"""The Typer application: all commands with their examples, and the handling of wrong command lines."""
 
 from __future__ import annotations
 
@@ -62,27 +62,27 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def examples(command: str) -> str:
-    """The examples of a command, for the end of its help."""
+    """Returns the examples of a command, for the end of its help."""
     lines = [f"  {line}" for line in EXAMPLES[command]]
-    return "\n".join(["\b", "Examples:", *lines])  # \b: lines stay as they are
+    return "\n".join(["\b", "Examples:", *lines])  # \b: no rewrapping of lines
 
 
 class Commands(TyperGroup):
-    """A group whose usage errors are one line and the exit code 2."""
+    """A group of commands whose usage errors are one line with exit code 2."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         _make_printable()
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
-        except InputError as error:  # of a configuration file, read with the command line
+        except InputError as error:  # in a configuration file, which is read with the command line
             complain(str(error))
             code = USAGE
-        except OSError as error:  # help on a disk that is full; the commands catch their own
+        except OSError as error:  # such as a full disk while help is printed; commands catch their own errors
             complain(f"stdout cannot be written: {error.strerror or error}")
             code = FAILED
         except Exception as error:
             message = getattr(error, "format_message", None)
-            if message is None:  # no error of the command line, and the commands catch their own
+            if message is None:  # not an error of the command line
                 raise
             _refuse(error, message())
             code = USAGE
@@ -90,44 +90,46 @@ class Commands(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command whose help does not tell of types in Python, which some releases of typer put behind arguments."""
+    """A command whose help has no Python types, which some releases of typer add to arguments."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         for kind, title in (("argument", "Arguments"), ("option", "Options")):
-            found = [one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == kind]
-            rows = [(re.sub(r" <.*>$", "", record[0]), record[1]) for record in found if record is not None]
+            parameters = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == kind]
+            records = [parameter.get_help_record(ctx) for parameter in parameters]
+            rows = [(re.sub(r" <.*>$", "", record[0]), record[1]) for record in records if record is not None]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
 
-EXIT_CODES = "Exit codes: 0 ok, 1 error, 2 usage, 3 not converged, 4 something flagged (monitor)."
+EXIT_CODES = "Exit codes: 0 success, 1 error, 2 wrong usage, 3 not converged, 4 something flagged (monitor)."
+SUMMARY = "Explains which features give a model its predictive power, by SAGE values with confidence intervals."
 
 app = typer.Typer(
     cls=Commands,
     name="clarysage",
-    help="Which features bring a model its predictive power: SAGE values with honest uncertainty.",
+    help=SUMMARY,
     epilog=f"{examples('clarysage')}\n\n{EXIT_CODES}",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for command, what in (
-    (explain, "Explain a model in a file by the rows in another."),
-    (measures, "Compare measures of a model in a file, side by side."),
-    (compare, "Compare saved explanations: what changed."),
-    (merge, "Merge saved runs of one explanation, made with different seeds."),
-    (monitor, "Find features that no longer contribute what they did."),
-    (report, "Write the page of a saved result, to open in a browser."),
-    (demo, "Explain a model of diabetes, made on the spot."),
-    (doctor, "Tell what is installed, and whether it works."),
+for command, summary in (
+    (explain, "Compute SAGE values of a model on a table of data."),
+    (measures, "Compute several importance measures and compare them."),
+    (compare, "Show how saved explanations differ."),
+    (merge, "Merge saved explanations that differ only in their seeds."),
+    (monitor, "Find features whose contribution changed on new data."),
+    (report, "Write an HTML report of a saved result."),
+    (demo, "Try it: fit a model on diabetes data and explain it."),
+    (doctor, "Check the installation."),
 ):
-    app.command(cls=Command, short_help=what, epilog=examples(command.__name__))(command)
+    app.command(cls=Command, short_help=summary, epilog=examples(command.__name__))(command)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         from clarysage import __version__
 
         print(f"clarysage {__version__}")
@@ -140,14 +142,15 @@ def _commands(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Which features bring a model its predictive power: SAGE values with honest uncertainty."""
+    pass  # the help of the application is in SUMMARY
 
 
 def _refuse(error: Exception, message: str) -> None:
-    if type(error).__name__ == "NoArgsIsHelpError":  # the message is the whole help
+    """Prints a usage error as one line on stderr."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # the message is the help text
         print(message, file=sys.stderr)
         return
-    if type(error).__name__ == "NoSuchOption":  # in words that do not depend on the release of typer
+    if type(error).__name__ == "NoSuchOption":  # the text must not depend on the release of typer
         near = " or ".join(sorted(getattr(error, "possibilities", None) or ()))
         message = f"No such option: {getattr(error, 'option_name', '')}{f' (did you mean {near}?)' if near else ''}"
     context = getattr(error, "ctx", None)
@@ -156,14 +159,14 @@ def _refuse(error: Exception, message: str) -> None:
 
 
 def _config_of(error: Exception, context: Any) -> str:
-    """The file that a wrong value stands in, where it does."""
+    """Returns " in FILE" if a wrong value comes from a configuration file, else an empty text."""
     name = getattr(getattr(error, "param", None), "name", None)
     source = None if context is None or name is None else context.get_parameter_source(name)
     return f" in {context.params.get('config')}" if getattr(source, "name", "") == "DEFAULT_MAP" else ""
 
 
 def _make_printable() -> None:
-    """Bars and names that the terminal's encoding does not have come out as question marks, not as an error."""
+    """Makes stdout and stderr replace characters that their encoding lacks by question marks, instead of an error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

@@ -1,7 +1,7 @@
-"""What the shell offers after an option: names of the library's tables, and columns of a file's first line.
+"""Shell completion of option values: names from the library's registries, and columns of the data file.
 
-Names come from the registries, which take milliseconds to import: the rooms with what they name, which take a second,
-are left alone. They are offered with dashes for blanks, which shells would take for two words.
+Names come from the registries, which import in milliseconds; the objects that they name would take a second, so these
+are not imported. Blanks in names are completed as dashes, since shells split words at blanks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import typer
 
 from clarysage.registry import Registry, loaded
 
-REGISTRIES = {  # where the names are, which is imported where they are asked for
+REGISTRIES = {  # imported only when a name is completed
     "loss": "clarysage.catalogue:LOSSES",
     "removal": "clarysage.catalogue:REMOVALS",
     "method": "clarysage.catalogue:METHODS",
@@ -26,18 +26,18 @@ REGISTRIES = {  # where the names are, which is imported where they are asked fo
     "every": "clarysage.catalogue:PERIODS",
     "measure": "clarysage._measures.table:MEASURES",
 }
-TABLES = ("data", "current", "reference")  # arguments with the columns that options name
-QUOTED = frozenset(" \t\"'`$\\:")  # in a column, would need quotes that shells do not add
+TABLES = ("data", "current", "reference")  # arguments that are tables
+QUOTED = frozenset(" \t\"'`$\\:")  # characters in a column name that need quotes, which shells do not add
 
 
-def registry(what: str) -> Registry[Any]:
-    """The registry of the names of an option."""
-    rows: Registry[Any] = loaded(REGISTRIES[what])
+def registry(option: str) -> Registry[Any]:
+    """Returns the registry with the values of an option."""
+    rows: Registry[Any] = loaded(REGISTRIES[option])
     return rows
 
 
-def names(what: str) -> Callable[[str], list[str]]:
-    """Completes a name of a table.
+def names(option: str) -> Callable[[str], list[str]]:
+    """Returns a function that completes the values of an option from its registry.
 
     Examples
     --------
@@ -46,13 +46,13 @@ def names(what: str) -> Callable[[str], list[str]]:
     """
 
     def complete(incomplete: str) -> list[str]:
-        return _starting(incomplete, registry(what).names)
+        return _starting(incomplete, registry(option).names)
 
     return complete
 
 
 def measures(incomplete: str) -> list[str]:
-    """Completes the last of several measures.
+    """Completes the last name in a list of measures.
 
     Examples
     --------
@@ -64,20 +64,20 @@ def measures(incomplete: str) -> list[str]:
 
 
 def columns(context: typer.Context, incomplete: str) -> list[str]:
-    """Completes a column of the table on the command line, if it is text that can be read."""
+    """Completes a column name from the table on the command line, if it is a readable text file."""
     from clarysage.cli.data_files import header
 
-    known = [context.params[name] for name in TABLES if context.params.get(name)]
-    for path in [*known, *context.args]:  # where an option lacks its value, arguments are not told apart
+    paths = [context.params[name] for name in TABLES if context.params.get(name)]
+    for path in [*paths, *context.args]:  # after an incomplete option, arguments are not parsed into params
         try:
-            found = header(Path(path))
+            column_names = header(Path(path))
         except (OSError, ValueError, EOFError, csv.Error, zlib.error):
             continue
-        if found:
-            return [name for name in found if name.startswith(incomplete) and not set(name) & QUOTED]
+        if column_names:
+            return [name for name in column_names if name.startswith(incomplete) and not set(name) & QUOTED]
     return []
 
 
-def _starting(incomplete: str, known: Sequence[str]) -> list[str]:
-    dashed = [name.replace(" ", "-") for name in known]
+def _starting(incomplete: str, names: Sequence[str]) -> list[str]:
+    dashed = [name.replace(" ", "-") for name in names]
     return [name for name in dashed if name.startswith(incomplete.lower())]

@@ -1,7 +1,7 @@
-"""``--config FILE``: what options are where no flag says otherwise, from a TOML file.
+"""Reads defaults of options and arguments from a TOML file (``--config FILE``).
 
-Keys are the names of options and arguments, with dashes or underscores. They stand at the top of the file, for any
-command it is used with, or in a table with the name of a command, for that one. Paths are relative to its folder.
+Keys are the names of options and arguments, with dashes or underscores. Keys at the top of the file apply to all
+commands; keys in a table with the name of a command apply to that command. Paths are relative to the file's folder.
 """
 
 from __future__ import annotations
@@ -25,27 +25,28 @@ NO_KEYS = ("config", "help")
 
 
 def configured(context: typer.Context, value: Path | None) -> Path | None:
-    """The callback of ``--config``: what the file says becomes what options default to."""
+    """Callback of ``--config``: the values in the file become the defaults of options."""
     if value is not None and not context.resilient_parsing:
         context.default_map = defaults(value, context)
     return value
 
 
 def or_configured(context: typer.Context, value: list[Path] | None) -> list[Path]:
-    """The callback of an argument of many files: those of the configuration where none is given."""
+    """Callback of an argument of several files: without files on the command line, takes those of the configuration."""
     return value or (context.default_map or {}).get("files") or []
 
 
 def defaults(path: Path, context: typer.Context) -> dict[str, Any]:
-    """What a file says for a command, by the names of its parameters in Python; an error names the file and the key."""
-    found, command, known = _read(path), str(context.command.name), _settings(context)
+    """Returns the values for a command, by the Python names of its parameters; errors name the file and the key."""
+    content, command, settings = _read(path), str(context.command.name), _settings(context)
     commands = list(getattr(context.parent and context.parent.command, "commands", ()))
-    for key, value in found.items():
+    for key, value in content.items():
         if isinstance(value, dict) and key not in commands:
-            got, near = f"the table [{key}] in {path.name}", resembling(key, commands)
-            raise OptionError("--config", got=got, wanted="tables with names of commands", hint=near)
-    shared = {key: value for key, value in found.items() if not isinstance(value, dict)}
-    return {**_of_table(shared, known, path, command), **_of_table(found.get(command, {}), known, path, command)}
+            got, similar = f"the table [{key}] in {path.name}", resembling(key, commands)
+            raise OptionError("--config", got=got, wanted="tables with names of commands", hint=similar)
+    shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
+    of_command = content.get(command, {})
+    return {**_values(shared, settings, path, command), **_values(of_command, settings, path, command)}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -59,37 +60,39 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _settings(context: typer.Context) -> dict[str, Setting]:
-    """What can be set for a command, by key."""
-    types, found = get_type_hints(context.command.callback), {}
+    """Returns the settings of a command by key."""
+    types, settings = get_type_hints(context.command.callback), {}
     for parameter in context.command.params:
         name = str(parameter.name)
         key = next((option[2:] for option in parameter.opts if option.startswith("--")), name)
         if key not in NO_KEYS:
-            found[key] = Setting.of(name, types[name], parameter.metavar)
-    return found
+            settings[key] = Setting.of(name, types[name], parameter.metavar)
+    return settings
 
 
-def _of_table(table: Mapping[str, Any], known: Mapping[str, Setting], path: Path, command: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for spelled, value in table.items():
-        key = spelled.replace("_", "-")
-        if key not in known:
+def _values(table: Mapping[str, Any], settings: Mapping[str, Setting], path: Path, command: str) -> dict[str, Any]:
+    """Returns the values of a TOML table by the Python names of parameters, checked and converted."""
+    values: dict[str, Any] = {}
+    for spelling, value in table.items():
+        key = spelling.replace("_", "-")
+        if key not in settings:
             raise OptionError(
                 "--config",
-                got=f"{spelled!r} in {path.name}, which is no option of {command}",
-                wanted=f"those of clarysage {command} --help",
-                hint=resembling(key, known),
+                got=f"{spelling!r} in {path.name}, which is not an option of {command}",
+                wanted=f"an option of clarysage {command} --help",
+                hint=resembling(key, settings),
             )
-        if known[key].name in found:
+        setting = settings[key]
+        if setting.name in values:
             raise OptionError("--config", got=f"{key!r} twice in {path.name}", wanted="one spelling of it")
-        found[known[key].name] = known[key].read(value, f"{spelled} = {{}} in {path.name}".format, path.parent)
-    return found
+        values[setting.name] = setting.read(value, f"{spelling} = {{}} in {path.name}".format, path.parent)
+    return values
 
 
-SOURCES = ("model",)  # texts that are files as a rule
-COUNTS = ("every",)  # texts that are numbers at times
+SOURCES = ("model",)  # texts that are usually files
+COUNTS = ("every",)  # texts that may also be numbers
 
-# type of an option -> the types that its value has in a file, and how to say that
+# type of an option -> the types of its value in a file, and their description
 KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
     int: ((int,), "a whole number"),
@@ -101,14 +104,14 @@ KINDS: dict[Any, tuple[tuple[type, ...], str]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """An option, or an argument, that a file can set.
+    """An option or argument that a configuration file can set.
 
     Attributes
     ----------
-    name : of the parameter in Python
-    kind : the type of its value, or of each of its values
-    takes_many : whether it is a list; a single value will do, too
-    is_joined : whether it is a text of several, separated by commas; a list will do, too
+    name : the name of the parameter in Python
+    kind : the type of its value, or of the items of its value
+    takes_many : whether it is a list; files may have a single value instead
+    is_joined : whether it is a text with commas between items; files may have a list instead
     """
 
     name: str
@@ -118,28 +121,29 @@ class Setting:
 
     @classmethod
     def of(cls, name: str, annotation: Any, metavar: str | None) -> Setting:
-        """From the parameter's type and what stands for its value in the help."""
-        plain = next((one for one in get_args(annotation) if one is not NoneType), annotation)
+        """Returns the setting of a parameter, given its type and its placeholder in the help."""
+        plain = next((part for part in get_args(annotation) if part is not NoneType), annotation)
         kind = plain if get_origin(annotation) is not list else annotation
         takes_many = get_origin(kind) is list
         return cls(name, get_args(kind)[0] if takes_many else kind, takes_many, "," in (metavar or ""))
 
     def read(self, value: Any, where: Callable[[str], str], folder: Path) -> Any:
-        """The value as the option takes it; ``where`` says, of a value in words, in which file and key it stands."""
-        many = value if isinstance(value, list) and (self.takes_many or self.is_joined) else [value]
-        types, words = KINDS[self.kind]
+        """Returns the value as the option takes it; ``where`` adds the key and the file to a value in messages."""
+        items = value if isinstance(value, list) and (self.takes_many or self.is_joined) else [value]
+        types, description = KINDS[self.kind]
         if self.name in COUNTS:
-            types, words = (*types, int), f"{words} or a whole number"
-        is_mixed = self.kind is not bool and any(isinstance(one, bool) for one in many)
-        if is_mixed or not all(isinstance(one, types) for one in many):
-            wanted = f"{words}, or a list of such" if self.takes_many or self.is_joined else words
-            raise OptionError("--config", got=where(json.dumps(value, default=str, ensure_ascii=False)), wanted=wanted)
-        found = [self._from(one, folder) for one in many]
+            types, description = (*types, int), f"{description} or a whole number"
+        is_mixed = self.kind is not bool and any(isinstance(item, bool) for item in items)
+        if is_mixed or not all(isinstance(item, types) for item in items):
+            description += ", or a list of these" if self.takes_many or self.is_joined else ""
+            got = where(json.dumps(value, default=str, ensure_ascii=False))
+            raise OptionError("--config", got=got, wanted=description)
+        converted = [self._convert(item, folder) for item in items]
         if self.takes_many:
-            return found
-        return ",".join(found) if self.is_joined else found[0]
+            return converted
+        return ",".join(converted) if self.is_joined else converted[0]
 
-    def _from(self, value: Any, folder: Path) -> Any:
+    def _convert(self, value: Any, folder: Path) -> Any:
         if self.kind is Path:
             return Path(value) if value == "-" else folder / Path(value).expanduser()
         if self.name in SOURCES and not names_object(value, folder):

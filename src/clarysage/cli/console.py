@@ -1,4 +1,4 @@
-"""What the command says on stderr, a line each; stdout is for data alone."""
+"""Notes and errors on stderr, one line each; stdout is for data alone."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from clarysage.errors import ClarysageError, ClarysageWarning, InputError, Note,
 
 FAILED, USAGE, NOT_CONVERGED, FLAGGED = 1, 2, 3, 4  # exit codes
 
-# what a library of models says, in its own English -> advice that only the command line has
+# error message of a model library -> advice for the command line (these libraries have no structured errors)
 ADVICE = (
-    (r"features, but \w+ is expecting|Feature shape mismatch", "--drop for columns that are no features"),
+    (r"features, but \w+ is expecting|Feature shape mismatch", "--drop for columns that are not features"),
     (
         r"could not convert string to float|pandas dtypes must be|DataFrame.dtypes for data must be",
-        "--drop for columns that are no features, or a model that takes text",
+        "--drop for columns that are not features, or a model that takes text",
     ),
 )
 
@@ -33,11 +33,11 @@ Say = Callable[[str | Note], None]
 
 
 class OptionError(InputError):
-    """A value of an option that is wrong whatever the files hold."""
+    """An option value that is wrong, independently of the files."""
 
 
 def speaker(quiet: bool) -> Say:
-    """Makes a function that prints a note on stderr, or one that does nothing."""
+    """Returns a function that prints a note on stderr, or does nothing if ``quiet``."""
 
     def say(note: str | Note) -> None:
         text = str(note_in_shell(note)) if isinstance(note, Note) else note
@@ -47,27 +47,27 @@ def speaker(quiet: bool) -> Say:
 
 
 def complain(text: str) -> None:
-    """One line of error, however many the text had."""
+    """Prints an error as one line on stderr."""
     print(f"error: {visible(text)}", file=sys.stderr, flush=True)
 
 
 def print_data(text: str) -> None:
-    """JSON or a page on stdout: in UTF-8, as they are in files, whatever the terminal's encoding."""
+    """Prints JSON or HTML on stdout, always in UTF-8, as in files."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     print(text, flush=True)
 
 
 def has_viewer(quiet: bool) -> bool:
-    """Whether to show a progress bar: only to somebody who looks at a terminal."""
+    """Tells whether to show a progress bar: only if stderr is a terminal and the user did not ask for silence."""
     return not quiet and sys.stderr.isatty()
 
 
 @contextmanager
 def guarded(say: Say, *, debug: bool, called: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Turns every error into one line and an exit code, warnings and the log into notes; ``debug`` shows the traceback.
+    """Turns errors into one line and an exit code, and warnings and log records into notes.
 
-    ``called`` says what the command calls arguments of the library, where that is not what others call them.
+    ``debug`` also shows the traceback; ``called`` has names of arguments that differ for this command.
     """
     with warnings.catch_warnings(), _log_as_notes(say):
         warnings.showwarning = _as_note(say)
@@ -87,20 +87,20 @@ def guarded(say: Say, *, debug: bool, called: Mapping[str, str] | None = None) -
 
 @contextmanager
 def clean_stdout() -> Iterator[None]:
-    """Sends what models and libraries print, from Python or not, to stderr."""
+    """Redirects everything that models and libraries print, in Python or in C, to stderr."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    stdout = os.dup(1)
     os.dup2(2, 1)
     try:
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def worded(error: Exception, called: Mapping[str, str] | None = None) -> str:
-    """An error in the words of the command line: options for arguments, flags for keywords."""
+    """Returns the text of an error for the command line, with options in place of arguments."""
     if isinstance(error, InputError):
         advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))
         return error_in_shell(error, called, next(advice, ""))
@@ -112,7 +112,7 @@ def worded(error: Exception, called: Mapping[str, str] | None = None) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what an error says, without the time and place that C++ libraries put before it."""
+    """Returns the first line of an error message, without the time and file position that C++ libraries add."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     first = re.sub(r"^\[[\d:]+\] |^\S+\.(cpp|cc|h|hpp):\d+:? ", "", lines[0] if lines else type(error).__name__)
     return re.sub(r"^\S+\.(cpp|cc|h|hpp|cu):\d+: ", "", first)[:200].rstrip(".")
@@ -131,7 +131,7 @@ def _log_as_notes(say: Say) -> Iterator[None]:
 
 
 def _as_note(say: Say) -> Any:
-    def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
+    def show(message: Any, category: Any, *location: Any, **more: Any) -> None:
         is_ours = isinstance(message, ClarysageWarning) and isinstance(message.args[0], Note)
         say(message.args[0] if is_ours else reason(message) + ".")
 

@@ -1,8 +1,7 @@
-"""Tables on disk, which of their columns are features, and groups of these. ``READERS`` is the table of suffixes.
+"""Reads tables from files, selects the feature columns, and reads groups of features; ``READERS`` has the suffixes.
 
-XGBoost and LightGBM models that were fitted on category columns of pandas remember which those were, and the number
-that stands for each category; both want such columns as categories again, which a CSV file does not say. Other models
-take text as it is.
+XGBoost and LightGBM models that were fitted on pandas category columns remember these columns and the code of each
+category. They need these columns as categories again, but CSV files do not contain this type. Other models take text.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from clarysage.cli.files import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 SEPARATORS = ",;\t"
-MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns the model may know, too
+MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns may be features, too
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that was read, or one to be read row by row, and what to call it in messages."""
+    """A table in memory or on disk, with its argument and file name for messages."""
 
-    what: str
+    argument: str
     name: str
     frame: Any
 
@@ -38,91 +37,92 @@ class Table:
 
     @property
     def is_stored(self) -> bool:
-        """Whether it is still on disk, since it is too large to be read whole."""
+        """True if the table stays on disk, because it is too large to be read completely."""
         return not hasattr(self.frame, "iloc")
 
     def select(self, columns: list[str]) -> Any:
-        """The table with these columns alone."""
+        """Returns the table with these columns only."""
         return self.frame.select(columns) if self.is_stored else self.frame[columns]
 
     def column(self, name: str | None) -> Any:
-        """A column, by its name alone where the table is on disk; None for none."""
+        """Returns a column; only its name if the table is on disk."""
         return name if name is None or self.is_stored else self.frame[name]
 
-    def check_has(self, column: str, what: str, hint: str = "") -> None:
-        """Raise if the table does not have the column; names like it are suggested, where there is no other hint."""
+    def check_has(self, column: str, option: str, hint: str = "") -> None:
+        """Raises an error if the table lacks the column; the default hint suggests similar names."""
         if column not in self.columns:
-            wanted = "a table that has it" if hint else f"one of {listed(self.columns)}"
             raise InputError(
-                what,
-                got=f"{column!r}, which is no column of {self.name}",
-                wanted=wanted,
+                option,
+                got=f"{column!r}, which is not a column of {self.name}",
+                wanted="a table that has it" if hint else f"one of {listed(self.columns)}",
                 hint=hint or resembling(column, self.columns),
             )
 
 
-def read_table(what: str, path: Path, most: Callable[[Any], float] | None = None) -> Table:
-    """The table in a CSV or Parquet file, or in a folder of Parquet files; ``what`` names it in messages.
+def read_table(argument: str, path: Path, max_rows_of: Callable[[Any], float] | None = None) -> Table:
+    """Reads a table from a CSV or Parquet file, or a folder of Parquet files; ``argument`` names it in messages.
 
-    ``most`` tells of a Parquet table how many of its rows are wanted: one with more is not read, but left on disk
+    ``max_rows_of`` returns how many rows of a Parquet table are needed; a larger table is not read, but stays on disk
     (:class:`clarysage.tables.Stored`).
     """
     suffix = _suffix(path)
     if suffix is None:
-        raise InputError(what, got=f"{path.name!r}", wanted=f"a file that ends in {', '.join(READERS)}")
-    check_readable(what, path, folder=True)
+        raise InputError(argument, got=f"{path.name!r}", wanted=f"a file that ends in {', '.join(READERS)}")
+    check_readable(argument, path, folder=True)
     try:
-        large = _large(what, path, most) if READERS[suffix] is _parquet and most is not None else None
+        large = None
+        if READERS[suffix] is _parquet and max_rows_of is not None:
+            large = _large(argument, path, max_rows_of)
         if large is not None:
-            return Table(what, path.name, large)
+            return Table(argument, path.name, large)
         frame = READERS[suffix](path)
     except ClarysageError:
         raise
     except Exception as error:
         raise FormatError(
-            what, got=f"{path.name}, which cannot be read ({reason(error)})", wanted=f"a {suffix} file"
+            argument, got=f"{path.name}, which cannot be read ({reason(error)})", wanted=f"a {suffix} file"
         ) from error
     if len(frame) == 0:
-        raise FormatError(what, got=f"{path.name}, which has no rows", wanted="a table with rows")
-    return Table(what, path.name, frame)
+        raise FormatError(argument, got=f"{path.name}, which has no rows", wanted="a table with rows")
+    return Table(argument, path.name, frame)
 
 
 def header(path: Path) -> list[str]:
-    """The names of the columns of a table of text; none of another."""
+    """Returns the column names of a text table; an empty list for other files."""
     suffix = _suffix(path)
     return _first_line(path)[1] if suffix is not None and READERS[suffix] is _csv else []
 
 
-def features(table: Table, fitted: Sequence[str] | None, apart: dict[str, str], say: Say) -> Any:
-    """The features of a table: the columns the model was fitted on, in its order; all if it does not say.
+def features(table: Table, fitted: Sequence[str] | None, others: dict[str, str], say: Say) -> Any:
+    """Returns the feature columns of a table: those the model was fitted on, in its order; all if it does not say.
 
-    ``apart`` maps columns that are no features to the option that says so.
+    ``others`` maps columns that are not features to the option that says so.
     """
-    for column, option in apart.items():
+    for column, option in others.items():
         if fitted is not None and column in fitted and option not in MAY_BE_FEATURES:
             raise InputError(option, got=f"{column!r}, which is a feature of the model", wanted="another column")
     from clarysage.models.predictor import feature_columns  # late, since models take a second to load
 
-    kept = feature_columns(table.columns, fitted, apart, argument=table.what, table=table.name)
-    ignored = [column for column in table.columns if column not in kept and column not in apart]
+    selected = feature_columns(table.columns, fitted, others, argument=table.argument, table=table.name)
+    ignored = [column for column in table.columns if column not in selected and column not in others]
     if ignored:
         say(f"columns of {table.name} that the model does not know are ignored: {listed(ignored)}.")
-    return table.select(kept)
+    return table.select(selected)
 
 
 def _csv(path: Path) -> Any:
-    """A table of text: separated by commas, semicolons or tabs, whichever divides its first line into most parts."""
+    """Reads a text table; the separator is the comma, semicolon or tab that splits the first line into most parts."""
     import pandas as pd
 
     separator, names = _first_line(path)
     _check_names(names)
-    # before release 3 pandas reads numbers to the last bit only on request, and later it warns of the request
+    # pandas < 3 reads numbers exactly only with this option; pandas >= 3 always does, and warns of the option
     exact: dict[str, Any] = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
     return pd.read_csv(path, sep=separator, encoding="utf-8-sig", low_memory=False, **exact)
 
 
 def _first_line(path: Path) -> tuple[str, list[str]]:
-    """The separator, and the names of the columns."""
+    """Returns the separator and the column names of a text table."""
     opened = gzip.open if path.name.lower().endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         first = file.readline()
@@ -132,22 +132,22 @@ def _first_line(path: Path) -> tuple[str, list[str]]:
 
 
 def _suffix(path: Path) -> str | None:
-    """The suffix in the table of readers that a file has; a folder holds Parquet files."""
+    """Returns the suffix of a file that has a reader, None without a reader; folders are Parquet tables."""
     if path.is_dir():
         return ".parquet"
     return next((suffix for suffix in READERS if path.name.lower().endswith(suffix)), None)
 
 
-def _large(what: str, path: Path, most: Callable[[Any], float]) -> Any:
-    """A Parquet table on disk; None if it has no more rows than are wanted."""
+def _large(argument: str, path: Path, max_rows_of: Callable[[Any], float]) -> Any:
+    """Returns a Parquet table on disk; None if it has no more rows than are needed."""
     imported("pyarrow", "arrow", "Reading Parquet")
     from clarysage.tables import stored
 
     try:
-        found = stored(path, what)
+        table = stored(path, argument)
     except InputError:
-        return None  # reading it will say what is wrong
-    return found if found.rows > most(found) else None
+        return None  # reading the table will raise a better error
+    return table if table.rows > max_rows_of(table) else None
 
 
 def _parquet(path: Path) -> Any:
@@ -163,7 +163,7 @@ def _parquet(path: Path) -> Any:
 def _check_names(names: list[str]) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"the column {repeated[0]!r} comes more than once")
+        raise ValueError(f"the column {repeated[0]!r} occurs more than once")
 
 
 # suffix -> reader, longer suffixes first
@@ -176,7 +176,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
 
 
 def with_categories(frame: Any, model: Any) -> Any:
-    """The frame, its columns those of the model in order, with the model's category columns as categories."""
+    """Returns the frame of the model's columns with the model's category columns as categories."""
     from clarysage.models.adapter import HasCategoryColumns, adapter_of
     from clarysage.protocols import ability
 
@@ -184,17 +184,17 @@ def with_categories(frame: Any, model: Any) -> Any:
     if adapter is None:
         return frame
     try:
-        places = adapter.category_columns(frame)
+        category_columns = adapter.category_columns(frame)
     except InputError as error:
         raise InputError("DATA", **error.parts) from error
-    return frame.astype(dict.fromkeys((frame.columns[j] for j in places), "category"))
+    return frame.astype(dict.fromkeys((frame.columns[j] for j in category_columns), "category"))
 
 
 EXAMPLE = 'a JSON file such as {"weather": ["temp", "wind"]}'
 
 
 def read_groups(path: Path) -> dict[str, list[Any]]:
-    """The groups in a file, in its order."""
+    """Reads groups of features from a JSON file, in its order."""
     check_readable("--groups", path)
     try:
         groups = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -206,7 +206,7 @@ def read_groups(path: Path) -> dict[str, list[Any]]:
 
 
 def check_groups(groups: dict[str, list[Any]], columns: list[str]) -> None:
-    """Raise for a member that is no feature; names like it are suggested."""
+    """Raises an error for a member that is not a feature; the hint suggests similar names."""
     for name, members in groups.items():
         for member in members:
             if isinstance(member, str) and member not in columns:

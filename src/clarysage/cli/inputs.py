@@ -1,4 +1,4 @@
-"""A request: a model and tables on disk, read, put together and explained."""
+"""Reads the inputs of a command: the model, tables of rows and groups of features, from files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from clarysage.errors import InputError
 
 if TYPE_CHECKING:
     from clarysage.models import Predictor
-    from clarysage.results import Explanation
     from clarysage.tables import Stored
+
+SHAPLEY_EFFECTS = "no --target was given, so these are Shapley effects: shares of the variance of the model's output."
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of the data that are no features, by what they are."""
+    """Columns of the data that are not features, by their role."""
 
     target: str | None
     sample_weight: str | None
@@ -31,18 +32,18 @@ class Columns:
     by: str | None = None
 
     @property
-    def read_too(self) -> list[str]:
-        """Columns that are wanted beside the features."""
+    def read_with_features(self) -> list[str]:
+        """Columns that are needed in addition to the features."""
         return [column for column in (self.target, self.sample_weight) if column is not None]
 
-    def without(self, columns: Sequence[str], fitted: Sequence[str] | None) -> list[str]:
-        """The features among columns: all but those beside them, which the model may yet know."""
-        return [column for column in columns if column not in self.read_too or column in (fitted or ())]
+    def features_among(self, columns: Sequence[str], fitted: Sequence[str] | None) -> list[str]:
+        """Returns the features among columns: without target and weights, unless the model was fitted on these."""
+        return [column for column in columns if column not in self.read_with_features or column in (fitted or ())]
 
-    def apart(self, table: Table) -> dict[str, str]:
-        """The columns, and the option that names each; an error for one that the table does not have.
+    def option_by_column(self, table: Table) -> dict[str, str]:
+        """Maps the columns to the options that name them; raises an error if the table lacks a column.
 
-        What tells slices of current rows apart need not be in others.
+        The ``--by`` column is needed in the current rows only.
         """
         named = [(column, "--drop") for column in self.drop]
         named += [(self.by, "--by")] if self.by in table.columns else []
@@ -55,9 +56,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asks to be explained; ``settings`` are options that are keyword arguments of the library.
+    """The user's request: which model to explain on which data; ``settings`` are keyword arguments of the library.
 
-    ``leaves_on_disk`` says that the command can do with some rows of a large table.
+    ``may_sample_rows`` says that the command needs only a sample of a large table.
     """
 
     model: str
@@ -71,29 +72,29 @@ class Request:
     by: str | None = None
     train: Path | None = None
     current: Path | None = None
-    leaves_on_disk: bool = False
+    may_sample_rows: bool = False
 
     @property
     def columns(self) -> Columns:
-        """Columns that are no features."""
+        """Columns that are not features."""
         return Columns(self.target, self.problem.sample_weight, tuple(self.problem.drop or ()), self.by)
 
     @property
-    def called(self) -> str:
-        """What the data are called: a reference, where there are current rows beside them."""
+    def data_argument(self) -> str:
+        """The name of the data's argument on the command line."""
         return "DATA" if self.current is None else "REFERENCE"
 
     @property
     def tables(self) -> dict[str, Path]:
-        """Files with rows, by what they are called."""
+        """Files of tables, by their arguments or options."""
         others = {"CURRENT": self.current, "--background": self.background, "--train": self.train}
-        files = {self.called: self.data, **others}
-        return {what: path for what, path in files.items() if path is not None}
+        files = {self.data_argument: self.data, **others}
+        return {argument: path for argument, path in files.items() if path is not None}
 
     @property
-    def most(self) -> Callable[[Stored], int] | None:
-        """How many rows of a table on disk are taken, where the command does not need all of them."""
-        if not self.leaves_on_disk:
+    def max_rows_of(self) -> Callable[[Stored], int] | None:
+        """Function that returns how many rows of a table on disk are needed; None if the command needs all rows."""
+        if not self.may_sample_rows:
             return None
         from clarysage._measures.examples import rows_to_read
 
@@ -102,17 +103,22 @@ class Request:
     @property
     def inputs(self) -> list[Path]:
         """All files that are read."""
-        return [
-            Path(self.model),
-            *self.tables.values(),
-            *([] if self.problem.groups is None else [self.problem.groups]),
-        ]
+        groups = self.problem.groups
+        return [Path(self.model), *self.tables.values(), *([] if groups is None else [groups])]
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """What a request names, read: the model, as it is and as a predictor, tables, groups; and rows to refit on, or
-    current rows, with what goes with them."""
+class Inputs:
+    """The inputs of a request, loaded.
+
+    Attributes
+    ----------
+    model, f : the model as it was loaded, and as a predictor
+    tables : X, y, sample_weight and background, as arguments of the library
+    groups : columns by the names of their groups
+    train : rows, responses and, if there are any, weights to refit the model on
+    current : X, y, sample_weight and by of the current rows
+    """
 
     model: Any
     f: Predictor
@@ -122,84 +128,37 @@ class Loaded:
     current: dict[str, Any] | None = None
 
 
-def explained(request: Request, say: Say, *, progress: bool) -> Explanation:
-    """The explanation that is asked for."""
+def load_inputs(request: Request, say: Say) -> Inputs:
+    """Reads and checks the files of a request."""
     import clarysage as cs
 
-    found = loaded(request, say)
-    if request.target is None:
-        say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
-    explanation: Explanation = cs.sage(
-        found.f, **found.tables, groups=found.groups, rng=request.seed, progress=progress, **request.settings
-    )
-    return explanation
-
-
-def loaded(request: Request, say: Say) -> Loaded:
-    """The files of a request, read and checked."""
-    import clarysage as cs
-
-    for what, path in request.tables.items():
-        check_readable(what, path, folder=True)
+    for argument, path in request.tables.items():
+        check_readable(argument, path, folder=True)
     groups = None if request.problem.groups is None else read_groups(request.problem.groups)
     trust = Trust(request.of_model.allow_pickle, tuple(request.of_model.trust or ()))
     model = load_model(request.model, trust)
     f = cs.as_predictor(model, output=request.of_model.output, classes=request.of_model.labels)
     tables = _tables(request, model, f.feature_names, say)
-    columns = request.columns.without(list(tables["X"].columns), f.feature_names)
+    columns = request.columns.features_among(list(tables["X"].columns), f.feature_names)
     check_groups(groups or {}, columns)
     train, current = _train(request, model, columns, say), _current(request, model, columns)
-    return Loaded(model, f, tables, groups, train, current)
-
-
-def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tuple[Any, ...] | None:
-    """Rows to refit on, their responses, and their weights where the file has them, too."""
-    if request.train is None:
-        return None
-    table, named = read_table("--train", request.train), request.columns
-    if named.target is None:
-        raise InputError("--train", got="rows to fit on without --target", wanted="the column that they predict")
-    table.check_has(named.target, "--target")
-    X = with_categories(features(table, columns, {}, lambda text: None), model)
-    weights = [table.frame[named.sample_weight]] if named.sample_weight in table.columns else []
-    if named.sample_weight is not None and not weights:
-        column = f"{request.train.name} has no column {named.sample_weight!r}"
-        say(f"{column}: learners are fitted on its rows without weights.")
-    return (X, table.frame[named.target], *weights)
-
-
-def _current(request: Request, model: Any, columns: Sequence[str]) -> dict[str, Any] | None:
-    """Current rows, their responses and weights, and what tells slices of them apart."""
-    if request.current is None:
-        return None
-    table, named = read_table("CURRENT", request.current), request.columns
-    wanted = {"--target": named.target, "--sample-weight": named.sample_weight, "--by": named.by}
-    for option, column in wanted.items():
-        if column is not None:
-            table.check_has(column, option, _without_responses(column) if option == "--target" else "")
-    found = {option: None if column is None else table.frame[column] for option, column in wanted.items()}
-    X = with_categories(features(table, columns, {}, lambda text: None), model)
-    return {"X": X, "y": found["--target"], "sample_weight": found["--sample-weight"], "by": found["--by"]}
-
-
-def _without_responses(target: str) -> str:
-    return f"no --target but --drop {target}, where it is not known yet: effects on the output are compared then"
+    return Inputs(model, f, tables, groups, train, current)
 
 
 def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: Say) -> dict[str, Any]:
-    """X, y, weights and background, from the files."""
-    table, columns = read_table(request.called, request.data, request.most), request.columns
-    X = features(table, fitted, columns.apart(table), say)
-    if table.is_stored:  # what the run needs of it is read by the run
-        X = replace(X, prepare=partial(_with_categories, features=X.columns, model=model))
-        X = X.select(list(dict.fromkeys([*X.columns, *columns.read_too])))
+    """Returns X, y, weights and background; ``fitted`` are the columns that the model was fitted on, if it says so."""
+    table, columns = read_table(request.data_argument, request.data, request.max_rows_of), request.columns
+    X = features(table, fitted, columns.option_by_column(table), say)
+    if table.is_stored:  # the run reads the rows that it needs
+        X = replace(X, prepare=partial(_prepare, features=X.columns, model=model))
+        X = X.select(list(dict.fromkeys([*X.columns, *columns.read_with_features])))
     else:
         X = with_categories(X, model)
     background = None
     if request.background is not None:
-        others = read_table("--background", request.background, lambda found: _background_rows(request))
-        background = features(others, columns.without(X.columns, fitted), {}, lambda text: None)
-        background = with_categories(_thinned(background, request, say), model)
+        others = read_table("--background", request.background, lambda stored: _max_background_rows(request))
+        background = features(others, columns.features_among(X.columns, fitted), {}, _say_nothing)
+        background = with_categories(_sampled_background(background, request, say), model)
     return {
         "X": X,
         "y": table.column(columns.target),
@@ -208,26 +167,61 @@ def _tables(request: Request, model: Any, fitted: tuple[str, ...] | None, say: S
     }
 
 
-def _with_categories(frame: Any, features: Sequence[str], model: Any) -> Any:
-    """A frame of features and of columns beside them, its features as the model wants them."""
-    wanted = with_categories(frame[list(features)], model)
-    return frame.assign(**{name: wanted[name] for name in features})
+def _prepare(frame: Any, features: Sequence[str], model: Any) -> Any:
+    """Returns a frame with its feature columns as the model takes them, and other columns unchanged."""
+    prepared = with_categories(frame[list(features)], model)
+    return frame.assign(**{name: prepared[name] for name in features})
 
 
-def _background_rows(request: Request) -> float:
-    """How many rows the background is to have at most."""
+def _max_background_rows(request: Request) -> float:
     from clarysage.removal import default_rows
 
     return request.problem.background_rows or default_rows(request.settings["removal"])
 
 
-def _thinned(rows: Any, request: Request, say: Say) -> Any:
-    """The background, or rows of it drawn at random where it is larger than asked for."""
+def _sampled_background(rows: Any, request: Request, say: Say) -> Any:
+    """Returns the background, or a random sample of it if it has more rows than the maximum."""
     from clarysage._measures.problem import background_places
 
-    count, wanted = rows.shape[0], _background_rows(request)
-    if count <= wanted:
+    n_rows, max_rows = rows.shape[0], _max_background_rows(request)
+    if n_rows <= max_rows:
         return rows
-    chosen = background_places(count, wanted, request.seed)
-    say(f"background: {int(wanted):,} of the {count:,} rows, drawn at random; --background-rows takes more.")
-    return rows.iloc[chosen] if hasattr(rows, "iloc") else rows.take(chosen)
+    sampled = background_places(n_rows, max_rows, request.seed)
+    say(f"background: {int(max_rows):,} of the {n_rows:,} rows, drawn at random; --background-rows takes more.")
+    return rows.iloc[sampled] if hasattr(rows, "iloc") else rows.take(sampled)
+
+
+def _train(request: Request, model: Any, columns: Sequence[str], say: Say) -> tuple[Any, ...] | None:
+    """Returns rows to refit the model on, their responses, and their weights if the file has them."""
+    if request.train is None:
+        return None
+    table, named = read_table("--train", request.train), request.columns
+    if named.target is None:
+        raise InputError("--train", got="rows to fit on without --target", wanted="the column that they predict")
+    table.check_has(named.target, "--target")
+    X = with_categories(features(table, columns, {}, _say_nothing), model)
+    weights = [table.frame[named.sample_weight]] if named.sample_weight in table.columns else []
+    if named.sample_weight is not None and not weights:
+        missing = f"{request.train.name} has no column {named.sample_weight!r}"
+        say(f"{missing}: the model is refitted on its rows without weights.")
+    return (X, table.frame[named.target], *weights)
+
+
+def _current(request: Request, model: Any, columns: Sequence[str]) -> dict[str, Any] | None:
+    """Returns the current rows, their responses and weights, and the column that defines slices."""
+    if request.current is None:
+        return None
+    table, named = read_table("CURRENT", request.current), request.columns
+    column_of = {"y": named.target, "sample_weight": named.sample_weight, "by": named.by}
+    for argument, column in column_of.items():
+        if column is not None:
+            is_target = argument == "y"
+            hint = f"no --target but --drop {column} if it is not known yet: this compares effects on the output"
+            option = "--target" if is_target else f"--{argument.replace('_', '-')}"
+            table.check_has(column, option, hint if is_target else "")
+    X = with_categories(features(table, columns, {}, _say_nothing), model)
+    return {"X": X} | {key: None if column is None else table.frame[column] for key, column in column_of.items()}
+
+
+def _say_nothing(note: object) -> None:
+    """Ignores notes about tables other than the data."""

@@ -1,7 +1,7 @@
-"""The words of errors and notes as the command line says them: options in place of arguments.
+"""Translates errors and notes of the library for the command line: Python arguments become options.
 
-The library makes messages of words (see :mod:`clarysage.errors`): text with advice between. Here each piece of advice
-becomes the options that do the same, and alternatives that only Python has are left out.
+Messages of the library consist of text and structured advice (see :mod:`clarysage.errors`). Each piece of advice is
+replaced by the equivalent options; alternatives that exist only in Python are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from clarysage.errors import (
     parts_of,
 )
 
-# arguments of the library -> what commands call them, where that is not the option of the same name
+# argument of the library -> its name on the command line, if that is not the option of the same name
 ARGUMENTS = {
     "X": "DATA",
     "y": "--target",
@@ -40,25 +40,25 @@ ARGUMENTS = {
     "path": "FILE",
 }
 
-# functions of the library -> what does the same, before the options that stand for its arguments
+# function of the library -> the equivalent command, to which options for its arguments are added
 COMMANDS = {"as_predictor": "", "save": "explain --json FILE", "compare": "clarysage compare"}
 
 
 @cache
 def flags() -> Mapping[str, str]:
-    """What commands call arguments of the library; under "no ..." how they say that a switch is off."""
-    from clarysage.cli.app import app  # late, since commands use these words
+    """Returns the command-line names of the library's arguments; "no NAME" is the option that turns a switch off."""
+    from clarysage.cli.app import app  # late, since the commands import this module
 
-    known: dict[str, str] = {}
+    names: dict[str, str] = {}
     commands: Any = typer.main.get_command(app)
     for parameter in (parameter for command in commands.commands.values() for parameter in command.params):
         if parameter.param_type_name == "argument":
-            known[parameter.name] = parameter.metavar
+            names[parameter.name] = parameter.metavar
             continue
-        known[parameter.name] = _long(parameter.opts)
+        names[parameter.name] = _long(parameter.opts)
         if parameter.secondary_opts:
-            known[f"no {parameter.name}"] = _long(parameter.secondary_opts)
-    return {**known, **ARGUMENTS}
+            names[f"no {parameter.name}"] = _long(parameter.secondary_opts)
+    return {**names, **ARGUMENTS}
 
 
 def _long(options: Sequence[str]) -> str:
@@ -66,9 +66,9 @@ def _long(options: Sequence[str]) -> str:
 
 
 def in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
-    """Words for a user of the command line; ``called`` says what the command at hand calls arguments otherwise.
+    """Formats a message for a user of the command line; ``called`` has names that differ for the current command.
 
-    Parts that have no counterpart there are shown as in Python, but for those that are meant for Python alone.
+    Advice without an equivalent is shown as in Python, except parts that are meant for Python alone.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
 
 
 def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
-    """Advice for a user of the command line: alternatives that the command does not have are left out.
+    """Formats advice for a user of the command line; alternatives without an equivalent are left out.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> st
 
 
 def note_in_shell(note: Note, called: Mapping[str, str] | None = None) -> Note:
-    """A note whose words are for a user of the command line.
+    """Returns a note whose text is for a user of the command line.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def note_in_shell(note: Note, called: Mapping[str, str] | None = None) -> Note:
 
 
 def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, advice: str = "") -> str:
-    """An error about an argument, for a user of the command line; ``advice`` takes the place of its hint.
+    """Formats an error about an argument for a user of the command line; ``advice`` replaces its hint.
 
     Examples
     --------
@@ -123,9 +123,8 @@ def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, a
     '--budget: got -3 and --n-jobs 2; wanted more. Try --budget 1e6.'
     """
     argument = {**flags(), **(called or {})}.get(error.argument, error.argument)
-    got, wanted = in_shell(error.got, called), in_shell(error.wanted, called)
     hint = advice or advice_in_shell(error.hint, called)
-    return message(argument, got, wanted, hint)
+    return message(argument, in_shell(error.got, called), in_shell(error.wanted, called), hint)
 
 
 def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
@@ -141,7 +140,7 @@ def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
 
 
 def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
-    """The options that do what is advised, or the name of an argument; None where the command line has no such."""
+    """Returns the equivalent options of advice, or the name of an argument; None if there is no equivalent."""
     if isinstance(advice, Set):
         return _option(advice)
     if isinstance(advice, Either):
@@ -152,8 +151,8 @@ def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
         return advice.text
     if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:
         options = [_option(each) for each in advice.options]
-        known = [option for option in options if option is not None]
-        return " ".join(filter(None, [command, *known])) if len(known) == len(options) else None
+        available = [option for option in options if option is not None]
+        return " ".join(filter(None, [command, *available])) if len(available) == len(options) else None
     return None
 
 
@@ -167,7 +166,7 @@ def _option(advice: Set) -> str | None:
 
 
 def _typed(value: str | float | tuple[str, ...]) -> str:
-    """A value as a user types it into a shell."""
+    """Formats a value as a user types it into a shell."""
     if isinstance(value, tuple):
         value = ",".join(value)
     if isinstance(value, str):

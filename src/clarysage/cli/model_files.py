@@ -1,7 +1,7 @@
-"""Models on disk, by the suffixes of their names; ``module:name`` is an object of a Python module.
+"""Loads models from files, by their suffix, or from a Python module by ``module:name``.
 
-Files of libraries of models are data; ``models.libraries`` lists them. A skops file may hold only types that we vouch
-for, or the user does. A pickle can run any code while it is read, so it is read only on request.
+Files of model libraries contain only data; ``models.libraries`` lists them. A skops file may contain only types that
+clarysage or the user trusts. A pickle can run any code while it is loaded, so it is loaded only on request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from clarysage.models.libraries import LIBRARIES, ModelFile
 
 @dataclass(frozen=True)
 class Trust:
-    """What the user allows a model file to do: run code as a pickle, hold further types as skops."""
+    """The trust of the user in model files: in pickles, which can run code, and in additional types of skops files."""
 
     pickles: bool = False
     types: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Trust:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of model file: what it is called, the library that reads it and its extra, and how."""
+    """A format of model files: its name, the package and extra that read it, and the function that loads it."""
 
     name: str
     package: str
@@ -41,7 +41,7 @@ class Format:
 
 
 def formats() -> dict[str, Format]:
-    """How model files are read, by the suffixes of their names: those of libraries of models, and those of Python."""
+    """Returns the formats of model files by suffix: those of model libraries, skops and pickles."""
     of_libraries = {
         suffix: Format(library.file.kind, library.name, library.extra, partial(_data, library.file))
         for library in LIBRARIES.values()
@@ -56,14 +56,14 @@ def formats() -> dict[str, Format]:
 
 
 def load_model(source: str, trust: Trust) -> Any:
-    """The model in a file, by its suffix, or the object that ``module:name`` names."""
+    """Loads the model from a file, by its suffix, or the object named ``module:name``."""
     path = Path(source)
     if names_object(source):
         return _imported(source)
     kind = formats().get(path.suffix.lower())
     if kind is None:
-        known = ", ".join(formats())
-        raise InputError("MODEL", got=f"{source!r}", wanted=f"a file that ends in {known}, or module:name")
+        suffixes = ", ".join(formats())
+        raise InputError("MODEL", got=f"{source!r}", wanted=f"a file that ends in {suffixes}, or module:name")
     check_readable("MODEL", path)
     imported(kind.package, kind.extra, f"Reading {kind.name}")
     try:
@@ -77,7 +77,7 @@ def load_model(source: str, trust: Trust) -> Any:
 
 
 def endings() -> str:
-    """What names of model files end in, for help, beside the libraries where the ending alone does not tell."""
+    """Returns the suffixes of model files for the help, with the names of model libraries."""
     of_libraries = [
         f"{library.title} {' or '.join(library.file.suffixes)}"
         for library in LIBRARIES.values()
@@ -88,7 +88,7 @@ def endings() -> str:
 
 
 def names_object(source: str, folder: Path = Path()) -> bool:
-    """Whether a source is ``module:name``, and not a file of the folder.
+    """Tells whether a source is ``module:name`` and not a file in the folder.
 
     Examples
     --------
@@ -99,11 +99,11 @@ def names_object(source: str, folder: Path = Path()) -> bool:
 
 
 def _imported(source: str) -> Any:
-    """The object ``module:name``, the module being in the current folder or installed."""
+    """Imports the object ``module:name``; the module is in the current folder or installed."""
     module, _, name = source.partition(":")
     _see_current_folder()
     try:
-        thing: Any = import_module(module)
+        value: Any = import_module(module)
     except (Exception, SystemExit) as error:
         raise InputError(
             "MODEL",
@@ -111,15 +111,15 @@ def _imported(source: str) -> Any:
             wanted="a module in the current folder or an installed one",
         ) from error
     for part in name.split("."):
-        if not hasattr(thing, part):
+        if not hasattr(value, part):
             raise InputError(
                 "MODEL",
                 got=f"{source!r}: no {part!r} in {module}",
                 wanted="a function or model of the module",
-                hint=resembling(part, dir(thing)),
+                hint=resembling(part, dir(value)),
             )
-        thing = getattr(thing, part)
-    return thing
+        value = getattr(value, part)
+    return value
 
 
 def _see_current_folder() -> None:
@@ -128,7 +128,7 @@ def _see_current_folder() -> None:
 
 
 def _data(file: ModelFile, path: Path, trust: Trust) -> Any:
-    """A file of data, which needs no trust."""
+    """Loads a file that contains only data, so it needs no trust."""
     try:
         return file.read(path)
     except FormatError as error:
@@ -149,9 +149,9 @@ def _pickle(path: Path, trust: Trust) -> Any:
     if not trust.pickles:
         raise InputError(
             "MODEL",
-            got=f"{path.name}, a pickle, which can run any code while it is read",
-            wanted="a format that holds data alone, such as .skops or .onnx",
-            hint="--allow-pickle if you trust whoever wrote the file",
+            got=f"{path.name}, a pickle, which can run any code while it is loaded",
+            wanted="a format that contains only data, such as .skops or .onnx",
+            hint="--allow-pickle if you trust the author of the file",
         )
     _see_current_folder()  # where the classes of the model may be defined
     return joblib.load(path)

@@ -1,4 +1,4 @@
-"""Values of options, checked before any file is read."""
+"""Checks values of options before any file is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clarysage.registry import Registry
 
 
 def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
-    """Raise for settings of cs.sage, or of cs.importances, that are wrong whatever the files hold."""
+    """Raises an error for wrong values of the arguments of cs.sage or cs.importances."""
     from clarysage._measures.examples import check_memory
     from clarysage.catalogue import LOSSES, METHODS, REMOVALS
     from clarysage.execution.n_jobs import as_executor
@@ -33,11 +33,13 @@ def check_options(settings: dict[str, Any], *, has_target: bool) -> None:
         },
     )
     if not has_target and not makes_shapley_effects(settings["loss"]):
-        raise OptionError("loss", got=f"{settings['loss']!r} without --target", wanted="a --target to take the loss of")
+        raise OptionError(
+            "loss", got=f"{settings['loss']!r} without --target", wanted="a --target to compute the loss of predictions"
+        )
 
 
 def check_background_rows(rows: int | None, background: Path | None) -> None:
-    """Raise for a number of rows to draw from a background, where none is given."""
+    """Raises an error if a number of background rows is given without a background."""
     if rows is not None and background is None:
         raise OptionError(
             "background_rows",
@@ -47,55 +49,55 @@ def check_background_rows(rows: int | None, background: Path | None) -> None:
         )
 
 
-def workers(n_jobs: int, backend: str, address: str | None) -> Any:
-    """Who works, as the library takes it for ``n_jobs``; a cluster has to be there."""
+def as_n_jobs(n_jobs: int, backend: str, address: str | None) -> Any:
+    """Returns the library's argument ``n_jobs``; raises an error if a cluster cannot be reached."""
     from clarysage.catalogue import BACKENDS
     from clarysage.execution.n_jobs import workers_of
 
     try:
-        found = workers_of(n_jobs, backend, address)
+        workers = workers_of(n_jobs, backend, address)
     except InputError as error:
         raise OptionError(error.argument, **error.parts) from error
     row = BACKENDS[backend]
     try:
         if row.is_cluster:
-            found.workers()
+            workers.workers()
     except InputError as error:
         hint: Words = [f"{row.start}, and " if row.start else "", Set("address", row.address)]
-        parts = error.parts | {"wanted": "that of a running cluster with workers", "hint": hint}
+        parts = error.parts | {"wanted": "the address of a running cluster with workers", "hint": hint}
         raise OptionError("address", **parts) from error
-    return found
+    return workers
 
 
 def check_about(about: str) -> None:
-    """Raise for intervals about something else than there is."""
+    """Raises an error for an unknown source of uncertainty."""
     from clarysage.catalogue import ABOUT
 
     _check_name(about, ABOUT)
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Raise for a tolerance that is none."""
+    """Raises an error for a tolerance out of range."""
     from clarysage.inference.stopping import Converged
 
     _check_values({"tolerance": tolerance}, {"tolerance": Converged})
 
 
 def check_rows(rows: bool, json_file: Path | None) -> None:
-    """Raise where rows are to be written, but nowhere."""
+    """Raises an error if contributions of rows are requested without a JSON file."""
     if rows and json_file is None:
         hint = "--json sage.json --rows"
-        raise OptionError("--rows", got="no --json", wanted="a file for what single rows contribute", hint=hint)
+        raise OptionError("--rows", got="no --json", wanted="a file for the contributions of single rows", hint=hint)
 
 
 def check_level(level: float) -> None:
-    """Raise for a level that is none."""
+    """Raises an error for a confidence level out of range."""
     if not 0 < level < 1:
         raise OptionError("level", got=f"{level:g}", wanted="a number between 0 and 1", hint=Set("level", 0.95))
 
 
 def as_adjustment(name: str) -> str | None:
-    """How p-values are adjusted, by its name; None for not at all."""
+    """Returns the name of the adjustment of p-values; None for no adjustment."""
     from clarysage.catalogue import ADJUSTMENTS
 
     _check_name(name, ADJUSTMENTS)
@@ -103,7 +105,7 @@ def as_adjustment(name: str) -> str | None:
 
 
 def as_every(every: str | None, by: str | None) -> str | int | None:
-    """How long slices are: a period of the dates in a column, or a number of rows."""
+    """Returns the length of slices: a period of the dates in the --by column, or a number of rows."""
     from clarysage.catalogue import PERIODS
 
     if every is None or every.isdecimal():
@@ -119,21 +121,21 @@ def as_every(every: str | None, by: str | None) -> str | int | None:
     return PERIODS[every].name
 
 
-def named_measures(names: str) -> list[str]:
-    """Measures by their names, separated by commas."""
+def measure_names(names: str) -> list[str]:
+    """Returns the measures in a list of names separated by commas, each once."""
     from clarysage._measures.table import as_measure
 
     try:
-        found = [as_measure(name).name for name in names.split(",") if name.strip()]
+        measures = [as_measure(name).name for name in names.split(",") if name.strip()]
     except InputError as error:
         raise OptionError("--only", **error.parts) from error
-    if not found:
+    if not measures:
         raise OptionError("--only", got=repr(names), wanted="names of measures, separated by commas")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(measures))
 
 
-def whole(number: float | None) -> float | None:
-    """A count that users may type as 1e6, as the whole number it is."""
+def as_count(number: float | None) -> float | None:
+    """Converts a count that the user typed as a decimal, such as 1e6, to an integer."""
     return int(number) if number is not None and number.is_integer() else number
 
 

@@ -1,4 +1,4 @@
-"""Options that commands share: what they are called, and what their help says."""
+"""Options that several commands share, with their help texts, in dataclasses."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, removals
 from clarysage.cli.completion import columns, names
 from clarysage.cli.config import configured
 from clarysage.cli.model_files import endings
-from clarysage.cli.option_checks import as_adjustment, check_level, whole, workers
+from clarysage.cli.option_checks import as_adjustment, as_count, as_n_jobs, check_level
 from clarysage.registry import Named, Registry, normalised
 
 
 def _explained(registry: Registry[Named]) -> str:
-    """All names of a registry, each with what it means."""
+    """Returns all names of a registry, each with its meaning."""
     meanings = [f'"{name}" ({registry[name].summary})' for name in registry]
     special = [] if registry.special is None else [f'"{registry.special.name}" {registry.special.purpose}']
     *first, last = [*meanings, *special]
@@ -28,11 +28,11 @@ def _explained(registry: Registry[Named]) -> str:
 
 
 class Group:
-    """Options that several commands share; a dataclass declares of each its name, type, default and help, once."""
+    """A group of options that several commands share: a dataclass whose fields are the options."""
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorates a command: its command line has the options of a :class:`Group` in place of each such parameter."""
+    """Decorates a command function: each parameter that is a :class:`Group` becomes the options of the group."""
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, Group)}
     parameters = [
@@ -53,7 +53,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options_of(group: type[Group] | None, parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """The options of a group, or a parameter that is no group; all by name, since so typer calls commands."""
+    """Returns the options of a group, or the parameter itself; keyword-only, since typer passes them by name."""
     if group is None:
         return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
     hints = get_type_hints(group, include_extras=True)
@@ -71,20 +71,20 @@ def _options_of(group: type[Group] | None, parameter: inspect.Parameter) -> list
 MODEL = typer.Argument(
     metavar="MODEL",
     show_default=False,
-    help=f"The model: {endings()}, or module:name for a function or model in a Python module.",
+    help=f"File of the model ({endings()}), or module:name for a function or model in a Python module.",
 )
 DATA = typer.Argument(
     metavar="DATA",
     show_default=False,
-    help="Rows to judge the model on, best not those it was fitted on: .csv, .csv.gz, .tsv, .parquet, or "
-    "a folder of Parquet files.",
+    help="Table of rows to evaluate the model on, such as test data: .csv, .csv.gz, .tsv, .parquet, or a folder of "
+    "Parquet files.",
 )
 Background = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         show_default=False,
-        help="Rows that stand in for withheld features, such as the training data. Default: DATA.",
+        help="Table of rows that replace withheld features, such as the training data. Default: DATA.",
     ),
 ]
 Method = Annotated[
@@ -92,14 +92,14 @@ Method = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=names("method"),
-        help=f"{METHODS.help()}.",
+        help=f"Estimator of the values: {METHODS.help()}.",
     ),
 ]
 
 
 @dataclass(frozen=True)
 class ProblemOptions(Group):
-    """What is explained: rows, features and the loss."""
+    """Options of the explained problem: background, features and loss."""
 
     background_rows: Annotated[
         int | None,
@@ -107,8 +107,8 @@ class ProblemOptions(Group):
             metavar="N",
             min=1,
             show_default=False,
-            help="Rows to draw at random from a larger --background; cost grows with them. Default: 512, or 4096 where "
-            "features are withheld given the others.",
+            help="Maximum number of background rows; a larger --background is sampled at random. More rows cost more "
+            "time. Default: 512, or 4096 for a --removal given the kept features.",
         ),
     ] = None
     loss: Annotated[
@@ -116,7 +116,7 @@ class ProblemOptions(Group):
         typer.Option(
             metavar="NAME",
             autocompletion=names("loss"),
-            help=f"{LOSSES.help()}.",
+            help=f"Loss function: {LOSSES.help()}.",
         ),
     ] = "auto"
     removal: Annotated[
@@ -124,7 +124,7 @@ class ProblemOptions(Group):
         typer.Option(
             metavar="NAME",
             autocompletion=names("removal"),
-            help=f"How features are withheld: {removals_in_words()}.",
+            help=f"Distribution that replaces withheld features: {removals_in_words()}.",
         ),
     ] = "marginal"
     groups: Annotated[
@@ -132,7 +132,7 @@ class ProblemOptions(Group):
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help='Columns that count as one: a JSON file {"weather": ["temp", "wind"], ...}.',
+            help='Groups of columns that are explained together: a JSON file {"weather": ["temp", "wind"], ...}.',
         ),
     ] = None
     sample_weight: Annotated[
@@ -141,7 +141,7 @@ class ProblemOptions(Group):
             metavar="COLUMN",
             show_default=False,
             autocompletion=columns,
-            help="A column with the weight of each row.",
+            help="Column with the weight of each row.",
         ),
     ] = None
     drop: Annotated[
@@ -150,27 +150,27 @@ class ProblemOptions(Group):
             metavar="COLUMN",
             show_default=False,
             autocompletion=columns,
-            help="A column that is no feature; give it again for more.",
+            help="Column that is not a feature; repeat the option for several columns.",
         ),
     ] = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As keyword arguments of the library, where they are such."""
+        """Those options that are keyword arguments of the library."""
         return {"loss": normalised(self.loss), "removal": normalised(self.removal)}
 
 
 @dataclass(frozen=True)
 class ModelOptions(Group):
-    """How a model file is read, and which of its outputs is explained."""
+    """Options of the model file: how it is read, and which of its outputs is explained."""
 
     output: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             show_default=False,
-            help='The output to explain: a method such as "predict_proba", an output of an ONNX model, or "sigmoid" / '
-            '"softmax" to turn logits into probabilities.',
+            help='Output to explain: a method such as "predict_proba", the name of an output of an ONNX model, or '
+            '"sigmoid" or "softmax" to convert logits to probabilities.',
         ),
     ] = None
     classes: Annotated[
@@ -178,14 +178,15 @@ class ModelOptions(Group):
         typer.Option(
             metavar="A,B,...",
             show_default=False,
-            help="Labels of the classes in the order of the model's outputs, for a model that knows only their "
-            "numbers.",
+            help="Class labels in the order of the model's outputs, for a model that has only class numbers.",
         ),
     ] = None
     allow_pickle: Annotated[
         bool,
         typer.Option(
-            "--allow-pickle/--no-allow-pickle", show_default=False, help="Read a pickled model, which can run any code."
+            "--allow-pickle/--no-allow-pickle",
+            show_default=False,
+            help="Allow pickled models. Loading a pickle can run any code, so use it only with files you trust.",
         ),
     ] = False
     trust: Annotated[
@@ -193,29 +194,29 @@ class ModelOptions(Group):
         typer.Option(
             metavar="TYPE",
             show_default=False,
-            help="A type that a .skops file may hold beside scikit-learn's own; give it again for more.",
+            help="Python type that you trust in a .skops file; repeat the option for several types.",
         ),
     ] = None
 
     @property
     def labels(self) -> tuple[str, ...] | None:
-        """The classes, one by one."""
+        """The class labels as a tuple."""
         return None if self.classes is None else tuple(label.strip() for label in self.classes.split(","))
 
 
 @dataclass(frozen=True)
 class RunFlags(Group):
-    """When a run ends, who computes, and the seed."""
+    """Options of the run: stopping rules, parallel workers and the seed."""
 
     tolerance: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Stop when the largest standard error is below this share of the values' range."
+            metavar="SHARE", help="Stop when the largest standard error is less than this share of the range of values."
         ),
     ] = 0.025
     budget: Annotated[
         float | None,
-        typer.Option(metavar="ROWS", show_default=False, help="Stop at this many rows passed to the model."),
+        typer.Option(metavar="ROWS", show_default=False, help="Stop after this many rows passed to the model."),
     ] = None
     deadline: Annotated[
         float | None, typer.Option(metavar="SECONDS", show_default=False, help="Stop after this many seconds.")
@@ -223,7 +224,9 @@ class RunFlags(Group):
     n_jobs: Annotated[
         int,
         typer.Option(
-            metavar="K", help="Workers, -1 for all cores; the result is the same for any number. A cluster has its own."
+            metavar="K",
+            help="Number of parallel workers, -1 for all cores; a cluster uses all its workers. The result does not "
+            "depend on it.",
         ),
     ] = 1
     backend: Annotated[
@@ -231,7 +234,7 @@ class RunFlags(Group):
         typer.Option(
             metavar="NAME",
             autocompletion=names("backend"),
-            help=f"Who works: {_explained(BACKENDS)}. The result is the same.",
+            help=f"Parallel backend: {_explained(BACKENDS)}. The result does not depend on it.",
         ),
     ] = "processes"
     address: Annotated[
@@ -239,25 +242,26 @@ class RunFlags(Group):
         typer.Option(
             metavar="ADDRESS",
             show_default=False,
-            help="Of the cluster: a Dask scheduler such as tcp://host:8786, or a Ray cluster such as auto.",
+            help="Address of the cluster: of a Dask scheduler, such as tcp://host:8786, or of a Ray cluster, such as "
+            "auto.",
         ),
     ] = None
     seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the random draws.")] = 0
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As keyword arguments of the library, but for the seed; a cluster has to be there."""
+        """The options as keyword arguments of the library, without the seed."""
         return {
             "tolerance": self.tolerance,
-            "budget": whole(self.budget),
+            "budget": as_count(self.budget),
             "deadline": self.deadline,
-            "n_jobs": workers(self.n_jobs, self.backend, self.address),
+            "n_jobs": as_n_jobs(self.n_jobs, self.backend, self.address),
         }
 
 
 @dataclass(frozen=True)
 class StorageOptions(Group):
-    """How much of a large table is read, and how much memory is taken."""
+    """Options that limit how much of a large table is read, and how much memory is used."""
 
     max_rows: Annotated[
         int | None,
@@ -265,8 +269,8 @@ class StorageOptions(Group):
             metavar="N",
             min=1,
             show_default=False,
-            help='Rows to judge the model on at most, drawn at random. Default: all; by "clarysage '
-            'explain" 100000 of a Parquet table, or as many as --memory-limit holds.',
+            help="Maximum number of rows to evaluate the model on; more are sampled at random. Default: all rows; "
+            '"clarysage explain" takes 100000 rows of a Parquet table, or as many as fit into --memory-limit.',
         ),
     ] = None
     memory_limit: Annotated[
@@ -274,8 +278,8 @@ class StorageOptions(Group):
         typer.Option(
             metavar="BYTES",
             show_default=False,
-            help='Bytes that the rows given to the model at once may take; and by "clarysage explain" those of a '
-            "Parquet table in all. Default: 1e9.",
+            help='Maximum bytes of the rows passed to the model at once; for "clarysage explain" also of the rows read '
+            "from a Parquet table. Default: 1e9.",
         ),
     ] = None
     batch_size: Annotated[
@@ -284,42 +288,42 @@ class StorageOptions(Group):
             metavar="N",
             min=1,
             show_default=False,
-            help="Rows that the model gets at once, at most. Default: 32768, or what --memory-limit allows.",
+            help="Maximum number of rows passed to the model at once. Default: 32768, or what --memory-limit allows.",
         ),
     ] = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As keyword arguments of the library."""
+        """The options as keyword arguments of the library."""
         return {option.name: getattr(self, option.name) for option in fields(self)}
 
 
 @dataclass(frozen=True)
 class KeptRunFlags(StorageOptions):
-    """How much of a large table is read, how much memory is taken, and where an unfinished run is kept."""
+    """The storage options with a checkpoint file for unfinished runs."""
 
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Keep the run in a file, after every round and when it is interrupted: the same command goes on where "
-            "it was, and ends with the same result.",
+            help="Save the state of the run in this file, regularly and when it is interrupted. If the file exists, "
+            "the same command continues the run; the result is the same as without interruption.",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class DifferenceOptions(Group):
-    """How explanations are compared, and which differences are marked."""
+    """Options of comparisons: whether rows are paired, and which differences are significant."""
 
     paired: Annotated[
         bool | None,
         typer.Option(
             "--paired/--unpaired",
             show_default=False,
-            help="Take rows to be the same ones, in the same order, or to be drawn apart. Default: the same where "
-            "features, target and weights are.",
+            help="Treat the rows of both explanations as the same rows in the same order (paired), or as separate "
+            "samples (unpaired). Default: paired if features, target and weights are equal.",
         ),
     ] = None
     adjust: Annotated[
@@ -327,23 +331,27 @@ class DifferenceOptions(Group):
         typer.Option(
             metavar="NAME",
             autocompletion=names("adjust"),
-            help=f"Of p-values, since there are many: {_explained(ADJUSTMENTS)}.",
+            help=f"Adjustment of p-values for multiple tests: {_explained(ADJUSTMENTS)}.",
         ),
     ] = "holm"
     level: Annotated[
-        float, typer.Option(metavar="SHARE", help="1 less the adjusted p-value below which a difference is marked.")
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Confidence level: a difference is marked if its adjusted p-value is less than 1 minus this level.",
+        ),
     ] = 0.95
 
     @property
     def settings(self) -> dict[str, Any]:
-        """As keyword arguments of the library, checked."""
+        """The options as keyword arguments of the library, checked."""
         check_level(self.level)
         return {"paired": self.paired, "adjust": as_adjustment(self.adjust), "level": self.level}
 
 
 @dataclass(frozen=True)
 class JsonOptions(Group):
-    """The file of a result's data."""
+    """The option that writes a result as JSON."""
 
     json_file: Annotated[
         Path | None,
@@ -351,40 +359,40 @@ class JsonOptions(Group):
             "--json",
             metavar="FILE",
             show_default=False,
-            help='Write the result as JSON; "-" prints it in place of the table.',
+            help='Write the result to this JSON file; "-" prints the JSON instead of the table.',
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class FileOptions(JsonOptions):
-    """Files of a result that can be written, but for pictures, which are the command's own."""
+    """Options that write a result as JSON and HTML; options for plots belong to the commands."""
 
     html: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Write a report: one page with chart, table and warnings, to open in a browser.",
+            help="Write a report to this HTML file: a page with chart, table and warnings.",
         ),
     ] = None
 
 
 @dataclass(frozen=True)
 class ExplanationOptions(FileOptions):
-    """What is written and printed of an explanation."""
+    """Options of the output of an explanation."""
 
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Draw the values into a .png, .svg or .pdf file."),
+        typer.Option(metavar="FILE", show_default=False, help="Plot the values to this .png, .svg or .pdf file."),
     ] = None
     rows: Annotated[
         bool,
         typer.Option(
             "--rows/--no-rows",
             show_default=False,
-            help='With --json: write what single rows contribute, too, where it is known, so that "clarysage compare" '
-            'can pair explanations of the same rows, and "clarysage merge" makes sharper intervals.',
+            help='Include the contributions of single rows in the --json file, if they are known. With them "clarysage '
+            'compare" can pair explanations of the same rows, and "clarysage merge" gives narrower intervals.',
         ),
     ] = False
     about: Annotated[
@@ -393,8 +401,8 @@ class ExplanationOptions(FileOptions):
             metavar="NAME",
             show_default=False,
             autocompletion=names("about"),
-            help='What intervals are about: "data" (the sampling of the run alone), "rows" (other rows of the same '
-            'population), "population" (other rows and another background). Default: the widest that is known.',
+            help='Source of uncertainty in the intervals: "data" (only the sampling of the run), "rows" (also other '
+            'rows of the same population), "population" (also another background). Default: the widest available.',
         ),
     ] = None
     tests: Annotated[
@@ -402,26 +410,26 @@ class ExplanationOptions(FileOptions):
         typer.Option(
             "--tests/--no-tests",
             show_default=False,
-            help="Add p-values to the table: does a feature help, does it hurt?",
+            help="Add p-values to the table: whether a feature helps or hurts.",
         ),
     ] = False
 
 
 @dataclass(frozen=True)
 class ConsoleOptions(Group):
-    """What is said on stderr."""
+    """Options of the messages on stderr."""
 
     quiet: Annotated[
-        bool, typer.Option("--quiet/--no-quiet", "-q", show_default=False, help="No progress bar and no notes.")
+        bool, typer.Option("--quiet/--no-quiet", "-q", show_default=False, help="Hide the progress bar and notes.")
     ] = False
     debug: Annotated[
-        bool, typer.Option("--debug/--no-debug", show_default=False, help="Show the traceback of an error.")
+        bool, typer.Option("--debug/--no-debug", show_default=False, help="Show the traceback of errors.")
     ] = False
 
 
 @dataclass(frozen=True)
 class ConfiguredOptions(ConsoleOptions):
-    """What is said on stderr, and a file that options come from."""
+    """Options of the messages on stderr, and a configuration file."""
 
     config: Annotated[
         Path | None,
@@ -431,8 +439,8 @@ class ConfiguredOptions(ConsoleOptions):
             show_default=False,
             callback=configured,
             is_eager=True,  # before the options that it sets
-            help='Options and arguments from a TOML file, by their names, such as html = "report.html"; what stands on '
-            "the command line overrides it. A table with the name of a command is for that one alone. Paths in "
-            "the file are relative to its folder.",
+            help='TOML file with options and arguments, such as html = "report.html". The command line overrides it. A '
+            "table with the name of a command applies to that command only. Paths in the file are relative to its "
+            "folder.",
         ),
     ] = None

@@ -1,4 +1,4 @@
-"""What becomes of a result: files, a table or JSON on stdout, an exit code."""
+"""Output of a result: files, a table or JSON on stdout, and an exit code."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ PIXELS_PER_INCH = 150
 
 @dataclass(frozen=True)
 class Delivery:
-    """Where a result goes: JSON, pictures and a page into files, if asked for, and a table or JSON to stdout.
+    """The output files of a result; the table, or the JSON, is printed on stdout.
 
-    ``pictures`` are files by the options that ask for them.
+    ``pictures`` maps the options for plots to their files.
     """
 
     json_file: Path | None
     pictures: Mapping[str, Path | None]
     html: Path | None = None
 
-    def check(self, inputs: Sequence[Path | None], kept: Mapping[str, Path | None] | None = None) -> None:
-        """Raise, before the long computation, if a file could not be written after it; inputs that there are stay.
+    def check(self, inputs: Sequence[Path | None], during: Mapping[str, Path | None] | None = None) -> None:
+        """Raises an error, before the long computation, if a file cannot be written or would overwrite an input.
 
-        ``kept`` are files, by their options, that are written on the way, and are not to be overwritten either.
+        ``during`` maps options to files that are written during the run, which must not be overwritten, either.
         """
         given = [path for path in inputs if path is not None]
         drawn = {option: path for option, path in self.pictures.items() if path is not None}
@@ -49,20 +49,19 @@ class Delivery:
             if path != STDOUT:
                 check_writable(option, path, given)
             elif option == "--html":
-                raise InputError(option, got="-", wanted="the name of a file, since stdout is for the table or JSON")
+                raise InputError(option, got="-", wanted="a file name, since stdout is for the table or JSON")
         for option, path in drawn.items():
             check_picture(option, path)
-        on_the_way = {option: path for option, path in (kept or {}).items() if path is not None}
-        for (first, one), (second, other) in combinations({**on_the_way, **files}.items(), 2):
-            if one.resolve() == other.resolve():
-                raise InputError(second, got=f"{other}, as for {first}", wanted="a file of its own")
+        during_run = {option: path for option, path in (during or {}).items() if path is not None}
+        for (first, path), (second, other) in combinations({**during_run, **files}.items(), 2):
+            if path.resolve() == other.resolve():
+                raise InputError(second, got=f"{other}, as for {first}", wanted="another file")
 
     def deliver(self, result: Result, say: Say, *, summary: Summary | None = None, rows: bool = False) -> None:
-        """Write the files, print the result even if that fails, and exit with 4 if something is flagged, else with 3
-        if something did not converge.
+        """Writes the files and prints the result, even if writing fails.
 
-        ``summary`` is what to say of the result, in place of the usual one; ``rows`` writes what single rows contribute
-        into the JSON, too.
+        The exit code is 4 if something is flagged, else 3 if something has not converged. ``summary`` replaces the
+        usual summary of the result; ``rows`` includes the contributions of single rows in the JSON.
         """
         from clarysage.render import text
         from clarysage.results.files import as_json, as_plain
@@ -97,43 +96,43 @@ class Delivery:
             say(f"wrote {self.html}")
 
 
-def about_known(result: Result, about: str | None, say: Say) -> str | None:
-    """What intervals are to be about, if they can be; else the default of the result, which is said."""
+def available_about(result: Result, about: str | None, say: Say) -> str | None:
+    """Returns the requested source of uncertainty if the result has it; else the default, with a note."""
     summary = result.summary()
     if about is None or about in summary.choices:
         return about
     if not summary.choices:
-        raise InputError("--about", got=about, wanted=f"nothing for a file of {type(result).__name__}")
+        raise InputError("--about", got=about, wanted=f"no value for a result of type {type(result).__name__}")
     say(f"--about {about}: not known for this method or removal; intervals are about the {summary.about}.")
     return summary.about
 
 
 def has_rows(result: Result, rows: bool, say: Say) -> bool:
-    """Whether to write what single rows contribute: if it is asked for and known; else that is said."""
+    """Tells whether to write contributions of single rows: if requested and known; if not known, with a note."""
     from clarysage.results.files import has_on_request
 
     if rows and not has_on_request(result):
-        say("--rows: what single rows contribute is not known for this method or measure, and is not written.")
+        say("--rows: contributions of single rows are not known for this method or measure, and are not written.")
         return False
     return rows
 
 
 def check_picture(option: str, path: Path) -> None:
-    """Raise unless matplotlib can write a picture with the file's suffix."""
+    """Raises an error unless matplotlib can write files with the suffix."""
     from matplotlib.backend_bases import FigureCanvasBase
 
-    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
-    if path.suffix.lower().lstrip(".") not in kinds:
-        wanted = f"a name that ends in .{', .'.join(kinds)}"
-        raise InputError(option, got=f"{path.name!r}", wanted=wanted, hint=str(path.with_suffix(".png")))
+    formats = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix.lower().lstrip(".") not in formats:
+        endings = f"a name that ends in .{', .'.join(formats)}"
+        raise InputError(option, got=f"{path.name!r}", wanted=endings, hint=str(path.with_suffix(".png")))
 
 
 def picture(draw: Callable[[], Any], suffix: str) -> bytes:
-    """What is drawn, on one axis or several, as the bytes of a file with this suffix."""
+    """Returns a figure of one or several axes as the bytes of a file with this suffix."""
     import matplotlib
     import numpy as np
 
-    matplotlib.use("Agg")  # no window, with or without a screen
+    matplotlib.use("Agg")  # opens no window
     figure = np.ravel(draw())[0].figure
     file = io.BytesIO()
     figure.savefig(file, format=suffix.lower().lstrip("."), dpi=PIXELS_PER_INCH, bbox_inches="tight")

@@ -1,8 +1,8 @@
-"""skops files: which types they may hold, and that trees in them point only where they may.
+"""Loads skops files safely: checks the types that they contain, and the node tables of trees.
 
-The list of types is ours, never what the file asks for. skops vouches for the type of a tree, not for what its table
-holds, and scikit-learn follows that table without looking: a damaged or forged one leads it out of its memory, or round
-in circles. So we look at that.
+The list of allowed types is ours, never that of the file. skops checks the type of a tree, but not its node table, and
+scikit-learn follows the table without checks: a damaged or forged table would make it read outside the table's memory,
+or loop forever. Therefore we check the tables.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ LOSSES = (
 )
 LINKS = ("HalfLogitLink", "IdentityLink", "Interval", "LogLink", "LogitLink", "MultinomialLogit")
 
-# Insides of ordinary scikit-learn models beside the estimators that skops itself trusts. Each is a known class or
-# function that holds numbers and settings; none runs code that a file could bring along. Node tables of trees are the
-# one thing that could still point outside its memory, and ``check_trees`` looks at them.
+# Parts of ordinary scikit-learn models, in addition to the estimators that skops itself trusts. Each is a known class
+# or function that contains numbers and settings; none runs code from a file. Only node tables of trees could still
+# point outside their memory; ``check_trees`` checks them.
 ALLOWED = frozenset(
     {
-        "numpy.dtype",  # of what an encoder or imputer was fitted on
+        "numpy.dtype",  # the type of the data an encoder or imputer was fitted on
         "sklearn.tree._tree.Tree",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
@@ -68,34 +68,33 @@ ALLOWED = frozenset(
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.utils._bunch.Bunch",
         "sklearn.utils.validation.check_array",  # with functools.partial: how histogram boosting reads categories
-        "functools.partial",  # of functions that are allowed themselves
+        "functools.partial",  # of allowed functions
     }
 )
 
 
 def load(skops: Any, path: Path, trusted: tuple[str, ...]) -> Any:
-    """The model in a file all of whose types are allowed, by us or by the user; else nothing of it is made."""
-    found = skops.get_untrusted_types(file=path)
-    strange = sorted(set(found) - ALLOWED - set(trusted))
-    if strange:
-        shown = ", ".join(strange[:3]) + (", ..." if len(strange) > 3 else "")
-        flags = " ".join(f"--trust {name}" for name in strange[:3])
+    """Loads the model if clarysage or the user trusts all types in the file; else creates no object at all."""
+    untrusted = sorted(set(skops.get_untrusted_types(file=path)) - ALLOWED - set(trusted))
+    if untrusted:
+        shown = ", ".join(untrusted[:3]) + (", ..." if len(untrusted) > 3 else "")
+        flags = " ".join(f"--trust {name}" for name in untrusted[:3])
         raise FormatError(
             "MODEL",
-            got=f"{path.name}, which holds types that clarysage does not vouch for: {shown}",
+            got=f"{path.name}, which contains types that clarysage does not trust: {shown}",
             wanted="a scikit-learn model",
-            hint=f"{flags} if you vouch for them",
+            hint=f"{flags} if you trust them",
         )
     model = skops.load(path, trusted=sorted(ALLOWED.union(trusted)))
     check_trees(model, path.name)
     return model
 
 
-CODE = (type, FunctionType, ModuleType)  # hold no trees, but lead everywhere
+CODE = (type, FunctionType, ModuleType)  # contain no trees, but refer to everything
 
 
 def check_trees(model: Any, name: str) -> None:
-    """Raise if a tree in the model has a node whose children or feature are not there."""
+    """Raises an error if a tree in the model has a node whose children or feature do not exist."""
     for part in _parts(model, set()):
         is_sound = CHECKS.get(type(part).__name__)
         if is_sound is not None and not is_sound(part):
@@ -104,19 +103,19 @@ def check_trees(model: Any, name: str) -> None:
             )
 
 
-def _parts(thing: Any, seen: set[int]) -> Iterator[Any]:
-    """The object and all that it holds, each once."""
-    if id(thing) in seen or isinstance(thing, CODE):
+def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
+    """Yields the object and all objects that it contains, each once."""
+    if id(value) in seen or isinstance(value, CODE):
         return
-    seen.add(id(thing))
-    yield thing
-    held: Any = getattr(thing, "__dict__", {}).values()
-    if isinstance(thing, dict):
-        held = thing.values()
-    elif isinstance(thing, (list, tuple)) or (isinstance(thing, np.ndarray) and thing.dtype == object):
-        held = np.ravel(thing).tolist() if isinstance(thing, np.ndarray) else thing
-    for part in held:
-        yield from _parts(part, seen)
+    seen.add(id(value))
+    yield value
+    members: Any = getattr(value, "__dict__", {}).values()
+    if isinstance(value, dict):
+        members = value.values()
+    elif isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.dtype == object):
+        members = np.ravel(value).tolist() if isinstance(value, np.ndarray) else value
+    for member in members:
+        yield from _parts(member, seen)
 
 
 def _is_sound_decision_tree(model: Any) -> bool:
@@ -126,11 +125,13 @@ def _is_sound_decision_tree(model: Any) -> bool:
     if not 0 < tree.node_count <= tree.capacity or tree.n_features != model.n_features_in_:
         return False
     inner = tree.children_left != -1
-    return _lead_on(tree.children_left, tree.children_right, inner) and _within(tree.feature[inner], tree.n_features)
+    return _children_follow(tree.children_left, tree.children_right, inner) and _within(
+        tree.feature[inner], tree.n_features
+    )
 
 
 def _is_sound_boosting(model: Any) -> bool:
-    """The trees of gradient boosting are followed without asking for the width that each was fitted on."""
+    """Checks that all trees have the ensemble's number of features, since scikit-learn does not check each tree."""
     trees = np.ravel(getattr(model, "estimators_", ())).tolist()
     return all(tree.n_features_in_ == model.n_features_in_ for tree in trees)
 
@@ -146,25 +147,25 @@ def _is_sound_predictor(tree: Any, model: Any) -> bool:
     knows_categories = not by_category.any() or len(model._bin_mapper.is_categorical_) == model.n_features_in_
     return (
         len(nodes) > 0
-        and _lead_on(nodes["left"], nodes["right"], inner)
+        and _children_follow(nodes["left"], nodes["right"], inner)
         and _within(nodes["feature_idx"][inner], model.n_features_in_)
         and _within(nodes["bitset_idx"][by_category], len(tree.raw_left_cat_bitsets))
         and knows_categories
     )
 
 
-def _lead_on(left: np.ndarray, right: np.ndarray, inner: np.ndarray) -> bool:
-    """Whether the children of every inner node come after it in the table, and within it: no circles, no ends."""
-    places = np.flatnonzero(inner)
+def _children_follow(left: np.ndarray, right: np.ndarray, inner: np.ndarray) -> bool:
+    """Checks that the children of every inner node come after it, inside the table: no cycles, no outside reads."""
+    nodes = np.flatnonzero(inner)
     children = np.stack([left[inner], right[inner]]).astype(np.int64)  # (2, inner nodes)
-    return bool((children > places).all() and (children < len(inner)).all())
+    return bool((children > nodes).all() and (children < len(inner)).all())
 
 
-def _within(places: np.ndarray, size: int) -> bool:
-    return bool(((places.astype(np.int64) >= 0) & (places.astype(np.int64) < size)).all())
+def _within(indices: np.ndarray, size: int) -> bool:
+    return bool(((indices.astype(np.int64) >= 0) & (indices.astype(np.int64) < size)).all())
 
 
-# name of an estimator's class -> whether the trees that it holds are sound
+# class name of an estimator -> function that checks its trees
 CHECKS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(
         ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor"),

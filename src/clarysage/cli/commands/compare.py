@@ -1,4 +1,4 @@
-"""``clarysage compare A.json B.json``: what features contribute here less what they contribute there."""
+"""``clarysage compare A.json B.json``: differences of the features' values between explanations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clarysage.cli.files import explanation_in
 from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_groups
 from clarysage.cli.output import Delivery
 
-# what must be alike in all files, and is no option of this command
+# arguments that must be equal in all files, but are not options of this command
 CALLED_HERE = dict.fromkeys(("loss", "measure", "groups"), "FILE")
 
 
@@ -26,7 +26,8 @@ def compare(
             metavar="FILE",
             show_default=False,
             callback=or_configured,
-            help="Explanations that --json of explain wrote, two or more; all others are compared with the first.",
+            help='Two or more explanations, written by "clarysage explain --json"; the others are compared with the '
+            "first.",
         ),
     ] = None,
     *,
@@ -36,24 +37,27 @@ def compare(
         typer.Option(
             metavar="A,B,...",
             show_default=False,
-            help="What the explanations are called. Default: the names of the files.",
+            help="Names of the explanations in the output. Default: the names of the files.",
         ),
     ] = None,
     written: FileOptions,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Draw bars side by side into a .png, .svg or .pdf file."),
+        typer.Option(
+            metavar="FILE", show_default=False, help="Plot bars side by side to this .png, .svg or .pdf file."
+        ),
     ] = None,
     console: ConfiguredOptions,
 ) -> None:
-    """Compare explanations: which features contribute more or less than before, and which differences are no accident.
+    """Compare explanations: which features contribute more or less, and which differences are significant.
 
-    Explanations are of the same features, by the same measure and loss: of two models on the same rows, or of one model
-    on rows of then and now; explain them with the same --background. Files of the same rows that "explain --json FILE
-    --rows" wrote are compared row by row, which is far more precise as a rule; the table says whether they were.
+    The explanations must have the same features, measure and loss: for example, two models on the same rows, or one
+    model on old and new rows. Use the same --background for all. Explanations of the same rows, written by "clarysage
+    explain --json FILE --rows", are compared row by row, which is usually far more precise; the table says whether
+    they were.
 
-    Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 ok, whether anything changed or not,
-    1 error, 2 usage, 3 some explanation not converged, with the result printed and written all the same.
+    Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 success, with or without differences,
+    1 error, 2 wrong usage, 3 an explanation has not converged (the result is printed and written, too).
     """
     say, given = speaker(console.quiet), files or []
     delivery = Delivery(written.json_file, {"--plot": plot}, written.html)
@@ -63,12 +67,12 @@ def compare(
 
             called, settings = _names(given, names), differences.settings
             delivery.check([*given, console.config])
-            found = cs.compare([explanation_in(path) for path in given], names=called, **settings)
-        delivery.deliver(found, say)
+            comparison = cs.compare([explanation_in(path) for path in given], names=called, **settings)
+        delivery.deliver(comparison, say)
 
 
 def distinct(paths: Sequence[Path]) -> list[str]:
-    """What files are called: their names without the suffix, with as many of their folders as tell them apart.
+    """Returns distinct names of files: without the suffix, with as many of their folders as needed.
 
     Examples
     --------
@@ -79,8 +83,8 @@ def distinct(paths: Sequence[Path]) -> list[str]:
     """
     parts = [(path.parent / path.stem).parts for path in paths]
     count = len(set(parts))
-    depth = next(k for k in range(1, 2 + max(map(len, parts))) if len({one[-k:] for one in parts}) == count)
-    names = ["/".join(one[-depth:]) for one in parts]
+    depth = next(k for k in range(1, 2 + max(map(len, parts))) if len({path[-k:] for path in parts}) == count)
+    names = ["/".join(path[-depth:]) for path in parts]
     return [f"{name} ({i + 1})" if name in names[:i] else name for i, name in enumerate(names)]
 
 

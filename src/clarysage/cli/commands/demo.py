@@ -1,4 +1,4 @@
-"""``clarysage demo``: real data, a model fitted on the spot, and what its features bring it."""
+"""``clarysage demo``: fits a model on real data and explains it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ TOLERANCE = 0.03
 def demo(
     *,
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where to write the report, the plot and the JSON.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for the report, the plot and the JSON file.")
     ] = Path("clarysage-demo"),
-    seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the split, the model and the draws.")] = 0,
-    n_jobs: Annotated[int, typer.Option(metavar="K", help="Workers, -1 for all cores.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="K", min=0, help="Seed of the split, the model and the sampling.")] = 0,
+    n_jobs: Annotated[int, typer.Option(metavar="K", help="Number of parallel workers, -1 for all cores.")] = 1,
     console: ConsoleOptions,
 ) -> None:
-    """Explain a model of how diabetes progresses: needs no data, no model and no network.
+    """Explain a model of diabetes progression, as a demonstration.
 
-    Gradient boosting learns the progression of the disease in 442 patients after a year from ten measurements (Efron
-    et al. 2004, as it comes with scikit-learn) and is explained on patients that it has not seen. Takes seconds.
+    Gradient boosting predicts the progression of diabetes after one year from ten measurements (442 patients, Efron et
+    al. 2004, a data set of scikit-learn). It is explained on patients that were not used to fit it. This takes seconds
+    and needs no files and no network.
     """
     say = speaker(console.quiet)
     delivery = Delivery(output / "sage.json", {"--plot": output / "sage.png"}, output / "report.html")

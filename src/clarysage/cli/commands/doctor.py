@@ -1,4 +1,4 @@
-"""``clarysage doctor``: whether clarysage can work here, and with what."""
+"""``clarysage doctor``: checks the installation."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from clarysage.cli.output import STDOUT, Delivery
 
 @with_groups
 def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
-    """Tell what is installed and whether it works: for a look around, and for reports of errors.
+    """Check the installation: versions, optional libraries, cores and threads. Useful for bug reports.
 
-    Versions of what clarysage needs, optional parts with what each is for and how to get it, cores and threads, where
-    compiled code is kept, and a small explanation whose values are known. Optional libraries are not loaded.
+    Shows versions of required libraries, the purpose of optional libraries and how to install them, cores and threads,
+    the cache folder of compiled code, and a test explanation with known values. Optional libraries are not loaded.
 
-    Prints a text, or JSON with --json -. Exit codes: 0 ok, 1 something that is needed is missing, too old or broken.
+    Prints text, or JSON with --json -. Exit codes: 0 success, 1 a required library is missing, too old or broken,
+    2 wrong usage.
     """
     say, json_file = speaker(console.quiet), written.json_file
     with guarded(say, debug=console.debug):
         with clean_stdout():
-            from clarysage.cli.doctor import Checkup
+            from clarysage.cli.doctor import Diagnosis
 
             Delivery(json_file, {}).check([])
-            found = Checkup.done()
-        data = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
+            diagnosis = Diagnosis.run()
+        data = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)
         if json_file == STDOUT:
             print_data(data)
         else:
-            print(found.text(), flush=True)
+            print(diagnosis.text(), flush=True)
         if json_file is not None and json_file != STDOUT:
             write_whole(f"{data}\n", json_file)
             say(f"wrote {json_file}")
-        if found.problems:
-            complain("; ".join(found.problems))
+        if diagnosis.problems:
+            complain("; ".join(diagnosis.problems))
             raise typer.Exit(FAILED)

@@ -1,17 +1,17 @@
-"""``clarysage explain MODEL DATA``: a model and tables on disk, explained."""
+"""``clarysage explain MODEL DATA``: explains a model in a file on a table in a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from clarysage.cli.completion import columns
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
 from clarysage.cli.files import check_writable
-from clarysage.cli.inputs import Request, explained
+from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
 from clarysage.cli.options import (
     DATA,
@@ -26,8 +26,11 @@ from clarysage.cli.options import (
     RunFlags,
     with_groups,
 )
-from clarysage.cli.output import Delivery, about_known, has_rows
+from clarysage.cli.output import Delivery, available_about, has_rows
 from clarysage.registry import normalised
+
+if TYPE_CHECKING:
+    from clarysage.results import Explanation
 
 
 @with_groups
@@ -41,8 +44,8 @@ def explain(
             metavar="COLUMN",
             show_default=False,
             autocompletion=columns,
-            help="The column that the model predicts. Without it: Shapley effects, the variance of the model's output "
-            "that each feature explains.",
+            help="Column that the model predicts. Without it, the result is Shapley effects: the variance of the "
+            "model's output that each feature explains.",
         ),
     ] = None,
     background: Background = None,
@@ -54,14 +57,14 @@ def explain(
     written: ExplanationOptions,
     console: ConfiguredOptions,
 ) -> None:
-    """Explain a model: the SAGE value of each feature, what it saves the model in loss.
+    """Explain a model: the SAGE value of each feature, which is how much the feature reduces the model's loss.
 
-    If the model knows the names of its features, those columns are used and others ignored; if not, all columns but
-    the target, the weights and the dropped ones, in the order of the file. Text columns go to the model as text;
-    XGBoost and LightGBM models fitted on categories get categories.
+    If the model has feature names, these columns are used and others ignored. If not, the features are all columns
+    except the target, the weights and the dropped columns, in the order of the file. Text columns are passed to the
+    model as text; XGBoost and LightGBM models fitted on categories receive categories.
 
-    Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage,
-    3 not converged (or interrupted by Ctrl-C), with the result printed and written all the same.
+    Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong
+    usage, 3 not converged or interrupted by Ctrl-C (the result is printed and written, too).
     """
     say = speaker(console.quiet)
     delivery = Delivery(written.json_file, {"--plot": written.plot}, written.html)
@@ -76,7 +79,7 @@ def explain(
             settings=settings,
             target=target,
             background=background,
-            leaves_on_disk=True,
+            may_sample_rows=True,
         )
         with clean_stdout():
             check_options(settings, has_target=target is not None)
@@ -85,16 +88,28 @@ def explain(
             _check_files(delivery, [*request.inputs, console.config], storage.checkpoint, say)
             if written.about is not None:
                 check_about(written.about)
-            explanation = explained(request, say, progress=has_viewer(console.quiet))
-        about = about_known(explanation, written.about, say)
+            explanation = _explanation(request, say, progress=has_viewer(console.quiet))
+        about = available_about(explanation, written.about, say)
         summary = explanation.summary(about=about, tests=written.tests)
         delivery.deliver(explanation, say, summary=summary, rows=has_rows(explanation, written.rows, say))
 
 
+def _explanation(request: Request, say: Say, *, progress: bool) -> Explanation:
+    """Reads the files of a request and explains the model."""
+    import clarysage as cs
+
+    inputs = load_inputs(request, say)
+    if request.target is None:
+        say(SHAPLEY_EFFECTS)
+    options = {"groups": inputs.groups, "rng": request.seed, "progress": progress, **request.settings}
+    explanation: Explanation = cs.sage(inputs.f, **inputs.tables, **options)
+    return explanation
+
+
 def _check_files(delivery: Delivery, inputs: Sequence[Path | None], checkpoint: Path | None, say: Say) -> None:
-    """Raise, before the long computation, for a file that cannot be written after it or on the way."""
-    delivery.check(inputs, {"--checkpoint": checkpoint})
+    """Raises an error, before the long computation, if an output file or the checkpoint cannot be written."""
+    delivery.check(inputs, during={"--checkpoint": checkpoint})
     if checkpoint is not None:
         check_writable("--checkpoint", checkpoint, [path for path in inputs if path is not None])
         if checkpoint.exists():
-            say(f"going on with the run that {checkpoint.name} holds.")
+            say(f"continuing the run in {checkpoint.name}.")

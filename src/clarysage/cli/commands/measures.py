@@ -1,4 +1,4 @@
-"""``clarysage measures MODEL DATA``: every measure of a model, side by side."""
+"""``clarysage measures MODEL DATA``: computes and compares importance measures of a model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 
 from clarysage.cli import completion
 from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, speaker
-from clarysage.cli.inputs import Loaded, Request, loaded
-from clarysage.cli.option_checks import check_background_rows, check_options, named_measures
+from clarysage.cli.inputs import Inputs, Request, load_inputs
+from clarysage.cli.option_checks import check_background_rows, check_options, measure_names
 from clarysage.cli.options import (
     DATA,
     MODEL,
@@ -43,7 +43,7 @@ def measures(
             metavar="COLUMN",
             show_default=False,
             autocompletion=completion.columns,
-            help="The column that the model predicts. Without it: only measures that need none.",
+            help="Column that the model predicts. Without it, only measures that need no target are computed.",
         ),
     ] = None,
     only: Annotated[
@@ -52,7 +52,7 @@ def measures(
             metavar="NAME,NAME,...",
             show_default=False,
             autocompletion=completion.measures,
-            help='Compute these alone, such as "sage,permutation test". Default: all that apply.',
+            help='Compute only these measures, such as "sage,permutation test". Default: all that apply.',
         ),
     ] = None,
     refits: Annotated[
@@ -60,7 +60,7 @@ def measures(
         typer.Option(
             "--refits/--no-refits",
             show_default=False,
-            help="Compute measures that fit learners anew, too; what they cost is said first.",
+            help="Also compute measures that refit the model; their cost is printed first.",
         ),
     ] = False,
     train: Annotated[
@@ -68,7 +68,7 @@ def measures(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Rows to fit learners on, with the target. Default: cross-fitting on DATA.",
+            help="Table of rows, with the target, on which models are refitted. Default: cross-fitting on DATA.",
         ),
     ] = None,
     background: Background = None,
@@ -82,7 +82,7 @@ def measures(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Draw the measures side by side into a .png, .svg or .pdf file.",
+            help="Plot the measures side by side to this .png, .svg or .pdf file.",
         ),
     ] = None,
     ranks: Annotated[
@@ -90,22 +90,22 @@ def measures(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Draw a map of ranks, features by measures, into such a file.",
+            help="Plot the ranks of features by measure to this .png, .svg or .pdf file.",
         ),
     ] = None,
     show_list: Annotated[
-        bool, typer.Option("--list", help="Print what measures there are, and what they are; needs no MODEL.")
+        bool, typer.Option("--list", help="Print a table of all measures and exit; needs no MODEL.")
     ] = False,
     console: ConfiguredOptions,
 ) -> None:
-    """Compare measures of a model: what SAGE, permutation tests, heuristics and others say of each feature.
+    """Compute importance measures of a model, such as SAGE, permutation tests and heuristics, and compare them.
 
-    Columns are found as by "clarysage explain". Measures that do not apply to the model are left out, with the reason.
-    Measures that fit learners anew are asked for by --refits, or by name; they need a model that can be fitted again,
-    as pipelines in .skops and .joblib files can. --tolerance, --budget and --deadline are for each measure.
+    Features are chosen as by "clarysage explain". Measures that do not apply to the model are left out.
+    Measures that refit the model need --refits, or their name in --only, and a model that can be refitted, such as a
+    pipeline in a .skops or .joblib file. --tolerance, --budget and --deadline apply to each measure.
 
-    Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage,
-    3 some measure not converged, with the result printed and written all the same.
+    Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong
+    usage, 3 a measure has not converged (the result is printed and written, too).
     """
     say = speaker(console.quiet)
     delivery = Delivery(written.json_file, {"--plot": plot, "--ranks": ranks}, written.html)
@@ -127,14 +127,14 @@ def measures(
             )
             check_options(settings, has_target=target is not None)
             check_background_rows(problem.background_rows, background)
-            chosen = None if only is None else named_measures(only)
+            names = None if only is None else measure_names(only)
             delivery.check([*request.inputs, console.config])
-            found = _compared(request, chosen, say, refits=refits, progress=has_viewer(console.quiet))
-        delivery.deliver(found, say)
+            importances = _importances(request, names, say, refits=refits, progress=has_viewer(console.quiet))
+        delivery.deliver(importances, say)
 
 
 def listing() -> str:
-    """The measures that there are, and what they are, as a table."""
+    """Returns the table of all measures and their properties."""
     import clarysage as cs
     from clarysage._measures.table import PROPERTIES
     from clarysage.render.terminal import aligned
@@ -151,55 +151,54 @@ def listing() -> str:
             *aligned(rows),
             "",
             f"{letters}: + yes, ~ partly, - no (Table 1).",
-            "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of its output.",
-            f"{STAR}: a heuristic outside the framework. refits: fits learners anew.",
+            "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of the model's output.",
+            f"{STAR}: a heuristic outside the framework. refits: fits the model again.",
         ]
     )
 
 
 def _given(model: str | None, data: Path | None) -> tuple[str, Path]:
     if model is None or data is None:
-        what = "MODEL" if model is None else "DATA"
-        raise OptionError(
-            what, got="nothing", wanted="MODEL and DATA", hint="clarysage measures --list for what there is"
-        )
+        missing = "MODEL" if model is None else "DATA"
+        hint = "clarysage measures --list to see all measures"
+        raise OptionError(missing, got="nothing", wanted="MODEL and DATA", hint=hint)
     return model, data
 
 
-def _compared(request: Request, only: list[str] | None, say: Say, *, refits: bool, progress: bool) -> Any:
-    """The measures that are asked for; before slow ones run, their cost is said."""
+def _importances(request: Request, only: list[str] | None, say: Say, *, refits: bool, progress: bool) -> Any:
+    """Returns the requested measures; prints the cost of refits before they run."""
     import clarysage as cs
 
-    found = loaded(request, say)
-    say_costs(found, only, say, refits=refits)
+    inputs = load_inputs(request, say)
+    say_costs(inputs, only, say, refits=refits)
     return cs.importances(
-        found.f,
-        **found.tables,
+        inputs.f,
+        **inputs.tables,
         measures=only,
         refits=refits,
-        train=found.train,
-        groups=found.groups,
+        train=inputs.train,
+        groups=inputs.groups,
         rng=request.seed,
         progress=progress,
         **request.settings,
     )
 
 
-def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
-    """Say how many fits refits take, and how long where they are asked for: one fit is made and timed."""
+def say_costs(inputs: Inputs, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
+    """Prints how many fits the measures with refits need, and estimates their time from one timed fit."""
     from clarysage._measures.table import MEASURES, as_measure, fits_wanted
 
-    if found.tables["y"] is None:
+    if inputs.tables["y"] is None:
         return
     slow = {row.name: row for row in (MEASURES.values() if only is None else map(as_measure, only)) if row.refits}
-    folds = {"folds": 1} if found.train is not None else {}
-    fits = {name: fits_wanted(name, _players(found), **folds) for name in slow}
+    folds = {"folds": 1} if inputs.train is not None else {}
+    fits = {name: fits_wanted(name, _n_players(inputs), **folds) for name in slow}
     if only is None and not refits:
         costs = ", ".join(f"{name} ({counted(fits[name])})" for name in slow)
-        say(f"left out, since they fit learners anew: {costs}; --refits asks for them.")
+        say(f"left out, since they refit the model: {costs}; --refits asks for them.")
     elif slow:
-        learner = None if all(row.own_learners for row in slow.values()) else _learner(found)
-        seconds = None if learner is None else _seconds(learner, found)
+        learner = None if all(row.own_learners for row in slow.values()) else _learner(inputs)
+        seconds = None if learner is None else _seconds(learner, inputs)
         costs_of_each = [
             _cost(row, fits[name], seconds) for name, row in slow.items() if learner is not None or row.own_learners
         ]
@@ -208,7 +207,7 @@ def say_costs(found: Loaded, only: Sequence[str] | None, say: Say, *, refits: bo
 
 
 def counted(fits: int | None) -> str:
-    """A number of fits in words.
+    """Formats a number of fits.
 
     Examples
     --------
@@ -219,7 +218,7 @@ def counted(fits: int | None) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """A time in words.
+    """Formats a duration.
 
     Examples
     --------
@@ -240,28 +239,28 @@ def _cost(row: Measure, fits: int | None, seconds: float | None) -> str:
     return count if fits is None or seconds is None else f"{count}, {lasting(fits * seconds)}"
 
 
-def _players(found: Loaded) -> int:
+def _n_players(inputs: Inputs) -> int:
     from clarysage.players import Players
 
-    return len(Players.of(tuple(map(str, found.tables["X"].columns)), found.groups))
+    return len(Players.of(tuple(map(str, inputs.tables["X"].columns)), inputs.groups))
 
 
-def _learner(found: Loaded) -> Any:
-    """What is fitted; None where the model cannot be fitted anew, which its measures will say."""
+def _learner(inputs: Inputs) -> Any:
+    """Returns the learner that is refitted; None if the model cannot be refitted (its measures then say so)."""
     from clarysage.models.learners import refittable
 
     try:
-        return refittable(found.model)
+        return refittable(inputs.model)
     except InputError:
         return None
 
 
-def _seconds(learner: Any, found: Loaded) -> float | None:
-    """Seconds of a fit on all columns; None where it fails, which is for the measures to say."""
-    X, y = (found.tables["X"], found.tables["y"]) if found.train is None else found.train[:2]
-    begun = time.perf_counter()
+def _seconds(learner: Any, inputs: Inputs) -> float | None:
+    """Returns the seconds of a fit on all columns; None if the fit fails (its measures then say so)."""
+    X, y = (inputs.tables["X"], inputs.tables["y"]) if inputs.train is None else inputs.train[:2]
+    start = time.perf_counter()
     try:
         learner.fit(X, y)
-    except Exception:  # the learner's own, who knows which
+    except Exception:  # learners raise any kind of error
         return None
-    return time.perf_counter() - begun
+    return time.perf_counter() - start

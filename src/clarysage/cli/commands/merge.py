@@ -1,4 +1,4 @@
-"""``clarysage merge A.json B.json``: runs of the same explanation, made apart with different seeds, as one."""
+"""``clarysage merge A.json B.json``: merges explanations of the same problem with different seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
 from clarysage.cli.files import explanation_in
 from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.options import ConfiguredOptions, ExplanationOptions, with_groups
-from clarysage.cli.output import Delivery, about_known, has_rows
+from clarysage.cli.output import Delivery, available_about, has_rows
 
 CALLED_HERE = {"explanations": "FILE"}
 
@@ -25,7 +25,7 @@ def merge(
             metavar="FILE",
             show_default=False,
             callback=or_configured,
-            help="Explanations that --json of explain wrote, two or more, each with a --seed of its own.",
+            help='Two or more explanations, written by "clarysage explain --json" with different seeds.',
         ),
     ] = None,
     *,
@@ -33,22 +33,22 @@ def merge(
         float,
         typer.Option(
             metavar="SHARE",
-            help="The result has converged when the largest standard error is below this share of the values' range, "
-            "or when every run had converged.",
+            help="The result counts as converged if the largest standard error is less than this share of the range of "
+            "values, or if all runs have converged.",
         ),
     ] = 0.025,
     written: ExplanationOptions,
     console: ConfiguredOptions,
 ) -> None:
-    """Merge explanations that were made apart, on several machines or days, as if their draws had been made in one run.
+    """Merge explanations from several runs, such as on several machines, as if they were one long run.
 
-    Runs explain the same model by the same rows, background and options, with a --seed of its own for each. Without
-    --background, and from one with more rows than --background-rows, rows are drawn with the seed, and runs are then
-    not of the same game: write a file of as many rows as are wanted, and give it to all of them. Files that "explain
-    --json FILE --rows" wrote make sharper intervals.
+    The runs must have the same model, data, background and options, and different seeds. Give all of them a
+    --background file with at most --background-rows rows: a larger file, or none, is sampled with the seed, so the runs
+    would have different backgrounds. Explanations written by "clarysage explain --json FILE --rows" give narrower
+    intervals.
 
-    Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 ok, 1 error, 2 usage, 3 not converged, with
-    the result printed and written all the same.
+    Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong usage, 3 not
+    converged (the result is printed and written, too).
     """
     say, given = speaker(console.quiet), files or []
     delivery = Delivery(written.json_file, {"--plot": written.plot}, written.html)
@@ -64,7 +64,7 @@ def merge(
             if written.about is not None:
                 check_about(written.about)
             delivery.check([*given, console.config])
-            found = cs.merge([explanation_in(path) for path in given], tolerance=tolerance)
-        about = about_known(found, written.about, say)
-        summary = found.summary(about=about, tests=written.tests)
-        delivery.deliver(found, say, summary=summary, rows=has_rows(found, written.rows, say))
+            merged = cs.merge([explanation_in(path) for path in given], tolerance=tolerance)
+        about = available_about(merged, written.about, say)
+        summary = merged.summary(about=about, tests=written.tests)
+        delivery.deliver(merged, say, summary=summary, rows=has_rows(merged, written.rows, say))

@@ -1,4 +1,4 @@
-"""``clarysage monitor MODEL REFERENCE CURRENT``: a model on rows of now against the same on rows of then."""
+"""``clarysage monitor MODEL REFERENCE CURRENT``: compares a model's explanations on reference and current rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from clarysage.catalogue import PERIODS
 from clarysage.cli.completion import columns, names
 from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
-from clarysage.cli.inputs import Request, loaded
+from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import as_every, check_options
 from clarysage.cli.options import (
     MODEL,
@@ -27,7 +27,7 @@ from clarysage.cli.options import (
 from clarysage.cli.output import Delivery
 from clarysage.registry import normalised
 
-# arguments of the library -> what they are called here
+# argument of the library -> its name in this command
 CALLED_HERE = {
     "X": "REFERENCE or CURRENT",
     "X or background": "REFERENCE, CURRENT or --background",
@@ -44,12 +44,12 @@ def monitor(
         typer.Argument(
             metavar="REFERENCE",
             show_default=False,
-            help="Rows on which the model did what it should, such as its test data: .csv, .csv.gz, .tsv, .parquet.",
+            help="Table of rows on which the model worked well, such as its test data: .csv, .csv.gz, .tsv, .parquet.",
         ),
     ],
     current: Annotated[
         Path,
-        typer.Argument(metavar="CURRENT", show_default=False, help="Rows of now, with the same columns."),
+        typer.Argument(metavar="CURRENT", show_default=False, help="Table of new rows, with the same columns."),
     ],
     *,
     target: Annotated[
@@ -58,8 +58,8 @@ def monitor(
             metavar="COLUMN",
             show_default=False,
             autocompletion=columns,
-            help="The column that the model predicts. Without it, where it is not known yet: Shapley effects, the "
-            "variance of the model's output that each feature explains.",
+            help="Column that the model predicts. Omit it if it is not known yet: the result is then Shapley effects, "
+            "the variance of the model's output that each feature explains.",
         ),
     ] = None,
     by: Annotated[
@@ -68,7 +68,7 @@ def monitor(
             metavar="COLUMN",
             show_default=False,
             autocompletion=columns,
-            help="A column of CURRENT with dates or batches, each of which is compared with the reference.",
+            help="Column of CURRENT with dates or batch names; each slice of CURRENT is compared with REFERENCE.",
         ),
     ] = None,
     every: Annotated[
@@ -77,8 +77,8 @@ def monitor(
             metavar="PERIOD",
             show_default=False,
             autocompletion=names("every"),
-            help=f"How long slices are: {PERIODS.help()} of the dates in --by; or a "
-            "number of rows. Default: each batch a slice, or what fits the dates.",
+            help=f"Length of slices: {PERIODS.help()} of the dates in --by, or a number of rows. Default: one slice "
+            "per batch, or a period that fits the dates.",
         ),
     ] = None,
     background: Annotated[
@@ -86,7 +86,7 @@ def monitor(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Rows that stand in for withheld features, such as the training data. Default: rows of REFERENCE.",
+            help="Table of rows that replace withheld features, such as the training data. Default: rows of REFERENCE.",
         ),
     ] = None,
     problem: ProblemOptions,
@@ -98,19 +98,19 @@ def monitor(
     written: FileOptions,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default=False, help="Draw what changed into a .png, .svg or .pdf file."),
+        typer.Option(metavar="FILE", show_default=False, help="Plot the changes to this .png, .svg or .pdf file."),
     ] = None,
     console: ConfiguredOptions,
 ) -> None:
-    """Find features that no longer contribute what they did, such as columns that broke on the way to the model.
+    """Find features whose contribution changed on new data, for example because a column is broken.
 
-    Columns are found as by "clarysage explain"; what --by names is no feature either, unless the model knows it. A
-    contribution that changed does not by itself say which column broke, so shifts of the columns are shown beside it.
-    --tolerance, --budget and --deadline are for each explanation.
+    Features are chosen as by "clarysage explain"; the --by column is not a feature, unless the model has a feature of
+    this name. A changed contribution does not tell which column changed, so shifts of the columns are shown, too.
+    --tolerance, --budget and --deadline apply to each explanation.
 
     Prints findings and a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 nothing flagged,
-    1 error, 2 usage, 3 nothing flagged, but not converged, 4 something flagged; after 3 and 4 the result is printed and
-    written all the same.
+    1 error, 2 wrong usage, 3 nothing flagged, but not converged, 4 something flagged. With 3 and 4 the result is
+    printed and written, too.
     """
     say, delivery = speaker(console.quiet), Delivery(written.json_file, {"--plot": plot}, written.html)
     with guarded(say, debug=console.debug, called=CALLED_HERE):
@@ -129,21 +129,23 @@ def monitor(
         )
         with clean_stdout():
             check_options(settings, has_target=target is not None)
-            asked = {"every": as_every(every, by), **differences.settings}
+            comparison = {"every": as_every(every, by), **differences.settings}
             delivery.check([*request.inputs, console.config])
-            found = _monitored(request, asked, say, progress=has_viewer(console.quiet))
-        delivery.deliver(found, say)
+            monitoring = _monitored(request, comparison, say, progress=has_viewer(console.quiet))
+        delivery.deliver(monitoring, say)
 
 
-def _monitored(request: Request, asked: dict[str, Any], say: Say, *, progress: bool) -> Any:
+def _monitored(request: Request, comparison: dict[str, Any], say: Say, *, progress: bool) -> Any:
+    """Returns the monitoring result; ``comparison`` are arguments of the comparisons."""
     import clarysage as cs
 
-    found = loaded(request, say)
+    inputs = load_inputs(request, say)
     if request.target is None:
-        say("no --target was given, so these are Shapley effects: shares of the variance of the model's output.")
-    assert found.current is not None
-    then, now = (tuple(side[part] for part in PARTS) for side in (found.tables, found.current))
-    rows = {"background": found.tables["background"], "by": found.current["by"], "groups": found.groups}
-    if request.background is None:  # otherwise they have been drawn
-        rows["background_rows"] = request.problem.background_rows
-    return cs.monitor(found.f, then, now, rng=request.seed, progress=progress, **rows, **asked, **request.settings)
+        say(SHAPLEY_EFFECTS)
+    assert inputs.current is not None
+    reference, current = (tuple(rows[part] for part in PARTS) for rows in (inputs.tables, inputs.current))
+    options = {"background": inputs.tables["background"], "by": inputs.current["by"], "groups": inputs.groups}
+    if request.background is None:  # a --background has been sampled already
+        options["background_rows"] = request.problem.background_rows
+    options |= {"rng": request.seed, "progress": progress, **comparison, **request.settings}
+    return cs.monitor(inputs.f, reference, current, **options)

@@ -1,4 +1,4 @@
-"""``clarysage report FILE``: a page of a result that was saved as JSON."""
+"""``clarysage report FILE``: writes an HTML report of a saved result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speake
 from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_groups
-from clarysage.cli.output import STDOUT, about_known
+from clarysage.cli.output import STDOUT, available_about
 
 
 @with_groups
 def report(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", show_default=False, help="What --json wrote, or save of a result."),
+        typer.Argument(metavar="FILE", show_default=False, help="Result file, written by --json or by save in Python."),
     ],
     *,
     output: Annotated[
@@ -30,12 +30,12 @@ def report(
             "-o",
             metavar="FILE",
             show_default=False,
-            help='The page to write; "-" prints it. Default: FILE with the ending .html.',
+            help='HTML file to write; "-" prints it. Default: FILE with the ending .html.',
         ),
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", show_default=False, help="Above the page. Default: what was found."),
+        typer.Option(metavar="TEXT", show_default=False, help="Title of the page. Default: the main finding."),
     ] = None,
     about: Annotated[
         str | None,
@@ -43,15 +43,15 @@ def report(
             metavar="NAME",
             show_default=False,
             autocompletion=names("about"),
-            help='What intervals of an explanation are about when the page is opened: "data", "rows" or "population". '
-            "Default: the widest that is known.",
+            help='Source of uncertainty in the intervals that the page shows first: "data", "rows" or "population" '
+            '(see "clarysage explain --help"). Default: the widest available.',
         ),
     ] = None,
     console: ConsoleOptions,
 ) -> None:
-    """Write the report of a result: one page with chart, table and warnings, to open in a browser.
+    """Write a report of a saved result: an HTML page with chart, table and warnings.
 
-    The page needs no other file and no network, and holds no rows of data.
+    The page needs no other files and no network, and contains no rows of the data.
     """
     say = speaker(console.quiet)
     with guarded(say, debug=console.debug):
@@ -59,15 +59,15 @@ def report(
             if about is not None:
                 check_about(about)
             check_readable("FILE", file)
-            target = file.with_suffix(".html") if output is None else output
-            if target != STDOUT:
-                check_writable("--output", target, [file])
+            path = file.with_suffix(".html") if output is None else output
+            if path != STDOUT:
+                check_writable("--output", path, [file])
             page = _page(file, say, title, about)
-        if target == STDOUT:
+        if path == STDOUT:
             print_data(page)
             return
-        write_whole(page, target)
-        say(f"wrote {target}")
+        write_whole(page, path)
+        say(f"wrote {path}")
 
 
 def _page(file: Path, say: Say, title: str | None, about: str | None) -> str:
@@ -75,4 +75,4 @@ def _page(file: Path, say: Say, title: str | None, about: str | None) -> str:
     from clarysage.render import html
 
     result = cs.load(file)
-    return html(result, title=title, about=about_known(result, about, say))
+    return html(result, title=title, about=available_about(result, about, say))
