@@ -372,10 +372,10 @@ def strange(name: str) -> tuple[Any, str]:
             return 2 * z
 
     made = {
-        "own": (sequence(Own()), "its layer Own is not one that walks can follow"),
-        "norm": (sequence(nn.LayerNorm(8)), "its layer LayerNorm is not one that walks can follow"),
+        "own": (sequence(Own()), "its layer Own is not supported"),
+        "norm": (sequence(nn.LayerNorm(8)), "its layer LayerNorm is not supported"),
         "no statistics": (sequence(nn.BatchNorm1d(8, track_running_stats=False)), "its layer BatchNorm1d is not"),
-        "softmax inside": (sequence(nn.Softmax(dim=1)), "its layer Softmax is not one that walks can follow"),
+        "softmax inside": (sequence(nn.Softmax(dim=1)), "its layer Softmax is not supported"),
         "activation first": (nn.Sequential(nn.Tanh(), *sequence(nn.ReLU())), "its first layer is not Linear"),
         "half": (sequence(nn.ReLU(), precision="bfloat16"), "its weights are bfloat16, not float32 or float64"),
         "no weights": (nn.Sequential(nn.Tanh(), nn.Flatten(1), nn.AdaptiveAvgPool1d(1)), "it has no weights"),

@@ -769,7 +769,7 @@ FAULTS: tuple[Fault, ...] = (
         "categories-of-the-frame",
         CATEGORY,
         "structure/columnwise.py",
-        "column = column.cat.set_categories(list(self.known[place]))",
+        "column = column.cat.set_categories(list(self.trained[j]))",
         "column = column.cat.remove_unused_categories()",
     ),
     # models

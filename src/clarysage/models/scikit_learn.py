@@ -17,7 +17,7 @@ from clarysage.models.predictor import Predictor
 from clarysage.protocols import ability
 from clarysage.structure.abilities import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
 from clarysage.structure.base import DOUBLE_ROUNDING, SINGLE_ROUNDING, Link, Structure, UnknownStructureError
-from clarysage.structure.columnwise import Transformed, owners, working
+from clarysage.structure.columnwise import Transformed, active_steps, owners
 from clarysage.structure.layers import Activation, Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.readers.scikit_learn import READERS as TREES
@@ -140,7 +140,7 @@ def _structure(model: Any) -> Callable[[], Structure] | None:
         return _inner(getattr(model, "best_estimator_", None))
     if name == "Pipeline":
         read = _inner(model.steps[-1][1])
-        return read if read is None or len(working(model)) == 1 else partial(_behind, model[:-1], read)
+        return read if read is None or len(active_steps(model)) == 1 else partial(_behind, model[:-1], read)
     return partial(READERS[name], model) if name in READERS else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import SEARCHES
 from clarysage.structure.base import Structure
-from clarysage.structure.columnwise import Transformed, owners, working
+from clarysage.structure.columnwise import Transformed, active_steps, owners
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _within(model: Any) -> Unwrapped | None:
     if not type(model).__module__.startswith("sklearn."):
         return None
     if name == "Pipeline" and model.steps[-1][1] not in (None, "passthrough"):
-        return Unwrapped(model.steps[-1][1], (model[:-1],) if len(working(model)) > 1 else ())
+        return Unwrapped(model.steps[-1][1], (model[:-1],) if len(active_steps(model)) > 1 else ())
     held = "best_estimator_" if name in SEARCHES else WRAPPERS.get(name, "")
     return Unwrapped(getattr(model, held)) if hasattr(model, held) else None
 

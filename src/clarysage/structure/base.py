@@ -84,12 +84,12 @@ class Representation(Protocol):
 
     @property
     def is_linear(self) -> bool:
-        """Whether the margins of a mean of rows are the mean of their margins."""
+        """True if the margins of a mean of rows are the mean of their margins."""
         ...
 
     @property
     def takes_missing(self) -> bool:
-        """Whether rows may have NaN or infinite cells."""
+        """True if rows may have NaN or infinite cells."""
         ...
 
     def thresholds(self) -> dict[int, np.ndarray]:
@@ -98,7 +98,7 @@ class Representation(Protocol):
 
     @property
     def is_used(self) -> np.ndarray:
-        """Whether each inner column has any effect, (D,)."""
+        """Marks the inner columns that have any effect, (D,)."""
         ...
 
     def with_owner(self, owner: np.ndarray) -> Representation:

@@ -17,7 +17,7 @@ from clarysage.structure.base import UnknownStructureError
 
 @dataclass(frozen=True)
 class Transformed:
-    """A view of tables as fitted transformers make them, and then as the model behind them has them."""
+    """A view of tables through a fitted transformer, and then through the view of the model behind it."""
 
     transformer: Any
     view: Callable[[Any], np.ndarray] | None = None
@@ -29,9 +29,9 @@ class Transformed:
 
 
 def owners(transformer: Any) -> np.ndarray:
-    """The column that each column of what a fitted transformer makes is made of.
+    """Returns the input column that each output column of a fitted transformer is made of.
 
-    Raises where columns are mixed, or may be.
+    Raises ``UnknownStructureError`` where columns are mixed, or might be.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def owners(transformer: Any) -> np.ndarray:
     return np.asarray(rule(transformer), dtype=np.intp)
 
 
-def working(pipeline: Any) -> list[Any]:
-    """The steps of a Pipeline that do something."""
+def active_steps(pipeline: Any) -> list[Any]:
+    """Returns the steps of a Pipeline other than "passthrough"."""
     return [step for _, step in pipeline.steps if step is not None and step != "passthrough"]
 
 
@@ -72,9 +72,9 @@ def _by_splines(splines: Any) -> np.ndarray:
 def _imputed(imputer: Any) -> np.ndarray:
     columns = np.arange(imputer.n_features_in_)
     if not imputer.keep_empty_features:
-        columns = columns[[cell == cell for cell in imputer.statistics_]]  # a column of nothing is left out
-    marks = imputer.indicator_.features_ if imputer.add_indicator else []
-    return np.concatenate([columns, np.asarray(marks, dtype=columns.dtype)])
+        columns = columns[[cell == cell for cell in imputer.statistics_]]  # empty columns are dropped
+    indicators = imputer.indicator_.features_ if imputer.add_indicator else []
+    return np.concatenate([columns, np.asarray(indicators, dtype=columns.dtype)])
 
 
 def _selected(selector: Any) -> np.ndarray:
@@ -95,37 +95,37 @@ def _encoded_by_target(encoder: Any) -> np.ndarray:
 
 
 def _in_turn(pipeline: Any) -> np.ndarray:
-    found = None
-    for step in working(pipeline):
-        made = owners(step)
-        found = made if found is None else found[made]
-    if found is None:
-        raise UnknownStructureError("a Pipeline of no steps does not know its columns")
-    return found
+    owner = None
+    for step in active_steps(pipeline):
+        step_owner = owners(step)
+        owner = step_owner if owner is None else owner[step_owner]
+    if owner is None:
+        raise UnknownStructureError("a Pipeline without steps does not tell its columns")
+    return owner
 
 
 def _side_by_side(union: Any) -> np.ndarray:
     parts = [step for _, step in union.transformer_list if step not in ("drop", None)]
     if any(part == "passthrough" for part in parts):
-        raise UnknownStructureError("FeatureUnion passes columns through")
+        raise UnknownStructureError('a FeatureUnion with "passthrough" is not supported')
     return np.concatenate([owners(part) for part in parts])
 
 
 def _by_columns(transformer: Any) -> np.ndarray:
     width = max((part.stop for part in transformer.output_indices_.values()), default=0)
-    found = np.full(width, -1)
+    owner = np.full(width, -1)
     for name, part, _ in transformer.transformers_:
-        place = transformer.output_indices_[name]
+        outputs = transformer.output_indices_[name]
         columns = np.asarray(transformer._transformer_to_input_indices[name])
-        if part == "drop" or place.start == place.stop:
+        if part == "drop" or outputs.start == outputs.stop:
             continue
-        made = columns if part == "passthrough" else columns[owners(part)]
-        if len(made) != place.stop - place.start:
-            raise UnknownStructureError(f"{type(part).__name__} makes other columns than expected")
-        found[place] = made
-    if (found < 0).any():
-        raise UnknownStructureError("ColumnTransformer makes columns of unknown origin")
-    return found
+        part_owner = columns if part == "passthrough" else columns[owners(part)]
+        if len(part_owner) != outputs.stop - outputs.start:
+            raise UnknownStructureError(f"{type(part).__name__} returns an unexpected number of columns")
+        owner[outputs] = part_owner
+    if (owner < 0).any():
+        raise UnknownStructureError("ColumnTransformer returns columns of unknown origin")
+    return owner
 
 
 RULES: dict[str, Callable[[Any], np.ndarray]] = {
@@ -172,34 +172,34 @@ RULES: dict[str, Callable[[Any], np.ndarray]] = {
 
 @dataclass(frozen=True)
 class CategoryCodes:
-    """A view of frames: numbers as they are, categories by their place among those of the column at training.
+    """A view of frames: numbers unchanged, categories as their index among the column's categories at training.
 
-    ``known`` has these by the column's place; a column of categories that is not there counts by the frame's own.
+    ``trained`` holds these by column index; a category column that is not in it has the codes of the frame itself.
     """
 
-    known: Mapping[int, Sequence[Any]]
+    trained: Mapping[int, Sequence[Any]]
 
     def __call__(self, table: Any) -> np.ndarray:
         if isinstance(table, np.ndarray):
             return np.asarray(table, dtype=np.float64)
         if not hasattr(table, "iloc"):
-            raise UnknownStructureError("categories are read from pandas frames alone")
+            raise UnknownStructureError("categories are supported in pandas frames only")
         inner = np.empty(table.shape)
-        for place in range(table.shape[1]):
-            column = table.iloc[:, place]
-            inner[:, place] = self._codes(column, place) if column.dtype == "category" else numbers_of(column)
+        for j in range(table.shape[1]):
+            column = table.iloc[:, j]
+            inner[:, j] = self._codes(column, j) if column.dtype == "category" else numbers_of(column)
         return inner
 
-    def _codes(self, column: Any, place: int) -> np.ndarray:
-        if place in self.known:
-            column = column.cat.set_categories(list(self.known[place]))
+    def _codes(self, column: Any, j: int) -> np.ndarray:
+        if j in self.trained:
+            column = column.cat.set_categories(list(self.trained[j]))
         codes = column.cat.codes.to_numpy().astype(np.float64)
         codes[codes < 0] = np.nan
         return np.asarray(codes)
 
 
 def numbers_of(column: Any) -> np.ndarray:
-    """Cells of a column of a frame, missing ones as NaN."""
+    """Returns the cells of a column of a frame as numbers, missing ones as NaN."""
     try:
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:

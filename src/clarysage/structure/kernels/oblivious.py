@@ -68,23 +68,23 @@ def walk_margins(x, b, entry_position, feature, level_start, leaf_start, values,
             depth = level_start[tree + 1] - level_start[tree]
             sort_levels(entry, feature, level_start[tree], level_start[tree + 1], sorted_level, entry_of)
             x_leaf, b_leaf = np.int64(x[i, tree]), background[tree]
-            entered, known, t = 0, np.int64(0), 1
+            entered, known_levels, t = 0, np.int64(0), 1
             while t < steps:
-                x_before, unknown_before = x_leaf & known, ~known
+                x_before, unknown_before = x_leaf & known_levels, ~known_levels
                 while entered < depth and entry_of[entered] <= t:
-                    known |= np.int64(1) << sorted_level[entered]
+                    known_levels |= np.int64(1) << sorted_level[entered]
                     entered += 1
-                x_now, unknown = x_leaf & known, ~known
+                x_now, unknown_levels = x_leaf & known_levels, ~known_levels
                 for k in range(len(base)):
                     value, step_change = values[k, leaf_start[tree] : leaf_start[tree + 1]], change[t - 1, k]
                     if t == 1:
                         for j in range(rows):
-                            step_change[j] += value[x_now | (np.int64(b_leaf[j]) & unknown)]
+                            step_change[j] += value[x_now | (np.int64(b_leaf[j]) & unknown_levels)]
                     else:
                         for j in range(rows):
                             leaf = np.int64(b_leaf[j])
                             before = value[x_before | (leaf & unknown_before)]
-                            step_change[j] += value[x_now | (leaf & unknown)] - before
+                            step_change[j] += value[x_now | (leaf & unknown_levels)] - before
                 t = entry_of[entered] if entered < depth else steps
         for t in range(1, steps - 1):
             for k in range(len(base)):

@@ -1,4 +1,4 @@
-"""CatBoost: single precision, greater goes right, and one category against all others."""
+"""Structure of CatBoost models: cells in single precision, greater goes right, one-hot splits of categories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clarysage.structure.columnwise import numbers_of
 from clarysage.structure.oblivious import Level, ObliviousTree, flatten_oblivious_trees
 from clarysage.structure.trees import Tree, flatten_trees
 
-EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponent of the sum of trees
+EXPONENTS = ("Poisson", "Tweedie")  # losses whose prediction is the exponential of the sum of trees
 LINKS: dict[str, Link] = {
     "Logloss": "logistic",
     "CrossEntropy": "logistic",
@@ -26,38 +26,42 @@ LINKS: dict[str, Link] = {
 
 
 def structure_of_catboost(model: Any, loss: str, *, is_classifier: bool) -> Structure:
-    """The trees of a model, as its own export has them; probabilities where it is a classifier."""
+    """Reads the trees of a model from its JSON export; a classifier predicts probabilities."""
     link = LINKS.get(loss) if is_classifier else "exponential" if loss in EXPONENTS else "identity"
     if link is None:
-        raise UnknownStructureError(f"the loss {loss!r} is not taken apart")
-    kept = exported(model)
-    scale, bias = kept["scale_and_bias"]
+        raise UnknownStructureError(f"the loss {loss!r} is not supported")
+    export = exported(model)
+    scale, bias = export["scale_and_bias"]
     base = np.array(bias, dtype=np.float64)
-    asked = _asked(kept.get("oblivious_trees", ()))
-    splits = _Splits.of(kept["features_info"], asked)
+    one_hot = _one_hot_splits(export.get("oblivious_trees", ()))
+    splits = _Splits.of(export["features_info"], one_hot)
     columns = int(model.n_features_in_)
-    form: Representation
-    if "oblivious_trees" in kept:
-        trees = [_oblivious(tree, splits, scale, len(base)) for tree in kept["oblivious_trees"]]
-        form = flatten_oblivious_trees(trees, base, columns, is_single=True)
+    ensemble: Representation
+    if "oblivious_trees" in export:
+        trees = [_oblivious(tree, splits, scale, len(base)) for tree in export["oblivious_trees"]]
+        ensemble = flatten_oblivious_trees(trees, base, columns, is_single=True)
     else:
-        form = flatten_trees([_tree(tree, splits, scale) for tree in kept["trees"]], base, columns, is_single=True)
+        ensemble = flatten_trees(
+            [_tree(tree, splits, scale) for tree in export["trees"]], base, columns, is_single=True
+        )
     if not splits.categorical:
-        return Structure(form, link)
-    places = {column: tuple(asked.get(place, {}).values()) for place, column in splits.categorical.items()}
-    return Structure(form, link, CategoriesByModel(model, places))
+        return Structure(ensemble, link)
+    tests_of_column = {
+        column: tuple(one_hot.get(feature, {}).values()) for feature, column in splits.categorical.items()
+    }
+    return Structure(ensemble, link, CategoriesByModel(model, tests_of_column))
 
 
 @dataclass(frozen=True)
 class CategoriesByModel:
-    """A view of tables: numbers as they are, categories by the place of the one that a model tells from all others.
+    """A view of tables: numbers unchanged, categories as the index of the one-hot split that singles them out.
 
-    CatBoost keeps hashes of categories. Which of them a cell has is seen from the leaf that its row falls into, so each
-    new category is shown to the model once.
+    CatBoost stores only hashes of categories. The leaf that a row falls into tells which category it has, so each new
+    category is shown to the model once.
 
     Attributes
     ----------
-    splits : for columns of categories the trees, and the levels of these, that ask for those with codes 0, 1, ...
+    splits : for each category column the (tree, level) that tests for the category with code 0, 1, ...
     """
 
     model: Any
@@ -80,21 +84,21 @@ class CategoriesByModel:
         if new:
             rows = list(new.values())
             leaves = self._leaves(table.iloc[rows] if hasattr(table, "iloc") else table[rows])
-            asked = [leaves[:, tree] >> level & 1 for tree, level in self.splits[column]]
-            found = np.argmax([*asked, np.ones(len(rows), dtype=leaves.dtype)], axis=0)  # the last: none of them
-            self.codes.update(zip(new, found.astype(np.float64).tolist(), strict=True))
+            is_category = [leaves[:, tree] >> level & 1 for tree, level in self.splits[column]]
+            codes = np.argmax([*is_category, np.ones(len(rows), dtype=leaves.dtype)], axis=0)  # the last: none of them
+            self.codes.update(zip(new, codes.astype(np.float64).tolist(), strict=True))
         return [self.codes[cell] for cell in cells]
 
     def _leaves(self, rows: Any) -> np.ndarray:
         try:
             return np.asarray(self.model.calc_leaf_indexes(rows, thread_count=1))
         except Exception as error:
-            raise UnknownStructureError("some categories are not such that CatBoost takes them") from error
+            raise UnknownStructureError("CatBoost does not accept some of the categories") from error
 
 
 @dataclass(frozen=True)
 class _Splits:
-    """What is known of the columns that splits are about: places in the table, ways of missing cells, codes."""
+    """Columns of splits by CatBoost's own numbers: index in the table, direction of missing cells, category codes."""
 
     numeric: Mapping[int, int]
     missing_left: Mapping[int, bool]
@@ -102,54 +106,55 @@ class _Splits:
     codes: Mapping[int, Mapping[int, int]]
 
     @classmethod
-    def of(cls, info: Mapping[str, Any], asked: Mapping[int, Mapping[int, Any]]) -> _Splits:
+    def of(cls, info: Mapping[str, Any], one_hot: Mapping[int, Mapping[int, Any]]) -> _Splits:
         numeric, categorical = info.get("float_features", ()), info.get("categorical_features", ())
         return cls(
-            {one["feature_index"]: one["flat_feature_index"] for one in numeric},
-            {one["feature_index"]: one["nan_value_treatment"] != "AsTrue" for one in numeric},
-            {one["feature_index"]: one["flat_feature_index"] for one in categorical},
-            {place: {value: code for code, value in enumerate(values)} for place, values in asked.items()},
+            {entry["feature_index"]: entry["flat_feature_index"] for entry in numeric},
+            {entry["feature_index"]: entry["nan_value_treatment"] != "AsTrue" for entry in numeric},
+            {entry["feature_index"]: entry["flat_feature_index"] for entry in categorical},
+            {feature: {value: code for code, value in enumerate(values)} for feature, values in one_hot.items()},
         )
 
     def level(self, split: Mapping[str, Any]) -> Level:
         kind = split["split_type"]
         if kind == "FloatFeature":
-            place = split["float_feature_index"]
-            return Level(self.numeric[place], float(np.nextafter(split["border"], np.inf)), self.missing_left[place])
+            feature = split["float_feature_index"]
+            threshold = float(np.nextafter(split["border"], np.inf))
+            return Level(self.numeric[feature], threshold, self.missing_left[feature])
         if kind == "OneHotFeature":
-            place = split["cat_feature_index"]
-            if place not in self.codes:
-                raise UnknownStructureError("categories in trees that are not symmetric are not taken apart")
-            return Level(self.categorical[place], category=self.codes[place][split["value"]])
-        raise UnknownStructureError(f"target statistics of categories ({kind}) are not taken apart")
+            feature = split["cat_feature_index"]
+            if feature not in self.codes:
+                raise UnknownStructureError("categories in trees that are not symmetric are not supported")
+            return Level(self.categorical[feature], category=self.codes[feature][split["value"]])
+        raise UnknownStructureError(f"target statistics of categories ({kind}) are not supported")
 
 
 def exported(model: Any) -> dict[str, Any]:
-    """A model as CatBoost writes it."""
+    """Returns the JSON export of a model."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         try:
             model.save_model(str(path), format="json")
         except Exception as error:
-            raise UnknownStructureError(f"CatBoost does not export it: {str(error).rpartition(': ')[2]}") from error
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return kept
+            raise UnknownStructureError(f"CatBoost cannot export it: {str(error).rpartition(': ')[2]}") from error
+        export: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return export
 
 
 def _oblivious(tree: Mapping[str, Any], splits: _Splits, scale: float, margins: int) -> ObliviousTree:
-    """Split l of CatBoost's decides on bit l of the number of the leaf, so do levels here."""
+    """Reads a symmetric tree, whose split l decides bit l of the leaf number, as level l does here."""
     levels = tuple(splits.level(split) for split in tree.get("splits") or ())
     return ObliviousTree(levels, scale * np.array(tree["leaf_values"], dtype=np.float64).reshape(-1, margins))
 
 
-def _asked(trees: Sequence[Mapping[str, Any]]) -> dict[int, dict[int, tuple[int, int]]]:
-    """For columns of categories the values that are told from all others, and a tree and level that does so."""
-    asked: dict[int, dict[int, tuple[int, int]]] = {}
+def _one_hot_splits(trees: Sequence[Mapping[str, Any]]) -> dict[int, dict[int, tuple[int, int]]]:
+    """Returns, for each category column, the values with a one-hot split, and a (tree, level) that has this split."""
+    one_hot: dict[int, dict[int, tuple[int, int]]] = {}
     for number, tree in enumerate(trees):
         for level, split in enumerate(tree.get("splits") or ()):
             if split["split_type"] == "OneHotFeature":
-                asked.setdefault(split["cat_feature_index"], {}).setdefault(split["value"], (number, level))
-    return asked
+                one_hot.setdefault(split["cat_feature_index"], {}).setdefault(split["value"], (number, level))
+    return one_hot
 
 
 def _tree(root: Mapping[str, Any], splits: _Splits, scale: float) -> Tree:
@@ -173,33 +178,33 @@ def _tree(root: Mapping[str, Any], splits: _Splits, scale: float) -> Tree:
 
 
 def split_columns(model: Any) -> list[tuple[int, ...]]:
-    """Columns of each split of a model, one split a level where all nodes of a level decide alike.
+    """Returns the columns of each split of a model; a level of a symmetric tree is entry split.
 
-    A split on a statistic of categories may be about several columns.
+    A split on a target statistic may use several columns.
     """
-    kept = exported(model)
-    info = kept["features_info"]
-    numeric = {one["feature_index"]: one["flat_feature_index"] for one in info.get("float_features", ())}
-    categories = {one["feature_index"]: one["flat_feature_index"] for one in info.get("categorical_features", ())}
+    export = exported(model)
+    info = export["features_info"]
+    numeric = {entry["feature_index"]: entry["flat_feature_index"] for entry in info.get("float_features", ())}
+    categories = {entry["feature_index"]: entry["flat_feature_index"] for entry in info.get("categorical_features", ())}
     statistics = _statistics(info, numeric, categories)
-    found: list[tuple[int, ...]] = []
-    for split in _splits(kept):
+    columns: list[tuple[int, ...]] = []
+    for split in _splits(export):
         kind = split["split_type"]
         if kind == "FloatFeature":
-            found.append((numeric[split["float_feature_index"]],))
+            columns.append((numeric[split["float_feature_index"]],))
         elif kind == "OneHotFeature":
-            found.append((categories[split["cat_feature_index"]],))
+            columns.append((categories[split["cat_feature_index"]],))
         elif kind == "OnlineCtr" and split["split_index"] in statistics:
-            found.append(statistics[split["split_index"]])
+            columns.append(statistics[split["split_index"]])
         else:
-            raise UnknownStructureError(f"its splits of kind {kind} are not understood")
-    return found
+            raise UnknownStructureError(f"its splits of kind {kind} are not supported")
+    return columns
 
 
-def _splits(kept: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for tree in kept.get("oblivious_trees", ()):
+def _splits(export: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for tree in export.get("oblivious_trees", ()):
         yield from tree.get("splits") or ()
-    nodes = list(kept.get("trees", ()))
+    nodes = list(export.get("trees", ()))
     for node in nodes:  # which grows
         if "split" in node:
             yield node["split"]
@@ -209,21 +214,21 @@ def _splits(kept: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _statistics(
     info: Mapping[str, Any], numeric: Mapping[int, int], categories: Mapping[int, int]
 ) -> dict[int, tuple[int, ...]]:
-    """Columns of statistics of categories by the number of the split.
+    """Returns the columns of each split on a target statistic, by the number of the split.
 
-    Splits are numbered through: thresholds of numbers, values of categories, thresholds of statistics.
+    CatBoost numbers all splits in turn: thresholds of numbers, values of categories, thresholds of statistics.
     """
-    number = sum(len(one.get("borders") or ()) for one in info.get("float_features", ()))
-    number += sum(len(one.get("values") or ()) for one in info.get("categorical_features", ()))
-    found = {}
-    for one in info.get("ctrs", ()):
+    number = sum(len(entry.get("borders") or ()) for entry in info.get("float_features", ()))
+    number += sum(len(entry.get("values") or ()) for entry in info.get("categorical_features", ()))
+    statistics = {}
+    for entry in info.get("ctrs", ()):
         columns = {
             numeric[part["float_feature_index"]]
             if "float_feature_index" in part
             else categories[part["cat_feature_index"]]
-            for part in one["elements"]
+            for part in entry["elements"]
         }
-        for _ in one["borders"]:
-            found[number] = tuple(sorted(columns))
+        for _ in entry["borders"]:
+            statistics[number] = tuple(sorted(columns))
             number += 1
-    return found
+    return statistics

@@ -1,4 +1,4 @@
-"""scikit-learn's trees: cells in single precision, less or equal; of histograms, in double precision."""
+"""Structure of scikit-learn's trees: less or equal goes left, cells in single (histograms: double) precision."""
 
 from __future__ import annotations
 
@@ -12,34 +12,36 @@ from clarysage.structure.trees import Tree, flatten_trees
 
 
 def from_tree(model: Any) -> Structure:
-    """Of a DecisionTree or ExtraTree."""
+    """Reads a DecisionTree or ExtraTree."""
     return _averaged([model], model.n_features_in_)
 
 
 def from_forest(model: Any) -> Structure:
-    """Of a RandomForest or ExtraTrees, whose trees' predictions are averaged."""
+    """Reads a RandomForest or ExtraTrees, which average the predictions of their trees."""
     return _averaged(model.estimators_, model.n_features_in_)
 
 
 def from_gradient_boosting(model: Any) -> Structure:
-    """Of GradientBoosting, with a constant to begin from."""
+    """Reads GradientBoosting with a constant initial prediction."""
     start = model.init_
     if start != "zero" and type(start).__name__ not in ("DummyClassifier", "DummyRegressor"):
-        raise UnknownStructureError(f"boosting that begins from {type(start).__name__} is not taken apart")
+        raise UnknownStructureError(f"boosting with {type(start).__name__} as its initial model is not supported")
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
     steepness = 2.0 if model.loss == "exponential" else 1.0
     trees = [
-        _tree(one.tree_, one.tree_.value[:, :, 0] * model.learning_rate * steepness, output)
+        _tree(estimator.tree_, estimator.tree_.value[:, :, 0] * model.learning_rate * steepness, output)
         for stage in model.estimators_
-        for output, one in enumerate(stage)
+        for output, estimator in enumerate(stage)
     ]
-    form = flatten_trees(trees, np.asarray(base, dtype=np.float64) * steepness, model.n_features_in_, is_single=True)
-    link: Link = "identity" if not hasattr(model, "classes_") else "logistic" if form.n_margins == 1 else "softmax"
-    return Structure(form, link)
+    ensemble = flatten_trees(
+        trees, np.asarray(base, dtype=np.float64) * steepness, model.n_features_in_, is_single=True
+    )
+    link: Link = "identity" if not hasattr(model, "classes_") else "logistic" if ensemble.n_margins == 1 else "softmax"
+    return Structure(ensemble, link)
 
 
 def from_histograms(model: Any) -> Structure:
-    """Of HistGradientBoosting."""
+    """Reads HistGradientBoosting."""
     name = type(model._loss).__name__
     link = {
         "HalfPoissonLoss": "exponential",
@@ -50,22 +52,24 @@ def from_histograms(model: Any) -> Structure:
     trees = [
         _histogram_tree(predictor, output) for stage in model._predictors for output, predictor in enumerate(stage)
     ]
-    form = flatten_trees(trees, np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), model.n_features_in_)
+    ensemble = flatten_trees(
+        trees, np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), model.n_features_in_
+    )
     before = getattr(model, "_preprocessor", None)
     if before is None:
-        return Structure(form, link)  # type: ignore[arg-type]
-    return Structure(form, link, before.transform, _columns_of_histograms(model))  # type: ignore[arg-type]
+        return Structure(ensemble, link)  # type: ignore[arg-type]
+    return Structure(ensemble, link, before.transform, _columns_of_histograms(model))  # type: ignore[arg-type]
 
 
 def splits_of_histograms(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The column of each split of HistGradientBoosting, and its gain."""
+    """Returns the column and the gain of each split of HistGradientBoosting."""
     nodes = [predictor.nodes for stage in model._predictors for predictor in stage]
-    inner = np.concatenate([some[some["is_leaf"] == 0] for some in nodes])
+    inner = np.concatenate([of_tree[of_tree["is_leaf"] == 0] for of_tree in nodes])
     return _columns_of_histograms(model)[inner["feature_idx"]], inner["gain"]
 
 
 def _columns_of_histograms(model: Any) -> np.ndarray:
-    """The columns of a table in the order in which HistGradientBoosting has them: categories first."""
+    """Returns the columns of a table in the order of HistGradientBoosting: categories first."""
     if getattr(model, "_preprocessor", None) is None:
         return np.arange(model.n_features_in_)
     is_category = np.asarray(model.is_categorical_)
@@ -74,15 +78,15 @@ def _columns_of_histograms(model: Any) -> np.ndarray:
 
 def _averaged(estimators: Sequence[Any], columns: int) -> Structure:
     share, trees = 1.0 / len(estimators), []
-    for one in estimators:
-        values = one.tree_.value  # (nodes, outputs, classes)
-        if hasattr(one, "classes_"):
+    for estimator in estimators:
+        values = estimator.tree_.value  # (nodes, outputs, classes)
+        if hasattr(estimator, "classes_"):
             if values.shape[1] > 1:
-                raise UnknownStructureError("classifiers of several responses are not taken apart")
+                raise UnknownStructureError("classifiers with several responses are not supported")
             values = values[:, 0] / values[:, 0].sum(axis=1, keepdims=True)
         else:
             values = values[:, :, 0]
-        trees.append(_tree(one.tree_, values * share))
+        trees.append(_tree(estimator.tree_, values * share))
     return Structure(flatten_trees(trees, np.zeros(trees[0].values.shape[1]), columns, is_single=True))
 
 
@@ -103,8 +107,8 @@ def _histogram_tree(predictor: Any, output: int) -> Tree:
     is_leaf, is_set = nodes["is_leaf"].astype(bool), nodes["is_categorical"].astype(bool)
     left, right = (np.where(is_leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
     missing_left = nodes["missing_go_to_left"].astype(bool)
-    is_gap = ~is_leaf & ~is_set & np.isposinf(nodes["num_threshold"])  # all but missing cells go left, infinity too:
-    sets = {int(node): np.zeros(0, dtype=np.uint32) for node in np.flatnonzero(is_gap)}  # none is in the empty set
+    is_gap = ~is_leaf & ~is_set & np.isposinf(nodes["num_threshold"])  # all but missing cells go left, even infinity:
+    sets = {int(node): np.zeros(0, dtype=np.uint32) for node in np.flatnonzero(is_gap)}  # no cell is in the empty set
     for node in np.flatnonzero(is_set & ~is_leaf):
         sets[int(node)] = predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]]
     return Tree(

@@ -1,4 +1,4 @@
-"""The insides of ``torch.nn.Sequential``: full layers, activations between them, and what follows as a link."""
+"""Structure of ``torch.nn.Sequential``: fully connected layers, activations between them, and a link at the end."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from clarysage.structure.base import DOUBLE_ROUNDING, SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.layers import Activation, Affine, Layers
 
-LINKS: dict[str | None, Link] = {"sigmoid": "logistic", "softmax": "softmax"}  # of the ``output`` that a user asks for
-WITHOUT_EFFECT = ("Identity", "Dropout", "AlphaDropout")  # once training is over
+LINKS: dict[str | None, Link] = {"sigmoid": "logistic", "softmax": "softmax"}  # of the user's argument ``output``
+WITHOUT_EFFECT = ("Identity", "Dropout", "AlphaDropout")  # in evaluation
 
 ACTIVATIONS: dict[str, Callable[[Any], Activation]] = {
     "ReLU": lambda layer: Activation("relu"),
@@ -26,16 +26,16 @@ ACTIVATIONS: dict[str, Callable[[Any], Activation]] = {
 
 
 def is_sequence(module: Any) -> bool:
-    """Whether a module does nothing but call its parts in turn."""
+    """Returns True for a module that only calls its parts in turn."""
     return _kind(module) == "Sequential"
 
 
 def read_layers(module: Any, output: str | None) -> Structure:
-    """The structure of a Sequential whose outputs are turned into probabilities by ``output``."""
+    """Reads a Sequential whose outputs are turned into probabilities by ``output``."""
     parts = list(_flat(module))
     precision = _precision(parts)
     is_softmax = bool(parts) and _kind(parts[-1]) == "Softmax" and parts[-1].dim in (1, -1) and output is None
-    first, *later = _joined([_layer(part) for part in (parts[:-1] if is_softmax else parts)], precision)
+    first, *later = _merge_batch_norms([_layer(part) for part in (parts[:-1] if is_softmax else parts)], precision)
     if not isinstance(first, Affine):
         raise UnknownStructureError("its first layer is not Linear")
     layers = Layers(first, tuple(later))
@@ -46,12 +46,12 @@ def read_layers(module: Any, output: str | None) -> Structure:
 
 
 def _kind(module: Any) -> str:
-    """The name of a class of PyTorch's own, empty for any other."""
+    """Returns the class name of a module of PyTorch itself, and "" for any other."""
     return type(module).__name__ if type(module).__module__.startswith("torch.nn.modules.") else ""
 
 
 def _flat(module: Any) -> Iterator[Any]:
-    """The parts of a Sequential, and of those inside it, that do something to rows of numbers."""
+    """Yields the parts of a Sequential, and of those inside it, that change rows of numbers."""
     for part in module:
         if is_sequence(part):
             yield from _flat(part)
@@ -69,7 +69,7 @@ def _precision(parts: list[Any]) -> np.dtype:
 
 
 def _layer(part: Any) -> Affine | Activation:
-    """One layer in double precision; a BatchNorm has weights (a,) of its columns each."""
+    """Reads one layer in double precision; the weights of a BatchNorm are (a,), one for each column."""
     kind = _kind(part)
     if kind in ACTIVATIONS:
         return ACTIVATIONS[kind](part)
@@ -82,29 +82,29 @@ def _layer(part: Any) -> Affine | Activation:
         if part.affine:
             return Affine(scale * _numbers(part.weight), shift * _numbers(part.weight) + _numbers(part.bias))
         return Affine(scale, shift)
-    raise UnknownStructureError(f"its layer {type(part).__name__} is not one that walks can follow")
+    raise UnknownStructureError(f"its layer {type(part).__name__} is not supported")
 
 
 def _numbers(tensor: Any) -> np.ndarray:
     return np.array(tensor.detach().cpu().numpy(), dtype=np.float64)
 
 
-def _joined(layers: list[Affine | Activation], precision: np.dtype) -> list[Affine | Activation]:
-    """The layers with each BatchNorm taken into a Linear beside it, and weights (a, b) in the model's precision."""
-    found: list[Affine | Activation] = []
+def _merge_batch_norms(layers: list[Affine | Activation], precision: np.dtype) -> list[Affine | Activation]:
+    """Merges each BatchNorm into an adjacent Linear layer; weights become (a, b) in the model's precision."""
+    merged: list[Affine | Activation] = []
     for layer in layers:
-        before = found[-1] if found else None
+        before = merged[-1] if merged else None
         if isinstance(layer, Affine) and isinstance(before, Affine) and 1 in (layer.weights.ndim, before.weights.ndim):
-            found[-1] = _product(before, layer)
+            merged[-1] = _compose(before, layer)
         else:
-            found.append(layer)
-    return [_cast(layer, precision) if isinstance(layer, Affine) else layer for layer in found]
+            merged.append(layer)
+    return [_cast(layer, precision) if isinstance(layer, Affine) else layer for layer in merged]
 
 
-def _product(one: Affine, two: Affine) -> Affine:
-    if two.weights.ndim == 1:
-        return Affine(one.weights * two.weights, one.bias * two.weights + two.bias)
-    return Affine(one.weights[:, None] * two.weights, one.bias @ two.weights + two.bias)
+def _compose(first: Affine, second: Affine) -> Affine:
+    if second.weights.ndim == 1:
+        return Affine(first.weights * second.weights, first.bias * second.weights + second.bias)
+    return Affine(first.weights[:, None] * second.weights, first.bias @ second.weights + second.bias)
 
 
 def _cast(layer: Affine, precision: np.dtype) -> Affine:

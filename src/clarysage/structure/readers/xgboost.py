@@ -1,4 +1,4 @@
-"""XGBoost: single precision, strictly less, categories of a set go right."""
+"""Structure of XGBoost models: single precision, strictly less goes left, categories in a set go right."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ LINKS: dict[str, Link] = {
 
 
 def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Structure:
-    """The trees of the first so many rounds; ``both``: with a probability for each of two classes."""
+    """Reads the trees of the first rounds; ``both`` asks for a probability of each of two classes."""
     learner = json.loads(booster.save_raw("json"))["learner"]
     objective, booster_kind = learner["objective"]["name"], learner["gradient_booster"]["name"]
     link = LINKS.get(objective)
     if link is None or booster_kind not in ("gbtree", "dart"):
-        raise UnknownStructureError(f"the booster {booster_kind!r} with the objective {objective!r} is not taken apart")
+        raise UnknownStructureError(f"the booster {booster_kind!r} with the objective {objective!r} is not supported")
     gradient = learner["gradient_booster"]
     model = gradient["gbtree"]["model"] if booster_kind == "dart" else gradient["model"]
     ends = model["iteration_indptr"]
@@ -46,19 +46,17 @@ def structure_of_booster(booster: Any, rounds: int | None, *, both: bool) -> Str
     weights = np.array(gradient.get("weight_drop", np.ones(len(model["trees"]))), dtype=np.float32)
     param = learner["learner_model_param"]
     margins = max(int(param["num_class"]), int(param["num_target"]), 1)
-    trees = [
-        _tree(tree, weights[place], model["tree_info"][place]) for place, tree in enumerate(model["trees"][:count])
-    ]
+    trees = [_tree(tree, weights[i], model["tree_info"][i]) for i, tree in enumerate(model["trees"][:count])]
     base = np.broadcast_to(_base(param["base_score"], link), (margins,))
-    form = flatten_trees(trees, base, int(param["num_feature"]), is_single=True)
-    is_categorical = bool((form.split_rules.count >= 0).any()) or "c" in learner["feature_types"]
+    ensemble = flatten_trees(trees, base, int(param["num_feature"]), is_single=True)
+    is_categorical = bool((ensemble.split_rules.count >= 0).any()) or "c" in learner["feature_types"]
     view = CategoryCodes(_categories(model.get("cats"))) if is_categorical else None
-    return Structure(form, "logistic" if both and link == "positive" else link, view, rounding=SINGLE_ROUNDING)
+    return Structure(ensemble, "logistic" if both and link == "positive" else link, view, rounding=SINGLE_ROUNDING)
 
 
 def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:
     if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        raise UnknownStructureError("trees with several outputs a leaf are not taken apart")
+        raise UnknownStructureError("trees with several outputs in a leaf are not supported")
     conditions = np.array(tree["split_conditions"], dtype=np.float32)
     sizes, starts = tree["categories_sizes"], tree["categories_segments"]
     sets = {
@@ -79,7 +77,7 @@ def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:
 
 
 def _base(text: str, link: Link) -> np.ndarray:
-    """The constant in margins, of which XGBoost keeps the prediction it stands for."""
+    """Returns the constant of the margins; XGBoost stores the prediction that it corresponds to."""
     score = np.float64(np.float32(json.loads(text)))
     if link == "positive":
         return np.asarray(np.log(score) - np.log1p(-score))
@@ -87,7 +85,7 @@ def _base(text: str, link: Link) -> np.ndarray:
 
 
 def _words(categories: list[int]) -> np.ndarray:
-    """A set of categories as words of 32."""
+    """Returns a set of categories as words of 32."""
     words = np.zeros(max(categories, default=0) // 32 + 1, dtype=np.uint32)
     np.bitwise_or.at(
         words, np.array(categories, dtype=np.int64) // 32, np.uint32(1) << np.uint32(np.array(categories) % 32)
@@ -95,16 +93,16 @@ def _words(categories: list[int]) -> np.ndarray:
     return words
 
 
-def _categories(kept: Any) -> dict[int, list[Any]]:
-    """The categories at training that the model keeps, by column."""
-    found = {}
-    for place, one in enumerate((kept or {}).get("enc", ())):
-        if not one["values"]:
+def _categories(stored: Any) -> dict[int, list[Any]]:
+    """Returns the categories at training that the model stores, by column."""
+    categories = {}
+    for column, encoding in enumerate((stored or {}).get("enc", ())):
+        if not encoding["values"]:
             continue
-        if "offsets" in one:
-            raw = np.array(one["values"], dtype=np.int64).astype(np.uint8).tobytes()
-            ends = one["offsets"]
-            found[place] = [raw[start:end].decode() for start, end in pairwise(ends)]
+        if "offsets" in encoding:
+            raw = np.array(encoding["values"], dtype=np.int64).astype(np.uint8).tobytes()
+            ends = encoding["offsets"]
+            categories[column] = [raw[start:end].decode() for start, end in pairwise(ends)]
         else:
-            found[place] = list(one["values"])
-    return found
+            categories[column] = list(encoding["values"])
+    return categories
