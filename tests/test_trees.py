@@ -631,7 +631,7 @@ REFUSED: dict[str, tuple[str, Callable[[], Any], Any, str]] = {
         "sklearn",
         lambda: ensemble.GradientBoostingRegressor(n_estimators=5, init=LinearRegression()).fit(NUMBERS, SCORE),
         NUMBERS,
-        "begins from LinearRegression",
+        "with LinearRegression as its initial model",
     ),
 }
 

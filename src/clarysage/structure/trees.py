@@ -215,7 +215,7 @@ class Trees:
 
     @property
     def table_layout(self) -> tuple[np.ndarray, int]:
-        """First table entry of each leaf, which has 2^k entries for k features on its path, and the number of entries."""
+        """First table entry of each leaf (2^k entries for k features on its path), and the number of entries."""
         sizes = 2 ** np.diff(self.paths[0])
         return np.cumsum(sizes) - sizes, int(sizes.sum())
 

@@ -41,15 +41,12 @@ def structure_of_catboost(model: Any, loss: str, *, is_classifier: bool) -> Stru
         trees = [_oblivious(tree, splits, scale, len(base)) for tree in export["oblivious_trees"]]
         ensemble = flatten_oblivious_trees(trees, base, columns, is_single=True)
     else:
-        ensemble = flatten_trees(
-            [_tree(tree, splits, scale) for tree in export["trees"]], base, columns, is_single=True
-        )
+        general = [_tree(tree, splits, scale) for tree in export["trees"]]
+        ensemble = flatten_trees(general, base, columns, is_single=True)
     if not splits.categorical:
         return Structure(ensemble, link)
-    tests_of_column = {
-        column: tuple(one_hot.get(feature, {}).values()) for feature, column in splits.categorical.items()
-    }
-    return Structure(ensemble, link, CategoriesByModel(model, tests_of_column))
+    levels = {column: tuple(one_hot.get(feature, {}).values()) for feature, column in splits.categorical.items()}
+    return Structure(ensemble, link, CategoriesByModel(model, levels))
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,8 @@ def from_gradient_boosting(model: Any) -> Structure:
         for stage in model.estimators_
         for output, estimator in enumerate(stage)
     ]
-    ensemble = flatten_trees(
-        trees, np.asarray(base, dtype=np.float64) * steepness, model.n_features_in_, is_single=True
-    )
+    start_margins = np.asarray(base, dtype=np.float64) * steepness
+    ensemble = flatten_trees(trees, start_margins, model.n_features_in_, is_single=True)
     link: Link = "identity" if not hasattr(model, "classes_") else "logistic" if ensemble.n_margins == 1 else "softmax"
     return Structure(ensemble, link)
 
@@ -52,9 +51,8 @@ def from_histograms(model: Any) -> Structure:
     trees = [
         _histogram_tree(predictor, output) for stage in model._predictors for output, predictor in enumerate(stage)
     ]
-    ensemble = flatten_trees(
-        trees, np.asarray(model._baseline_prediction, dtype=np.float64).ravel(), model.n_features_in_
-    )
+    start_margins = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
+    ensemble = flatten_trees(trees, start_margins, model.n_features_in_)
     before = getattr(model, "_preprocessor", None)
     if before is None:
         return Structure(ensemble, link)  # type: ignore[arg-type]
