@@ -1,4 +1,4 @@
-"""Breast cancer: which subtype does a tumour have, by how strongly its genes are expressed?
+"""Breast cancer (TCGA): which subtype does a tumour have, given the expression of its genes?
 
 Near copies of the paper's table, which is not published: the same study and the same source of labels, other genes.
 """

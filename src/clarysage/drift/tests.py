@@ -1,8 +1,8 @@
 """Two-sample tests: Kolmogorov-Smirnov, chi-square, hypergeometric (with Tarone's correction), new categories.
 
 Kolmogorov-Smirnov and chi-square p-values come from scipy. Hypergeometric p-values are computed here: those of
-``scipy.stats.hypergeom`` agree to six digits only, not to the last bit, and have neither a normal approximation for
-large counts nor values of a whole array of counts at once.
+``scipy.stats.hypergeom`` agree to ten digits, not to the last bit, and are slower; large counts need a normal
+approximation, and Tarone's correction needs the smallest attainable p-values of many counts at once.
 """
 
 from __future__ import annotations
