@@ -35,9 +35,9 @@ OF_MONTHS = np.array([3, 4, 1, 7, 30, 12, 16, 14, 2, 3, 5, 3]) / 100
 
 
 def shift(reference, current):
-    """Of one column."""
-    (found,) = shifts(pd.DataFrame({"x": reference}), pd.DataFrame({"x": current}))
-    return found
+    """Compares one column."""
+    (compared,) = shifts(pd.DataFrame({"x": reference}), pd.DataFrame({"x": current}))
+    return compared
 
 
 def hints(reference, current):
@@ -50,33 +50,37 @@ def hints(reference, current):
 @pytest.mark.parametrize(("count", "drawn", "rows"), [(3, 10, 40), (30, 10, 40), (40, 13, 45), (700, 300, 2000)])
 def test_share_agrees_with_the_hypergeometric_law(count, drawn, rows):
     law = hypergeom(rows, count, drawn)
-    for found in range(max(0, count - (rows - drawn)), min(count, drawn) + 1):
-        wanted = min(1.0, 2 * min(law.cdf(found), law.sf(found - 1)))
-        assert hypergeometric_p(found, count, drawn, rows) == pytest.approx(wanted, rel=1e-6)
+    for observed in range(max(0, count - (rows - drawn)), min(count, drawn) + 1):
+        expected = min(1.0, 2 * min(law.cdf(observed), law.sf(observed - 1)))
+        assert hypergeometric_p(observed, count, drawn, rows) == pytest.approx(expected, rel=1e-6)
 
 
 def test_large_counts_go_by_a_normal_law_that_agrees_with_the_exact_one():
     rows, drawn, count = 20_000, 9_000, 3_500
-    for found in range(1_400, 1_760, 40):
-        one, other = np.log([_normal_p(found, count, drawn, rows), hypergeometric_p(found, count, drawn, rows)])
-        assert one == pytest.approx(other, rel=0.01, abs=0.01)
+    for observed in range(1_400, 1_760, 40):
+        approximate, exact = np.log(
+            [_normal_p(observed, count, drawn, rows), hypergeometric_p(observed, count, drawn, rows)]
+        )
+        assert approximate == pytest.approx(exact, rel=0.01, abs=0.01)
 
 
-def test_least_p_is_the_smallest_of_all():
+def test_smallest_attainable_p_is_the_smallest_of_all():
     for count in range(1, 20):
-        every = [hypergeometric_p(found, count, 7, 25) for found in range(max(0, count - 18), min(count, 7) + 1)]
-        assert smallest_attainable_p(np.array([count]), 7, 25)[0] == pytest.approx(min(every))
+        p_values = [
+            hypergeometric_p(observed, count, 7, 25) for observed in range(max(0, count - 18), min(count, 7) + 1)
+        ]
+        assert smallest_attainable_p(np.array([count]), 7, 25)[0] == pytest.approx(min(p_values))
 
 
 @pytest.mark.parametrize("test", [tarone_p, new_categories_p, lambda *counts, rows: chi_square_p(*counts)])
 def test_p_values_of_counts_hold_their_level_when_all_draws_are_enumerated(test):
     sizes, drawn = np.array([6, 3, 2, 2, 1, 1]), 6
-    rows, found = (int(sizes.sum()) - drawn, drawn), []
+    rows, p_and_ways = (int(sizes.sum()) - drawn, drawn), []
     for current in product(*(range(size + 1) for size in sizes)):
         if sum(current) == drawn:
             ways = np.prod([_choose(size, now) for size, now in zip(sizes, current, strict=True)])
-            found.append((test(sizes - np.array(current), np.array(current), rows=rows), ways))
-    p, ways = np.array(found).T
+            p_and_ways.append((test(sizes - np.array(current), np.array(current), rows=rows), ways))
+    p, ways = np.array(p_and_ways).T
     for level in (0.01, 0.05, 0.2, 0.5):
         assert ways[p <= level].sum() <= level * ways.sum() * (1 + 1e-9)
 
@@ -97,11 +101,11 @@ def _choose(n, k):
 def test_distances_agree_with_other_implementations(seed):
     rng = np.random.default_rng(seed)
     for rows in ((40, 30), (2500, 300), (3000, 3100)):
-        one, other = (np.sort(np.round(rng.normal(size=n), 1)) for n in rows)
-        ecdf, wanted = TwoSampleECDF.of(one, other), ks_2samp(one, other, method="exact")
-        assert ecdf.distance == pytest.approx(wanted.statistic)
+        reference, current = (np.sort(np.round(rng.normal(size=n), 1)) for n in rows)
+        ecdf, expected = TwoSampleECDF.of(reference, current), ks_2samp(reference, current, method="exact")
+        assert ecdf.distance == pytest.approx(expected.statistic)
         assert ecdf.counts.sum(axis=1).tolist() == list(rows)
-        assert kolmogorov_smirnov_p(one, other, ecdf.distance) == pytest.approx(wanted.pvalue, rel=0.1)
+        assert kolmogorov_smirnov_p(reference, current, ecdf.distance) == pytest.approx(expected.pvalue, rel=0.1)
     table = rng.integers(20, 60, size=(2, 5))
     assert chi_square_p(*table) == pytest.approx(chi2_contingency(table).pvalue)
     assert total_variation(np.array([1, 1, 0]), np.array([1, 0, 1])) == 0.5
@@ -137,7 +141,12 @@ def columns(rng, n):
 
 def assert_level(rng, n, m, times):
     """P-values of each column, and of all, which are independent, are small no more often than they may be."""
-    p = np.array([[one.p_value for one in shifts(columns(rng, n), columns(rng, m))] for _ in range(times)])
+    p = np.array(
+        [
+            [shift_of_column.p_value for shift_of_column in shifts(columns(rng, n), columns(rng, m))]
+            for _ in range(times)
+        ]
+    )
     for level in (0.01, 0.05, 0.2):
         assert ((p <= level).sum(axis=0) <= binom.isf(RARE, times, level)).all(), level
         assert (p <= level).sum() <= binom.isf(RARE, p.size, level), level
@@ -164,25 +173,27 @@ def test_plain_shifts_are_found(seed):
     rng = np.random.default_rng(seed)
     assert shift(rng.normal(size=1000), rng.normal(0.5, 1, 500)).p_value < 1e-3
     assert shift(rng.exponential(size=1000), rng.exponential(1.5, 1000)).p_value < 1e-3
-    one = shift(rng.choice(list("abc"), 1000, p=[0.5, 0.3, 0.2]), rng.choice(list("abc"), 500, p=[0.3, 0.3, 0.4]))
-    assert one.p_value < 1e-3
-    assert one.distance == pytest.approx(0.2, abs=0.1)
+    of_categories = shift(
+        rng.choice(list("abc"), 1000, p=[0.5, 0.3, 0.2]), rng.choice(list("abc"), 500, p=[0.3, 0.3, 0.4])
+    )
+    assert of_categories.p_value < 1e-3
+    assert of_categories.distance == pytest.approx(0.2, abs=0.1)
 
 
 def test_a_few_rows_of_a_stand_in_are_found_where_the_distance_is_small(seed):
     rng = np.random.default_rng(seed)
     current = rng.normal(size=500)
     current[:8] = -999
-    one = shift(rng.normal(size=2000), current)
-    assert one.p_value < 1e-3
-    assert one.hints[0].startswith("-999 fills 1.6 % of rows, none of the reference's")
+    compared = shift(rng.normal(size=2000), current)
+    assert compared.p_value < 1e-3
+    assert compared.hints[0].startswith("-999 fills 1.6 % of rows, none of the reference's")
 
 
 @pytest.mark.parametrize("labels", [2, 4, 8])
-def test_one_new_label_in_a_tenth_of_few_rows_is_told(seed, labels):
+def test_one_new_label_in_a_tenth_of_few_rows_is_named(seed, labels):
     rng = np.random.default_rng(seed)
-    known = np.array([f"label {i}" for i in range(labels)], dtype=object)
-    reference, current = (rng.permutation(np.resize(known, 80)) for _ in range(2))
+    old_labels = np.array([f"label {i}" for i in range(labels)], dtype=object)
+    reference, current = (rng.permutation(np.resize(old_labels, 80)) for _ in range(2))
     current[:8] = "unheard"
     assert "'unheard' is new, 10 % of rows" in shift(reference, current).hints
 
@@ -190,16 +201,16 @@ def test_one_new_label_in_a_tenth_of_few_rows_is_told(seed, labels):
 def test_many_rare_labels_that_are_all_new_are_found(seed):
     rng = np.random.default_rng(seed)
     towns = np.array([f"Town {i}" for i in range(500)])
-    one = shift(rng.choice(towns, 3000), np.char.upper(rng.choice(towns, 200)))
-    assert one.p_value < 1e-6
-    assert one.hints[0].startswith("labels differ from the reference's by case alone: 'Town ")
+    compared = shift(rng.choice(towns, 3000), np.char.upper(rng.choice(towns, 200)))
+    assert compared.p_value < 1e-6
+    assert compared.hints[0].startswith("labels differ from the reference's by case alone: 'Town ")
     assert shift(rng.choice(towns, 3000), rng.choice(towns, 200)).p_value > 1e-6
 
 
 def test_the_same_rows_have_distance_zero_and_p_value_one(seed):
     frame = columns(np.random.default_rng(seed), 200)
-    for one in shifts(frame, frame.iloc[::-1]):
-        assert (one.distance, one.p_value, one.hints) == (0.0, 1.0, ())
+    for compared in shifts(frame, frame.iloc[::-1]):
+        assert (compared.distance, compared.p_value, compared.hints) == (0.0, 1.0, ())
 
 
 # --- hints, by corruptions of the reference's own rows
@@ -209,7 +220,7 @@ def exponential(rng, n):
     return rng.exponential(4, n)
 
 
-def whole(rng, n):
+def integers(rng, n):
     return np.round(rng.exponential(250, n))
 
 
@@ -245,9 +256,9 @@ CORRUPTED = {
     "seconds as minutes": (exponential, lambda x: x / 60, "values are about 1/60 of the reference's"),
     "another factor": (exponential, lambda x: x * 37, "values are about 37 times the reference's"),
     "a factor around zero": (around_zero, lambda x: x * 1000, "values are about 1,000 times the reference's"),
-    "whole times 60": (whole, lambda x: x * 60, "values are about 60 times the reference's"),
+    "whole times 60": (integers, lambda x: x * 60, "values are about 60 times the reference's"),
     "in whole minutes": (
-        whole,
+        integers,
         lambda x: np.round(x / 60),
         "values are about 1/60 of the reference's, in whole numbers",
     ),
@@ -352,16 +363,16 @@ def letters_as_digits(x):
 
 @pytest.mark.parametrize("corruption", CORRUPTED)
 def test_corruptions_of_the_same_rows_are_named(seed, corruption):
-    draw, corrupt, wanted = CORRUPTED[corruption]
+    draw, corrupt, expected = CORRUPTED[corruption]
     reference = draw(np.random.default_rng([seed, 5]), 20_000)
-    found = shift(reference, corrupt(reference))
-    assert found.p_value < 1e-6
-    assert "; ".join(found.hints) == (wanted if isinstance(wanted, str) else wanted(reference))
+    compared = shift(reference, corrupt(reference))
+    assert compared.p_value < 1e-6
+    assert "; ".join(compared.hints) == (expected if isinstance(expected, str) else expected(reference))
 
 
 def test_corruptions_of_other_rows_are_named(seed):
     rng, times = np.random.default_rng([seed, 6]), 10
-    told = {
+    hints_on = {
         "a unit": lambda: hints(rng.exponential(4, 3000), 60 * rng.exponential(4, 1500)),
         "a month": lambda: hints(months(rng, 3000), CORRUPTED["month by one"][1](months(rng, 1500))),
         "a scale": lambda: hints(temperature(rng, 3000), 1.8 * temperature(rng, 1500) + 32),
@@ -373,7 +384,7 @@ def test_corruptions_of_other_rows_are_named(seed):
         "a scale": "Fahrenheit",
         "a bound": "values stop at 8",
     }
-    for name, say in told.items():
+    for name, say in hints_on.items():
         right = sum(words[name] in say() for _ in range(times))
         assert right >= binom.ppf(RARE, times, 0.85), name
 
@@ -420,32 +431,32 @@ OTHERWISE = {
 
 @pytest.mark.parametrize("change", OTHERWISE)
 def test_other_changes_get_plain_words_alone(seed, change):
-    before, after, wanted = OTHERWISE[change]
+    before, after, expected = OTHERWISE[change]
     rng = np.random.default_rng([seed, 7])
-    said = hints(before(rng, 4000), after(rng, 3000))
-    assert wanted in said
-    assert not [word for word in SPECIFIC if word in said], said
+    text = hints(before(rng, 4000), after(rng, 3000))
+    assert expected in text
+    assert not [word for word in SPECIFIC if word in text], text
 
 
 def test_rows_that_did_not_change_get_no_hint_but_by_chance(seed):
     rng, times = np.random.default_rng([seed, 8]), 20
-    found = [one for _ in range(times) for one in shifts(columns(rng, 500), columns(rng, 300))]
-    assert all(bool(one.hints) <= (one.p_value <= 0.05) for one in found)
-    assert sum(bool(one.hints) for one in found) <= binom.isf(RARE, len(found), 0.05)
+    compared = [column for _ in range(times) for column in shifts(columns(rng, 500), columns(rng, 300))]
+    assert all(bool(column.hints) <= (column.p_value <= 0.05) for column in compared)
+    assert sum(bool(column.hints) for column in compared) <= binom.isf(RARE, len(compared), 0.05)
 
 
-def test_small_differences_between_like_numbers_are_told_by_medians(seed):
+def test_small_differences_between_similar_numbers_are_described_by_medians(seed):
     rng = np.random.default_rng([seed, 9])
-    said = hints(rng.normal(10, 1, 4000), rng.normal(11, 1, 3000))
-    assert said.startswith(("values are higher: the median went from", "values are about"))
-    assert "times" not in said
+    text = hints(rng.normal(10, 1, 4000), rng.normal(11, 1, 3000))
+    assert text.startswith(("values are higher: the median went from", "values are about"))
+    assert "times" not in text
 
 
 # --- tables as people have them
 
 
 def frames(rng, n):
-    """The same rows as pandas, polars and Arrow hold them."""
+    """Makes rows that pandas, polars and Arrow can hold."""
     frame = pd.DataFrame(
         {
             "number": rng.normal(size=n),
@@ -469,18 +480,25 @@ def test_every_library_gives_the_same_shifts(seed):
     before, after = frames(rng, 300), frames(rng, 200)
     after["number"] *= 60
     after["day"] += pd.Timedelta("400D")
-    wanted = shifts(before, after)
-    assert [one.kind for one in wanted] == ["numbers", "numbers", "categories", "categories", "categories", "numbers"]
+    expected = shifts(before, after)
+    assert [column.kind for column in expected] == [
+        "numbers",
+        "numbers",
+        "categories",
+        "categories",
+        "categories",
+        "numbers",
+    ]
     for read in (pl.from_pandas, lambda frame: pa.Table.from_pandas(frame, preserve_index=False)):
-        assert shifts(read(before), read(after)) == wanted
-        assert shifts(before, read(after)) == wanted
-    assert shifts(pl.from_pandas(before).lazy(), after[after.columns[::-1]]) == wanted
+        assert shifts(read(before), read(after)) == expected
+        assert shifts(before, read(after)) == expected
+    assert shifts(pl.from_pandas(before).lazy(), after[after.columns[::-1]]) == expected
 
 
 def test_several_tables_are_compared_as_each_alone_and_the_reference_is_read_once(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     tables = [pd.DataFrame({"x": rng.normal(size=n), "c": letters(rng, n)}) for n in (200, 50, 80, 60)]
-    alone, read = tuple(shifts(tables[0], one) for one in tables[1:]), []
+    alone, read = tuple(shifts(tables[0], table) for table in tables[1:]), []
 
     def counted(cells, library, argument, name):
         read.append((argument, name))
@@ -488,15 +506,15 @@ def test_several_tables_are_compared_as_each_alone_and_the_reference_is_read_onc
 
     monkeypatch.setattr("clarysage.drift.detection.read_column", counted)
     assert shifts_of_each(tables[0], tables[1:]) == alone
-    assert [one for one in read if one[0] == "reference"] == [("reference", "x"), ("reference", "c")]
+    assert [table for table in read if table[0] == "reference"] == [("reference", "x"), ("reference", "c")]
 
 
 def test_arrays_go_by_place_and_take_names(seed):
     rng = np.random.default_rng(seed)
     before, after = rng.normal(size=(300, 2)), rng.normal(size=(200, 2))
     named = shifts(before, after, ["a", "b"])
-    assert [one.column for one in named] == ["a", "b"]
-    assert [one.column for one in shifts(before, after)] == ["x0", "x1"]
+    assert [column.column for column in named] == ["a", "b"]
+    assert [column.column for column in shifts(before, after)] == ["x0", "x1"]
     assert named == shifts(pd.DataFrame(before, columns=["a", "b"]), after)
     assert shifts(pd.DataFrame(before, columns=["a", "b"]), pd.DataFrame(after, columns=["a", "b"]), ["b"]) == named[1:]
 
@@ -544,7 +562,7 @@ def test_objects_that_are_numbers_are_numbers():
 
 
 @pytest.mark.parametrize("code", [2, -1, 60, 0.5])
-def test_another_code_for_yes_is_told_as_such(code):
+def test_another_code_for_yes_is_named(code):
     flags = np.repeat([0.0, 1.0], [70, 50])
     assert hints(flags, np.where(flags == 1, code, flags)) == f"what was 1 is now {code}"
     assert hints(np.where(flags == 1, code, flags), flags) == f"what was {code} is now 1"
@@ -559,8 +577,8 @@ def test_two_numbers_that_are_both_others_are_no_code():
 @pytest.mark.parametrize("kind", ["int64", "float64", "object", "boolean", "category"])
 def test_true_and_false_are_one_and_zero(kind):
     flags = pd.Series([True, False, False] * 40)
-    for one, other in ((flags, flags.astype(kind)), (flags.astype(kind), flags)):
-        assert (shift(one, other).distance, shift(one, other).p_value) == (0.0, 1.0)
+    for reference, current in ((flags, flags.astype(kind)), (flags.astype(kind), flags)):
+        assert (shift(reference, current).distance, shift(reference, current).p_value) == (0.0, 1.0)
     gaps = flags.astype(object).where(flags.index > 0)  # True, False and None: objects, no longer booleans
     assert shift(flags, gaps).distance < 0.02
     written = hints(flags, flags.astype(str))
@@ -614,13 +632,13 @@ def test_single_rows_tell_nothing():
 
 def test_no_hint_shows_a_long_label_whole():
     long = "x" * 10_000
-    for one in (
+    for compared in (
         shift(["a", "b"] * 50, [long, "b"] * 50),
         shift([long, "b"] * 50, [long.upper(), "b"] * 50),
         shift(np.arange(100.0), [long] * 100),
     ):
-        assert one.hints
-        assert max(map(len, one.hints)) < 200
+        assert compared.hints
+        assert max(map(len, compared.hints)) < 200
     (named,) = shifts(pd.DataFrame({long: np.arange(100.0)}), pd.DataFrame({long: 60 * np.arange(100.0)}))
     assert named.column == long
     assert long[:100] not in named.hints[0]
@@ -657,13 +675,13 @@ def test_order_of_rows_does_not_matter(seed):
 
 def test_numbers_next_to_the_largest_are_no_trouble(seed):
     with np.errstate(all="raise", under="ignore"):
-        one = shift(np.repeat([1e308, -1e308], 30), np.random.default_rng(seed).normal(size=60))
-    assert one.p_value < 1e-3
-    assert one.facts["highest"][0] == 1e308
-    assert "spread" not in one.facts
+        compared = shift(np.repeat([1e308, -1e308], 30), np.random.default_rng(seed).normal(size=60))
+    assert compared.p_value < 1e-3
+    assert compared.facts["highest"][0] == 1e308
+    assert "spread" not in compared.facts
 
 
-def test_a_number_that_all_rows_have_is_told_in_few_digits():
+def test_a_number_that_all_rows_have_is_shown_in_few_digits():
     varied = np.linspace(0, 10, 200)
     assert number_hints(varied, np.full(200, 3.3756943570150857), "numbers") == ["all values are 3.3757 now"]
     assert number_hints(varied, np.full(200, -999.0), "numbers") == ["all values are -999 now"]
