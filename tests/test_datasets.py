@@ -148,7 +148,7 @@ TIDY = {
         {
             "split": ["train"] * 3 + ["test"] * 2,
             "label": np.array([5, 0, 9, 7, 2], "uint8"),
-            **{f"p{place}": np.array([*TRAIN[place::784], *TEST[place::784]], "uint8") for place in range(784)},
+            **{f"p{i}": np.array([*TRAIN[i::784], *TEST[i::784]], "uint8") for i in range(784)},
         }
     ),
 }
@@ -162,11 +162,11 @@ def _nothing_at_hand(monkeypatch, tmp_path):
 
 def published(name: str, content: bytes, *addresses: Address | str) -> PublicFile:
     """A made-up file, known by its size and checksum."""
-    places = tuple(Address(place) if isinstance(place, str) else place for place in addresses)
-    return PublicFile(name, len(content), hashlib.sha256(content).hexdigest(), places)
+    as_addresses = tuple(Address(address) if isinstance(address, str) else address for address in addresses)
+    return PublicFile(name, len(content), hashlib.sha256(content).hexdigest(), as_addresses)
 
 
-def known(name: str) -> DatasetRow:
+def row_of(name: str) -> DatasetRow:
     """A row of the table whose files are the made-up ones."""
     return replace(DATASETS[name], files=tuple(published(*file) for file in CONTENTS[name].items()))
 
@@ -180,7 +180,7 @@ def written(folder: Path, name: str) -> Path:
 
 
 def made_up(name: str, folder: Path) -> cs.datasets.Dataset:
-    return cs.datasets.load(known(name), directory=written(folder, name), download=False)
+    return cs.datasets.load(row_of(name), directory=written(folder, name), download=False)
 
 
 class TestColumns:
@@ -247,7 +247,7 @@ class TestColumns:
 
     def test_mnist_has_train_before_test_and_pixels_row_by_row(self, tmp_path):
         dataset = made_up("mnist", tmp_path)
-        assert list(dataset.X) == [f"p{place}" for place in range(784)]
+        assert list(dataset.X) == [f"p{i}" for i in range(784)]
         assert (dataset.X.dtypes == "uint8").all()
         assert (dataset.X.to_numpy().ravel() == [*TRAIN, *TEST]).all()
         assert dataset.y.tolist() == [5, 0, 9, 7, 2]
@@ -259,7 +259,7 @@ class TestColumns:
         raw = made_up(name, tmp_path / "raw")
         (tmp_path / "tidy").mkdir()
         TIDY[name].to_parquet(path := tmp_path / "tidy" / f"{name}.parquet")
-        row = replace(known(name), tidy_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+        row = replace(row_of(name), tidy_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
         tidy = cs.datasets.load(row, directory=tmp_path / "tidy", download=False)
         pd.testing.assert_frame_equal(raw.X, tidy.X, check_exact=True)
         pd.testing.assert_series_equal(raw.y, tidy.y)
@@ -311,9 +311,9 @@ class TestTable:
     def test_listed_says_where_each_would_come_from(self, tmp_path):
         (tmp_path / "bike.parquet").write_bytes(b"")
         written(tmp_path, "credit")
-        kept = fetching.cache_directory() / "brca"
-        kept.mkdir(parents=True)
-        (kept / "brca_small.csv").write_bytes(b"")
+        folder = fetching.cache_directory() / "brca"
+        folder.mkdir(parents=True)
+        (folder / "brca_small.csv").write_bytes(b"")
         assert cs.datasets.listed(directory=tmp_path)["from"].to_dict() == {
             "bank": "download",
             "bike": "data directory",
@@ -347,9 +347,9 @@ class TestDataDirectory:
         other.mkdir()
         (other / "bank-full.csv").write_bytes(BANK.replace(b"\n58;", b"\n59;"))
         with pytest.warns(ClarysageWarning, match="argument"):
-            X, _ = cs.datasets.load(known("bank"), directory=other)
+            X, _ = cs.datasets.load(row_of("bank"), directory=other)
         assert X["Age"][0] == 59
-        assert cs.datasets.load(known("bank")).X["Age"][0] == 58
+        assert cs.datasets.load(row_of("bank")).X["Age"][0] == 58
 
     @pytest.mark.parametrize("directory", ["nowhere", 3])
     def test_a_directory_that_is_not_there_is_an_error(self, directory):
@@ -370,7 +370,7 @@ class TestDataDirectory:
     def test_archives_are_read_as_they_were_downloaded(self, tmp_path):
         outer = zipped("bank.zip", zipped("bank-full.csv", BANK))
         (tmp_path / "bank+marketing.zip").write_bytes(outer)
-        row = known("bank")
+        row = row_of("bank")
         row = replace(row, files=(replace(row.files[0], addresses=DATASETS["bank"].files[0].addresses),))
         assert cs.datasets.load(row, directory=tmp_path, download=False).y.tolist() == ["no", "yes"]
 
@@ -381,7 +381,7 @@ class TestDataDirectory:
             assert cs.datasets.mnist(directory=tmp_path, download=False).y.tolist() == [5, 0, 9, 7, 2]
 
     @pytest.mark.parametrize(
-        ("name", "file", "content", "told"),
+        ("name", "file", "content", "reason"),
         [
             ("bank", "bank-full.csv", BANK.replace(b'"month"', b'"mouth"'), "no column 'month'"),
             ("bank", "bank-full.csv", BANK.replace(b'"may"', b'"mai"'), "'month' has a cell 'mai'"),
@@ -397,11 +397,11 @@ class TestDataDirectory:
             ("mnist", "train-labels-idx1-ubyte", bytes([0, 0, 8, 9, 0, 0]), "ends before its first cell"),
         ],
     )
-    def test_a_file_that_is_no_such_table_is_an_error_that_says_why(self, name, file, content, told, tmp_path):
+    def test_a_file_that_is_no_such_table_is_an_error_that_says_why(self, name, file, content, reason, tmp_path):
         folder = written(tmp_path, name)
         (folder / file).write_bytes(content)
-        with pytest.warns(ClarysageWarning, match="SHA-256"), pytest.raises(FormatError, match=told):
-            cs.datasets.load(known(name), directory=folder, download=False)
+        with pytest.warns(ClarysageWarning, match="SHA-256"), pytest.raises(FormatError, match=reason):
+            cs.datasets.load(row_of(name), directory=folder, download=False)
 
     def test_a_damaged_archive_is_an_error_that_names_it(self, tmp_path):
         for file in CONTENTS["mnist"]:
@@ -414,14 +414,14 @@ class TestDataDirectory:
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", method) as packed:
             packed.writestr("bank.csv", BANK)
-        whole, address, refused = archive.getvalue(), Address("https://example.org/bank.zip", ("bank.csv",)), 0
-        for place in range(len(whole)):
-            damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        content, address, refused = archive.getvalue(), Address("https://example.org/bank.zip", ("bank.csv",)), 0
+        for i in range(len(content)):
+            damaged = content[:i] + bytes([content[i] ^ 0xFF]) + content[i + 1 :]
             try:
                 assert unpacked(damaged, address, len(BANK)) == BANK
             except PackingError:
                 refused += 1
-        assert 0 < refused < len(whole)
+        assert 0 < refused < len(content)
 
     def test_a_file_that_may_not_be_read_is_an_error_that_says_so(self, tmp_path, monkeypatch):
         def refused(path: Path) -> bytes:
@@ -471,18 +471,18 @@ class Site:
 def site() -> Iterator[Site]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found.asked.append(self.path)
+            site.asked.append(self.path)
             with suppress(ConnectionError):  # of who has heard enough
-                found.pages[self.path](self)
+                site.pages[self.path](self)
 
         def log_message(self, *args: object) -> None:
             """Quietly."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found = Site(f"http://127.0.0.1:{server.server_port}")
+    site = Site(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    yield found
+    yield site
     server.shutdown()
     server.server_close()
     thread.join()
@@ -534,7 +534,7 @@ class TestDownload:
         assert site.asked == []
 
     @pytest.mark.parametrize(
-        ("page", "told"),
+        ("page", "reason"),
         [
             (giving(BANK[:100], length=str(len(BANK))), r"cut short after 100 of"),
             (giving(BANK[:100]), r"100 bytes instead of"),
@@ -558,8 +558,8 @@ class TestDownload:
             (lambda request: request.connection.close(), r"127.0.0.1: .+"),
         ],
     )
-    def test_a_broken_answer_is_told_and_leaves_nothing_behind(self, site, page, told):
-        with pytest.raises(MissingDataError, match=rf"bank-full.csv is not on this machine and .*{told}"):
+    def test_a_broken_answer_is_an_error_and_leaves_nothing_behind(self, site, page, reason):
+        with pytest.raises(MissingDataError, match=rf"bank-full.csv is not on this machine and .*{reason}"):
             cs.datasets.load(site.row(page))
         assert not fetching.cache_directory().exists()
 
@@ -585,10 +585,10 @@ class TestDownload:
 
     def test_an_error_says_what_to_do(self, site):
         row = site.row(giving(b"", status=404))
-        with pytest.raises(MissingDataError) as told:
+        with pytest.raises(MissingDataError) as caught:
             cs.datasets.load(row)
         for word in (f"{site.url}/bank.csv", "bank-full.csv", "bank.parquet", "directory=...", "CLARYSAGE_DATA"):
-            assert word in str(told.value)
+            assert word in str(caught.value)
 
     def test_where_nobody_answers_there_is_an_error(self):
         row = replace(DATASETS["bank"], files=(published("bank-full.csv", BANK, "http://127.0.0.1:9/bank.csv"),))
@@ -627,7 +627,7 @@ class TestDownload:
         assert (fetching.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
 
     @pytest.mark.parametrize(
-        ("path", "members", "packed", "told"),
+        ("path", "members", "packed", "reason"),
         [
             ("/bank.csv.gz", (), gzip.compress(bytes(10**7)), "holds more than"),
             ("/bank.csv.gz", (), gzip.compress(BANK)[:-9], "cannot be unpacked"),
@@ -637,9 +637,9 @@ class TestDownload:
         ],
         ids=["large gzip", "cut gzip", "large zip", "zip of another file", "web page"],
     )
-    def test_a_bad_archive_is_told(self, site, path, members, packed, told):
+    def test_a_bad_archive_is_an_error_that_says_why(self, site, path, members, packed, reason):
         file = published("bank-full.csv", BANK, Address(site.put(path, giving(packed)), members))
-        with pytest.raises(MissingDataError, match=told):
+        with pytest.raises(MissingDataError, match=reason):
             cs.datasets.load(replace(DATASETS["bank"], files=(file,)))
         assert not fetching.cache_directory().exists()
 
@@ -673,18 +673,18 @@ class TestDownload:
 
 
 class TestCache:
-    def test_a_damaged_file_is_fetched_anew(self, site):
+    def test_a_damaged_file_is_downloaded_again(self, site):
         row = site.row(giving(BANK))
         cs.datasets.load(row)
-        kept = fetching.cache_directory() / "bank" / "bank-full.csv"
-        kept.write_bytes(BANK[:-10])
+        path = fetching.cache_directory() / "bank" / "bank-full.csv"
+        path.write_bytes(BANK[:-10])
         assert len(cs.datasets.load(row).y) == 2
-        assert kept.read_bytes() == BANK
+        assert path.read_bytes() == BANK
 
-    def test_a_damaged_file_that_cannot_be_had_is_an_error_that_says_so(self, site):
-        kept = fetching.cache_directory() / "bank" / "bank-full.csv"
-        kept.parent.mkdir(parents=True)
-        kept.write_bytes(BANK[:-10])
+    def test_a_damaged_file_that_cannot_be_downloaded_is_an_error_that_says_so(self, site):
+        path = fetching.cache_directory() / "bank" / "bank-full.csv"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(BANK[:-10])
         with pytest.raises(MissingDataError, match=r"bank-full.csv is damaged in the cache and could not be"):
             cs.datasets.load(site.row(giving(b"", status=500)))
 
@@ -740,7 +740,7 @@ print(load(replace(row, files=(file,))).y.tolist())
         assert (fetching.cache_directory() / "bank" / "bank-full.csv").read_bytes() == BANK
 
     @pytest.mark.parametrize(
-        ("platform", "variables", "place"),
+        ("platform", "variables", "folder"),
         [
             ("linux", {}, "home/.cache/clarysage/datasets"),
             ("linux", {"XDG_CACHE_HOME": "{root}/xdg"}, "xdg/clarysage/datasets"),
@@ -752,7 +752,7 @@ print(load(replace(row, files=(file,))).y.tolist())
             ("linux", {"CLARYSAGE_CACHE": "~/own"}, "home/own/datasets"),
         ],
     )
-    def test_it_is_where_the_platform_keeps_such(self, platform, variables, place, tmp_path, monkeypatch):
+    def test_it_is_where_the_platform_keeps_such(self, platform, variables, folder, tmp_path, monkeypatch):
         for name in ("CLARYSAGE_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -760,7 +760,7 @@ print(load(replace(row, files=(file,))).y.tolist())
         for name, value in variables.items():
             monkeypatch.setenv(name, value.format(root=tmp_path))
         monkeypatch.setattr(fetching.sys, "platform", platform)
-        assert fetching.cache_directory() == tmp_path / place
+        assert fetching.cache_directory() == tmp_path / folder
 
     def test_without_a_home_nothing_is_kept(self, site, monkeypatch):
         monkeypatch.delenv("CLARYSAGE_CACHE")
