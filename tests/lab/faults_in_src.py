@@ -1090,7 +1090,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "background-seed-ignored",
         SEED,
-        "monitoring/monitor.py",
+        "_measures/removal_quality.py",
         "stream(entropy, BACKGROUND, 0)",
         "stream(0, BACKGROUND, 0)",
     ),
