@@ -22,7 +22,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
-from clarysage.coalitions import codes, draw_evenly, even_chances, masks, shapley_values
+from clarysage.coalitions import codes, draw_uniform_sizes, masks, shapley_values, uniform_size_probabilities
 from clarysage.errors import InputError
 from clarysage.games.coalition_value import _by_subsamples, _regression_estimate
 from clarysage.inference.association import Association, _accelerated
@@ -163,9 +163,9 @@ def test_drawn_subsets_agree_with_enumeration(seed: int) -> None:
 
 def test_sizes_are_uniform_and_so_are_subsets_of_a_size(seed: int) -> None:
     n, p = 12_000, 4
-    drawn = draw_evenly(n, p, np.random.default_rng(seed))
+    drawn = draw_uniform_sizes(n, p, np.random.default_rng(seed))
     counts = np.bincount(codes(drawn), minlength=2**p)
-    expected = n * even_chances(masks(np.arange(2**p), p))
+    expected = n * uniform_size_probabilities(masks(np.arange(2**p), p))
     assert expected.sum() == pytest.approx(n)
     assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-6, 2**p - 1)
 
@@ -180,7 +180,7 @@ def test_interval_covers_truth_95_percent_of_the_time(seed: int, noise: float, m
     u, v, truth = masks(np.arange(256), 8) @ values, table - table[0], by_brute_force(table, values, 0.0)
 
     def interval() -> tuple[np.ndarray, np.ndarray]:
-        subsets = codes(draw_evenly(n, 8, rng))
+        subsets = codes(draw_uniform_sizes(n, 8, rng))
         powers = v[subsets] + noise * rng.normal(size=n)
         association = Association(u[subsets], powers, np.full(n, noise**2), np.full(n, 1 / n))
         return association.interval(0.95, is_drawn=True, rng=rng)
@@ -197,7 +197,7 @@ def test_interval_of_all_subsets_is_about_the_noise_of_powers(seed: int, monkeyp
 
     def interval() -> tuple[np.ndarray, np.ndarray]:
         powers = table - table[0] + noise * rng.normal(size=64)
-        association = Association(subsets @ values, powers, np.full(64, noise**2), even_chances(subsets))
+        association = Association(subsets @ values, powers, np.full(64, noise**2), uniform_size_probabilities(subsets))
         return association.interval(0.95, is_drawn=False, rng=rng)
 
     coverage = covers((interval() for _ in range(runs)), by_brute_force(table, values, 0.0)).mean(axis=0)
@@ -306,7 +306,7 @@ def test_powers_by_few_rows_are_right_within_their_errors(
     y = (y > 0).astype(int) if f is probability else y
     game = game_of(f, loss, X, y, background)
     monkeypatch.setattr("clarysage.games.coalition_value.ROWS", 1500 if few_examples else 8000)
-    subsets = draw_evenly(200, 5, np.random.default_rng(seed))
+    subsets = draw_uniform_sizes(200, 5, np.random.default_rng(seed))
     subsets = subsets[subsets.any(axis=1) & ~subsets.all(axis=1)][:60]
     shown = [game.value(S, np.random.default_rng([seed, place])) for place, S in enumerate(subsets)]
     value, error = (

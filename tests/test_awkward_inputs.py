@@ -1489,9 +1489,11 @@ BAD_SETTINGS = [
     Bad("groups empty", grouped({"u": []}), "groups", r"\[\] for group 'u'; wanted a list of one or more"),
     Bad("groups out of range", grouped({"u": [0, 3]}), "groups", "column 3 in 'u'; wanted columns 0 to 2"),
     Bad("groups negative", grouped({"u": [-1]}), "groups", "column -1 in 'u'"),
-    Bad("groups of an unknown name", grouped({"u": ["x0", "x9"]}), "groups", "'x9' in 'u', which is no column.*'x0'"),
-    Bad("groups of a fraction", grouped({"u": [0.5]}), "groups", "0.5 in 'u', which is no column"),
-    Bad("groups of a truth value", grouped({"u": [True]}), "groups", "True in 'u', which is no column"),
+    Bad(
+        "groups of an unknown name", grouped({"u": ["x0", "x9"]}), "groups", "'x9' in 'u', which is not a column.*'x0'"
+    ),
+    Bad("groups of a fraction", grouped({"u": [0.5]}), "groups", "0.5 in 'u', which is not a column"),
+    Bad("groups of a truth value", grouped({"u": [True]}), "groups", "True in 'u', which is not a column"),
     Bad("groups a list", grouped([[0, 1], [2]]), "groups", "list; wanted a mapping.*Try"),
     Bad("groups of a string", grouped({"u": "x0"}), "groups", "'x0' for group 'u'; wanted a list"),
     Bad("groups of a number", grouped({"u": 0}), "groups", "0 for group 'u'; wanted a list"),

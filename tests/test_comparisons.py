@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.coalitions import codes, draw_by_size, kernel_sizes, shapley_values, steady_sizes, value_weights
+from clarysage.coalitions import (
+    codes,
+    draw_by_size,
+    horvitz_thompson_weights,
+    kernel_size_probabilities,
+    minimum_variance_probabilities,
+    shapley_values,
+)
 from clarysage.estimators import exact
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection, correction
 from clarysage.inference.moments import FULL_COVARIANCE, Moments
@@ -22,7 +29,7 @@ def subsets(p: int) -> np.ndarray:
     return np.array(list(product([False, True], repeat=p)))[1:-1, ::-1]
 
 
-@pytest.mark.parametrize("sizes", [steady_sizes, kernel_sizes])
+@pytest.mark.parametrize("sizes", [minimum_variance_probabilities, kernel_size_probabilities])
 @pytest.mark.parametrize("p", [2, 3, 6])
 def test_payoffs_so_weighted_give_shapley_values(p, sizes, seed):
     rng, coalitions, q = np.random.default_rng(seed), subsets(p), sizes(p)
@@ -30,14 +37,14 @@ def test_payoffs_so_weighted_give_shapley_values(p, sizes, seed):
     v[0] = v[-1] = 0.0
     size = coalitions.sum(axis=1)
     chance = q[size - 1] / np.array([np.sum(size == s) for s in size])
-    found = (chance * v[1:-1]) @ value_weights(coalitions, q)
+    found = (chance * v[1:-1]) @ horvitz_thompson_weights(coalitions, q)
     assert np.allclose(found, shapley_values(v), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("p", [2, 5, 30, 784])
 def test_weights_add_up_to_nothing_and_their_squares_to_little(p, seed):
-    q = steady_sizes(p)
-    weights = value_weights(draw_by_size(200, q, np.random.default_rng(seed)), q)
+    q = minimum_variance_probabilities(p)
+    weights = horvitz_thompson_weights(draw_by_size(200, q, np.random.default_rng(seed)), q)
     assert np.allclose(weights.sum(axis=1), 0, rtol=0, atol=1e-9)
     s = np.arange(1, p)
     variance = (1 / (s * (p - s) * q)).sum()
@@ -77,7 +84,7 @@ def test_expected_contributions_are_the_values_of_what_few_rows_are_off_by(seed,
     n, p = 3, 3
     exact_table, few_table = rng.normal(size=(2, n, 2**p))
     few_table[:, [0, -1]] = exact_table[:, [0, -1]]  # ends are known
-    weights, chances, sizes = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n)), steady_sizes(p)
+    weights, chances, sizes = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(n)), minimum_variance_probabilities(p)
 
     def compared(examples, coalitions, active, rng, skip):
         cells = examples, codes(coalitions)

@@ -102,7 +102,7 @@ def test_rows_along_walks_are_those_of_their_prefixes(seed, owner):
     filling, _, _ = filling_of(rng, 6, 9)
     players = cs.Players(tuple("abcdef"[: max(owner) + 1]), np.array(owner))
     orders = rng.permuted(np.tile(np.arange(len(players)), (5, 1)), axis=1)
-    arrivals, x, picks = players.arrivals(orders), rng.normal(size=(5, 6)), rng.integers(9, size=(5, 3))
+    arrivals, x, picks = players.entry_positions(orders), rng.normal(size=(5, 6)), rng.integers(9, size=(5, 3))
     along = filling.along(x, picks, arrivals)
     for step in range(1, len(players)):
         at = filling.at(x, arrivals <= step)

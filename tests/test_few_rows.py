@@ -306,7 +306,7 @@ def itinerary(cells: str, owner: np.ndarray, rng: np.random.Generator) -> Itiner
     b[1, :, 2] = x[1, 2] + 1  # one change
     p = int(owner.max()) + 1
     orders = np.array([rng.permutation(p) for _ in range(n)])
-    return Itinerary(x, b, Players(tuple(map(str, range(p))), owner).arrivals(orders), p)
+    return Itinerary(x, b, Players(tuple(map(str, range(p))), owner).entry_positions(orders), p)
 
 
 def by_hand(walks: Itinerary) -> np.ndarray:

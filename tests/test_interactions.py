@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.coalitions import draw_evenly, interaction_shares, masks, shapley_values
+from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, masks, shapley_values
 from clarysage.estimators import estimate
 from clarysage.estimators.additive_fit import Blocks, enumerated_share, sampled_share
 from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
@@ -74,7 +74,7 @@ def wide_mixture(Z):
 @pytest.mark.parametrize("p", [2, 3, 5])
 def test_shares_add_up_to_the_formula(seed, p):
     table = np.random.default_rng(seed).normal(size=2**p)
-    shares = np.array([interaction_shares(mask, every_pair(p)) for mask in masks(np.arange(2**p), p)])
+    shares = np.array([interaction_coefficients(mask, every_pair(p)) for mask in masks(np.arange(2**p), p)])
     assert np.allclose(table @ shares, by_formula(as_mapping(table), p), atol=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_enumeration_agrees_with_shapiq(seed):
 
 def test_sizes_are_uniform_whoever_is_taken_out(seed):
     n, p = 20_000, 6
-    T = draw_evenly(n, p, np.random.default_rng(seed))
+    T = draw_uniform_sizes(n, p, np.random.default_rng(seed))
     for left in (T, np.delete(T, [1, 4], axis=1)):
         counts = np.bincount(left.sum(axis=1), minlength=left.shape[1] + 1)
         expected = n / (left.shape[1] + 1)
@@ -313,7 +313,7 @@ def test_both_or_nothing_leaves_three_eighths_unexplained():
 def test_enumerated_share_is_that_over_subsets_drawn_as_in_table_2(seed):
     table = random_game(seed, p=5).payoffs[0]
     values = shapley_values(table)
-    S = draw_evenly(200_000, 5, np.random.default_rng(seed))
+    S = draw_uniform_sizes(200_000, 5, np.random.default_rng(seed))
     v = table[S @ (1 << np.arange(5))] - table[0]
     squares = (v - S @ values) ** 2
     share = enumerated_share(table, values).value

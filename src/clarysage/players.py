@@ -1,4 +1,4 @@
-"""Players of the game: features, or named groups of features, and the columns each one holds."""
+"""Players of the game: features or named groups of features, with the columns of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clarysage.errors import InputError, PythonOnly
 
 @dataclass(frozen=True)
 class Players:
-    """Who plays: ``names`` of the p players and ``owner`` (d,), the player that each column belongs to.
+    """The players: their p ``names``, and ``owner`` (d,), the number of the player that each column belongs to.
 
     Examples
     --------
@@ -29,7 +29,7 @@ class Players:
 
     @classmethod
     def of(cls, features: Sequence[str], groups: Mapping[str, Sequence[Any]] | None = None) -> Players:
-        """Players of the given features; columns that no group names stay players of their own."""
+        """Returns the players of features and groups; a column without a group is a player itself."""
         features = tuple(features)
         if groups is None:
             return cls(features, np.arange(len(features)))
@@ -40,32 +40,32 @@ class Players:
             raise InputError(
                 "groups", got=f"a group named {min(clash)!r}, as a feature outside it", wanted="other names"
             )
-        place = {name: player for player, name in enumerate(dict.fromkeys(owners))}
-        return cls(tuple(place), np.array([place[name] for name in owners], dtype=np.intp))
+        player_of = {name: player for player, name in enumerate(dict.fromkeys(owners))}
+        return cls(tuple(player_of), np.array([player_of[name] for name in owners], dtype=np.intp))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def columns(self, coalitions: np.ndarray) -> np.ndarray:
-        """Which columns a coalition keeps: (n, p) -> (n, d)."""
+        """Returns the masks of the columns of coalitions: (n, p) -> (n, d)."""
         return np.asarray(coalitions[:, self.owner])
 
-    def owning(self, columns: np.ndarray) -> np.ndarray:
-        """Players (p,) that own any of some columns, (d,) of truth values."""
+    def owners_of(self, columns: np.ndarray) -> np.ndarray:
+        """Returns a mask of the players (p,) that own at least one column in a mask of columns (d,)."""
         return np.asarray(np.bincount(self.owner, weights=columns, minlength=len(self)) > 0)
 
-    def arrivals(self, orders: np.ndarray) -> np.ndarray:
-        """At which step, 1 to p, each column enters when players enter in the given orders: (n, p) -> (n, d)."""
+    def entry_positions(self, orders: np.ndarray) -> np.ndarray:
+        """Returns the step, 1 to p, at which each column enters if players enter in these orders: (n, p) -> (n, d)."""
         steps = np.empty_like(orders)
         np.put_along_axis(steps, orders, np.arange(1, orders.shape[1] + 1)[None, :], axis=1)
         return np.asarray(steps[:, self.owner])
 
     def members(self, features: Sequence[str]) -> dict[str, list[str]]:
-        """Names of the features that each player holds."""
-        found: dict[str, list[str]] = {name: [] for name in self.names}
+        """Returns the names of the features of each player."""
+        members: dict[str, list[str]] = {name: [] for name in self.names}
         for feature, player in zip(features, self.owner.tolist(), strict=True):
-            found[self.names[player]].append(feature)
-        return found
+            members[self.names[player]].append(feature)
+        return members
 
 
 def _members(features: tuple[str, ...], groups: Mapping[str, Sequence[Any]]) -> dict[int, str]:
@@ -99,5 +99,5 @@ def _column(member: Any, features: tuple[str, ...], group: str) -> int:
         raise InputError("groups", got=f"column {member} in {group!r}", wanted=f"columns 0 to {len(features) - 1}")
     if str(member) not in features:
         shown = ", ".join(map(repr, features[:8])) + (", ..." if len(features) > 8 else "")
-        raise InputError("groups", got=f"{member!r} in {group!r}, which is no column", wanted=f"one of {shown}")
+        raise InputError("groups", got=f"{member!r} in {group!r}, which is not a column", wanted=f"one of {shown}")
     return features.index(str(member))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.coalitions import draw_evenly, even_chances, masks
+from clarysage.coalitions import draw_uniform_sizes, masks, uniform_size_probabilities
 from clarysage.errors import Call, InputError, Set
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
@@ -47,7 +47,7 @@ def agreement(
     loss, name = _loss(game, explanation)
     entropy, executor = entropy_of(rng), as_executor(n_jobs)
     is_complete = p < 63 and 2**p <= n
-    subsets = masks(np.arange(2**p), p) if is_complete else draw_evenly(int(n), p, stream(entropy, SUBSETS, 0))
+    subsets = masks(np.arange(2**p), p) if is_complete else draw_uniform_sizes(int(n), p, stream(entropy, SUBSETS, 0))
     observer: Observer = ProgressBar(lambda _: 0.0) if progress else Silent()
     try:
         power = powers(game, subsets[:, players], loss, executor=executor, observer=observer, entropy=entropy)
@@ -58,7 +58,7 @@ def agreement(
         u=proxy(explanation, subsets, np.arange(p)),
         v=power.values,
         std_error=np.sqrt(power.variances),
-        weights=even_chances(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),
+        weights=uniform_size_probabilities(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),
         names=explanation.feature_names,
         is_complete=is_complete,
         is_in_units=is_in_units(explanation),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.coalitions import draw_evenly, masks
+from clarysage.coalitions import draw_uniform_sizes, masks
 from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, total
 from clarysage.estimators.interactions import payoffs_at, rows_at
 from clarysage.inference.estimate import Estimate, StopReason
@@ -95,7 +95,7 @@ class Blocks:
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Draws:
         examples = draw_examples(game, draws * EXAMPLES, rng)
-        one_way = draw_evenly(draws, game.n_players, rng)
+        one_way = draw_uniform_sizes(draws, game.n_players, rng)
         S = np.stack([one_way, ~one_way], axis=1)  # (n, 2, p)
         subsampled = ability(game, SubsampledGame)
         payoffs, _ = payoffs_at(game, subsampled, examples, np.repeat(S, EXAMPLES, axis=0), rng, skip=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clarysage.coalitions import masks, shapley_values, value_shares
+from clarysage.coalitions import masks, shapley_coefficients, shapley_values
 from clarysage.errors import InputError, Or, Set
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
@@ -83,7 +83,7 @@ class Exact:
         return int(2**game.n_players - 2)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
-        return enumerated(game, first, draws, rng, value_shares)
+        return enumerated(game, first, draws, rng, shapley_coefficients)
 
     def merge(self, one: Table, other: Table) -> Table:
         background = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clarysage.coalitions import draw_evenly, interaction_shares, value_shares
+from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, shapley_coefficients
 from clarysage.errors import InputError
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.estimators.exact import Exact, Table, enumerated
@@ -59,7 +59,7 @@ class ExactInteractions:
         return enumerated(game, first, draws, rng, self._shares)
 
     def _shares(self, coalition: np.ndarray) -> np.ndarray:
-        return np.concatenate([value_shares(coalition), interaction_shares(coalition, self.pairs)])
+        return np.concatenate([shapley_coefficients(coalition), interaction_coefficients(coalition, self.pairs)])
 
     def merge(self, one: Table, other: Table) -> Table:
         return self.exact.merge(one, other)
@@ -136,7 +136,7 @@ class Toggles:
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
         design = self.visits.design
         examples = design.examples(first, draws)
-        one_way = draw_evenly(draws, game.n_players, rng)
+        one_way = draw_uniform_sizes(draws, game.n_players, rng)
         T = np.vstack([one_way, ~one_way])
         skip = self.visits.pilot_run.skip
         payoffs, rows = payoffs_at(game, wide(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)

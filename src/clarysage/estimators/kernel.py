@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.coalitions import draw_by_kernel, kernel_sizes
+from clarysage.coalitions import draw_by_kernel, kernel_size_probabilities
 from clarysage.errors import InputError, Set
 from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, rows_per_chunk, total
 from clarysage.inference.estimate import Estimate
@@ -74,4 +74,4 @@ class Kernel:
 def _together(p: int) -> float:
     """Probability that a coalition drawn by the kernel holds two given players: A's entry off the diagonal."""
     sizes = np.arange(1, p)
-    return float((kernel_sizes(p) * sizes * (sizes - 1)).sum() / (p * (p - 1)))
+    return float((kernel_size_probabilities(p) * sizes * (sizes - 1)).sum() / (p * (p - 1)))

@@ -156,7 +156,7 @@ class ConditionalControl:
         self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         return self._control(
-            examples, background_index, self.players.arrivals(orders), beta_at_prefixes(orders, active)
+            examples, background_index, self.players.entry_positions(orders), beta_at_prefixes(orders, active)
         )
 
     def at(

@@ -213,7 +213,7 @@ class PredictivePower:
         payoffs = np.empty((n, p + 1, len(self.losses)))
         payoffs[:, 0], payoffs[:, p] = self.ends[0][examples], self.ends[1][examples]
         if p > 1:
-            outputs = self.restricted.walk(self.X[examples], self.players.arrivals(orders), rng)  # (n, p - 1, k)
+            outputs = self.restricted.walk(self.X[examples], self.players.entry_positions(orders), rng)  # (n, p - 1, k)
             flat = self._payoffs(outputs.reshape(n * (p - 1), -1), np.repeat(examples, p - 1))
             payoffs[:, 1:p] = flat.reshape(n, p - 1, -1)
             sizes, n_used = np.cumsum(self._is_used[orders], axis=1)[:, : p - 1], self._is_used.sum()
@@ -231,7 +231,7 @@ class PredictivePower:
         hybrid = ability(self.restricted, HybridRows)
         if hybrid is None:
             return np.ones(self.n_players, dtype=bool)
-        return self.players.owning(hybrid.is_used)
+        return self.players.owners_of(hybrid.is_used)
 
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         losses = zip(self.losses, self.targets, strict=True)

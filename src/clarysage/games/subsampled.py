@@ -155,7 +155,7 @@ class SubsampledPower:
         """Returns payoffs (n, p + 1, L) at every prefix of orders (n, p), and the model rows that they cost."""
         active = active & self._is_used
         index = self.draws.draw(self.strata[examples], rng, self.matches.of(examples))
-        entry_position, entered = self.players.arrivals(orders), entered_at_prefixes(orders, active)
+        entry_position, entered = self.players.entry_positions(orders), entered_at_prefixes(orders, active)
         steps = self._steps(examples, entry_position, index, skip, keep)
         if self.takes_all:
             means = self._means_of_all(examples, steps.outputs)
@@ -259,7 +259,7 @@ class SubsampledPower:
         """Tells which players (p,) change a prediction on walks with a single background row, and the model rows."""
         n, p = orders.shape
         index = rng.integers(len(self.draws.weights), size=(n, 1))
-        steps = self._steps(examples, self.players.arrivals(orders), index, skip=True)
+        steps = self._steps(examples, self.players.entry_positions(orders), index, skip=True)
         start, end = self.restricted.alone[index][:, :, None, :], self.outputs[examples][:, None, None, :]
         is_change = (np.diff(steps.outputs, axis=2, prepend=start, append=end) != 0).any(axis=(1, 3))  # (n, p)
         return np.bincount(orders[is_change], minlength=p) > 0, steps.rows
@@ -343,7 +343,7 @@ class SubsampledPower:
     @cached_property
     def _is_used(self) -> np.ndarray:
         """Tells which players (p,) may have an effect, as far as the model's structure is known."""
-        return self.players.owning(self.restricted_by_all.is_used)
+        return self.players.owners_of(self.restricted_by_all.is_used)
 
 
 def _summed(payoffs: np.ndarray, weights: np.ndarray, influence: Influence) -> CoalitionInfluence:

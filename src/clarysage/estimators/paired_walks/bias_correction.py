@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.coalitions import draw_by_size, steady_sizes, value_weights
+from clarysage.coalitions import draw_by_size, horvitz_thompson_weights, minimum_variance_probabilities
 from clarysage.inference.degrees_of_freedom import Estimated
 from clarysage.inference.moments import Moments
 from clarysage.protocols import Game, SubsampledWalks, ability
@@ -47,14 +47,15 @@ class BiasCorrection:
 
     def draw(self, game: Game, count: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
         """Contributions (n, L, p), each by itself right on average, and the model rows they cost."""
-        p, sizes = game.n_players, steady_sizes(game.n_players)
+        p, sizes = game.n_players, minimum_variance_probabilities(game.n_players)
         examples = rng.choice(len(self.chances), size=count, p=self.chances)
         coalitions = draw_by_size(count, sizes, rng)
         both = np.stack([coalitions, ~coalitions], axis=1).reshape(2 * count, p)
         subsampled = ability(game, SubsampledWalks)
         assert subsampled is not None
         payoffs = subsampled.compare(np.repeat(examples, 2), both, self.active, rng, skip=self.skip)
-        off = (payoffs.exact - payoffs.subsampled)[:, :, None] * value_weights(both, sizes)[:, None, :]  # (2 n, L, p)
+        # (2 n, L, p)
+        off = (payoffs.exact - payoffs.subsampled)[:, :, None] * horvitz_thompson_weights(both, sizes)[:, None, :]
         importance = (game.weights[examples] / self.chances[examples])[:, None, None]
         return off.reshape(count, 2, -1, p).mean(axis=1) * importance, payoffs.rows
 
