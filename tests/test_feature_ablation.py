@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import clarysage as cs
 from clarysage._measures.table import fits_wanted
 from clarysage.errors import InputError
-from clarysage.models.learners import refittable
+from clarysage.models.learners import learner_for_refits
 from clarysage.models.least_squares import LeastSquares
 from linear_laws import LinearLaw
 from tests.lab.coverage import binomial_room, covers
@@ -335,12 +335,14 @@ def test_categories_that_lightgbm_was_told_of_by_fit_are_told_to_its_copies(mixe
     X, y, _ = mixed
     rows = X.assign(kind=X["kind"].cat.codes)
     learner = LGBMRegressor(n_estimators=5, min_child_samples=5, verbose=-1, n_jobs=1)
-    told = refittable(clone(learner).fit(rows, y, categorical_feature=["kind"]))
+    told = learner_for_refits(clone(learner).fit(rows, y, categorical_feature=["kind"]))
     assert told.get_params()["categorical_feature"] == [1]
     assert np.allclose(
         told.fit(rows, y).predict(rows), clone(learner).fit(rows, y, categorical_feature=[1]).predict(rows)
     )
-    assert refittable(clone(learner).fit(X, y)).get_params().get("categorical_feature") is None  # known by dtype
+    assert (
+        learner_for_refits(clone(learner).fit(X, y)).get_params().get("categorical_feature") is None
+    )  # known by dtype
     found = cs.feature_ablation(clone(learner).fit(rows, y, categorical_feature=["kind"]), rows, y, folds=2, rng=0)
     assert set(found.top(2)) == {"size", "kind"}
 

@@ -23,7 +23,7 @@ from clarysage.datasets.dataset import DatasetRow, TableParts
 from clarysage.datasets.table import DATASETS
 from clarysage.errors import InputError
 from clarysage.models import LIBRARIES, ModelFile, ModelLibrary, Predictor
-from clarysage.models.learners import refittable, takes_pandas_alone
+from clarysage.models.learners import learner_for_refits, takes_pandas_alone
 from clarysage.structure.abilities import Gains
 from clarysage.testing import check_measure
 from tests.cli_harness import printed_json, run
@@ -218,7 +218,7 @@ def test_errors_name_a_registered_library_whose_models_have_what_is_wanted() -> 
 @pytest.mark.usefixtures("library")
 def test_learners_of_a_registered_library_are_copied_as_they_were_fitted() -> None:
     assert takes_pandas_alone(Stump())
-    assert refittable(Stump().fit(X, linear(X))).categories == ["c"]
+    assert learner_for_refits(Stump().fit(X, linear(X))).categories == ["c"]
 
 
 def test_models_of_an_unknown_library_are_read_by_their_methods_alone() -> None:

@@ -56,7 +56,7 @@ from clarysage.games.cross_fitting import crossed, split
 from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
-from clarysage.models.column_subset import narrowed
+from clarysage.models.column_subset import restrict_to_columns
 from oracle import shapley
 
 FIVE = 5.0  # standard errors
@@ -862,14 +862,14 @@ def test_members_that_look_at_none_of_the_columns_are_left_out(frame, data, lear
     ],
 )
 def test_ensembles_none_of_whose_members_looks_at_a_column_look_at_none(frame, learner):
-    assert not narrowed(clone(learner), frame, KEEPS_B_AND_D)
-    assert narrowed(clone(learner), frame, ~KEEPS_B_AND_D)
+    assert not restrict_to_columns(clone(learner), frame, KEEPS_B_AND_D)
+    assert restrict_to_columns(clone(learner), frame, ~KEEPS_B_AND_D)
 
 
 def test_the_last_learner_of_a_stack_is_handed_no_columns_of_the_table(frame):
     last = HistGradientBoostingRegressor(monotonic_cst=[1, 1, 0, 0])  # of predictions of four learners
     stack = StackingRegressor([(name, of_columns(name, Ridge())) for name in "abcd"], final_estimator=last)
-    assert narrowed(stack, frame, np.array([True, True, True, False]))
+    assert restrict_to_columns(stack, frame, np.array([True, True, True, False]))
     assert last.monotonic_cst == [1, 1, 0, 0]
 
 
@@ -912,34 +912,34 @@ SPECIFICATIONS = [
 def test_columns_of_a_transformer_are_narrowed_however_they_are_named(frame, spec):
     kept = np.array([False, True, True, True])
     learner = ColumnTransformer([("one", StandardScaler(), spec), ("two", "passthrough", [3])], remainder="drop")
-    assert narrowed(learner, frame, kept)
+    assert restrict_to_columns(learner, frame, kept)
     shown = learner.fit_transform(frame.loc[:, kept])
     expected = np.column_stack([StandardScaler().fit_transform(frame[["c"]]), frame["d"]])
     assert np.allclose(shown, expected)
     only = ColumnTransformer([("one", StandardScaler(), spec)], remainder="drop")
-    assert not narrowed(only, frame, np.array([False, True, False, True]))
+    assert not restrict_to_columns(only, frame, np.array([False, True, False, True]))
     assert only.transformers == []
     rest = ColumnTransformer([("one", StandardScaler(), spec)], remainder="passthrough")
-    assert narrowed(rest, frame, np.array([False, True, False, True]))
+    assert restrict_to_columns(rest, frame, np.array([False, True, False, True]))
 
 
 def test_a_slice_of_names_and_a_single_name(frame):
     learner = ColumnTransformer([("one", "passthrough", slice("b", "c")), ("two", "drop", "d")])
-    assert narrowed(learner, frame, np.array([True, False, True, True]))
+    assert restrict_to_columns(learner, frame, np.array([True, False, True, True]))
     assert np.array_equal(learner.fit_transform(frame[["a", "c", "d"]]), frame[["c"]])
-    assert not narrowed(learner, frame[["a", "c", "d"]], np.array([True, False, True]))
+    assert not restrict_to_columns(learner, frame[["a", "c", "d"]], np.array([True, False, True]))
 
 
 def test_parameters_by_column_follow_the_columns(frame):
     learner = HistGradientBoostingRegressor(
         categorical_features=[False, True, False, True], monotonic_cst=[1, 0, -1, 0], interaction_cst=[[0, 1], [2, 3]]
     )
-    assert narrowed(make_pipeline(StandardScaler(), learner), frame, np.array([False, True, True, True]))
+    assert restrict_to_columns(make_pipeline(StandardScaler(), learner), frame, np.array([False, True, True, True]))
     assert learner.categorical_features == [0, 2]
     assert learner.monotonic_cst == [0, -1, 0]
     assert learner.interaction_cst == [[0], [1, 2]]
     by_name = HistGradientBoostingClassifier(monotonic_cst={"a": 1, "d": -1}, categorical_features="from_dtype")
-    narrowed(by_name, frame, np.array([False, True, True, True]))
+    restrict_to_columns(by_name, frame, np.array([False, True, True, True]))
     assert by_name.monotonic_cst == {"d": -1}
     assert by_name.categorical_features == "from_dtype"
 

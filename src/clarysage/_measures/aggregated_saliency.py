@@ -14,7 +14,7 @@ from clarysage.games.predictive_power import outputs_of
 from clarysage.inference.estimate import Target
 from clarysage.inference.population import about_rows
 from clarysage.models import Predictor
-from clarysage.models.torch import Attributed, Gradients, gradients_of
+from clarysage.models.torch import Attributions, Gradients, gradients_of
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike
 from clarysage.removal import Baseline
 from clarysage.results import Explanation
@@ -159,7 +159,7 @@ def _outputs_of_classes(response: np.ndarray, width: int, classes: tuple[Any, ..
 
 def _attributed(
     gradients: Gradients, rows: np.ndarray, baseline: np.ndarray, counts: Sequence[int], selected: np.ndarray | None
-) -> Attributed:
+) -> Attributions:
     """Attributions of all rows, with more steps for those where they do not add up."""
     attributed = gradients.integrated(rows, baseline, counts[0], selected)
     for steps in counts[1:]:
@@ -168,17 +168,17 @@ def _attributed(
             break
         finer = gradients.integrated(rows[again], baseline, steps, None if selected is None else selected[again])
         attributed.values[again] = finer.values
-        attributed = Attributed(attributed.values, attributed.change, attributed.rows + finer.rows)
+        attributed = Attributions(attributed.values, attributed.change, attributed.rows + finer.rows)
     return attributed
 
 
-def _has_gap(attributed: Attributed) -> np.ndarray:
+def _has_gap(attributed: Attributions) -> np.ndarray:
     """Whether attributions to an example fail to add up, (n,), by the size of changes of the output as a whole."""
     scale = np.maximum(np.abs(attributed.change), np.abs(attributed.change).mean(axis=0))
     return np.asarray((attributed.gap > COMPLETE * scale).any(axis=1))
 
 
-def _about_gaps(attributed: Attributed, weights: np.ndarray) -> list[Note]:
+def _about_gaps(attributed: Attributions, weights: np.ndarray) -> list[Note]:
     """A warning where attributions do not add up."""
     change = float(weights @ np.abs(attributed.change).sum(axis=1))
     share = float(weights @ attributed.gap.sum(axis=1)) / change if change > 0 else 0.0

@@ -19,7 +19,7 @@ from clarysage.estimators.leave_one_out import OneByOne
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.seeds import entropy_of
 from clarysage.models import Predictor, as_predictor
-from clarysage.models.learners import refittable
+from clarysage.models.learners import learner_for_refits
 from clarysage.protocols import (
     LossLike,
     LossList,
@@ -221,7 +221,7 @@ def one_by_one(
     """The explanation by a measure that fits a learner once a feature: without it, or on it alone."""
     as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
     seed = entropy_of(data.get("rng"))
-    copied, f = refittable(model, learner), _predictor(model) if learner is None else None
+    copied, f = learner_for_refits(model, learner), _predictor(model) if learner is None else None
     X, y, weight = taken_apart(X, y, data.get("sample_weight"))
     refit = RefitData.of(X, y, train=train, sample_weight=weight)
     fitted_on = None if refit.train is None else labels_of(refit.train[0])

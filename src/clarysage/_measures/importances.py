@@ -27,7 +27,7 @@ from clarysage.errors import InputError, MissingLibraryError, Note, RunFailedErr
 from clarysage.execution.seeds import entropy_of
 from clarysage.inference.estimate import StopReason
 from clarysage.models import Predictor
-from clarysage.models.learners import check_learner, refittable
+from clarysage.models.learners import check_learner, learner_for_refits
 from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
@@ -187,7 +187,7 @@ def importances(
     is_open = measures is None
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
     if not is_open and learner is None and any(row.refits and not row.own_learners for row in chosen):
-        refittable(_origin(model))  # raises where it is not, before others are computed
+        learner_for_refits(_origin(model))  # raises where it is not, before others are computed
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, Note] = {}
     is_interrupted = False

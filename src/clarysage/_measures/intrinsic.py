@@ -22,7 +22,7 @@ from clarysage.errors import InputError, Note, Or, Set, Words
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.moments import FULL_COVARIANCE
 from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor, libraries_with
-from clarysage.models.unwrap import Inside, Unwrapped, unwrapped
+from clarysage.models.unwrap import InnerColumns, Unwrapped, unwrap
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike, ability
 from clarysage.results import Explanation
 from clarysage.structure.abilities import HasCoefficients, HasGains, HasLayerWeights, HasSplitCounts, LayerWeights
@@ -115,7 +115,7 @@ def coefficient_size(
     return table.explanation(values, [ABOUT_COEFFICIENTS, _about_scale("Coefficients", scaled)])
 
 
-def _coefficients(opened: OpenedModel) -> tuple[np.ndarray, Inside]:
+def _coefficients(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
     """Weights (D, K) of the columns that the last estimator gets, and where these come from."""
     linear = opened.ability(HasCoefficients)
     weights = None if linear is None else linear.coefficients()
@@ -226,7 +226,7 @@ def number_of_splits(
     return table.explanation(table.summed(counts, inside), [ABOUT_SPLITS])
 
 
-def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, Inside]:
+def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
     """Splits on each column that the last estimator gets, (D,), and where these come from."""
     trees = opened.ability(HasSplitCounts)
     counts = None if trees is None else trees.split_counts()
@@ -315,7 +315,7 @@ def network_weights(
     return table.explanation(sizes.sum(axis=1), notes, model_rows=weights.model_rows)
 
 
-def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, Inside]:
+def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, InnerColumns]:
     """Weights of the layers, and where the columns of the first come from.
 
     The form is asked first, since it has a BatchNorm beside a Linear layer taken into that.
@@ -348,7 +348,7 @@ class OpenedModel:
 
     @classmethod
     def of(cls, measure: str, model: ModelLike) -> OpenedModel:
-        return cls(measure, as_predictor(model), unwrapped(model))
+        return cls(measure, as_predictor(model), unwrap(model))
 
     @property
     def adapter(self) -> ModelAdapter:
@@ -364,10 +364,10 @@ class OpenedModel:
         return None if self.structure is None else ability(self.structure.representation, kind)
 
     @property
-    def inside(self) -> Inside:
+    def inside(self) -> InnerColumns:
         """Where the columns of the last estimator come from."""
         try:
-            return self.unwrapped.inside()
+            return self.unwrapped.inner_columns()
         except UnknownStructureError as error:
             raise InputError(
                 "model",
@@ -378,9 +378,9 @@ class OpenedModel:
             ) from error
 
     @property
-    def inside_of_form(self) -> Inside:
+    def inside_of_form(self) -> InnerColumns:
         """Where the columns of the form come from."""
-        return Inside() if self.structure is None else Inside.of(self.structure)
+        return InnerColumns() if self.structure is None else InnerColumns.of(self.structure)
 
     @cached_property
     def structure(self) -> Structure | None:
@@ -420,7 +420,7 @@ class ModelAndTable:
     player_order: PlayerOrder
     weights: np.ndarray
 
-    def owner(self, inside: Inside, count: int) -> np.ndarray:
+    def owner(self, inside: InnerColumns, count: int) -> np.ndarray:
         """The column of X that each of so many inner columns is made of."""
         d = int(self.X.shape[1])
         owner = np.arange(count) if inside.owner is None else inside.owner
@@ -429,13 +429,13 @@ class ModelAndTable:
             raise InputError("X", got=f"{d} columns", wanted=wanted, hint="the columns that the model predicts from")
         return np.asarray(owner)
 
-    def summed(self, values: np.ndarray, inside: Inside) -> np.ndarray:
+    def summed(self, values: np.ndarray, inside: InnerColumns) -> np.ndarray:
         """Values (D, ...) of inner columns, added up over those that are made of one column: (d, ...)."""
         sums = np.zeros((int(self.X.shape[1]), *values.shape[1:]))
         np.add.at(sums, self.owner(inside, len(values)), values)
         return sums
 
-    def sizes(self, coefficients: np.ndarray, inside: Inside, *, scaled: bool) -> np.ndarray:
+    def sizes(self, coefficients: np.ndarray, inside: InnerColumns, *, scaled: bool) -> np.ndarray:
         """How large coefficients (D, H) of inner columns are for each column of X, (d, H).
 
         The sum of their magnitudes over what is made of a column; ``scaled``: the standard deviation, over the rows
@@ -451,7 +451,7 @@ class ModelAndTable:
             sizes[column] = np.sqrt(self.weights @ (added - self.weights @ added) ** 2)
         return sizes
 
-    def _rows(self, inside: Inside) -> np.ndarray:
+    def _rows(self, inside: InnerColumns) -> np.ndarray:
         """Rows of X as the last estimator gets them, (n, D)."""
         schema = schema_of(self.X)
         rows = schema.encode(self.X, "X")

@@ -22,7 +22,7 @@ from clarysage.execution.seeds import entropy_of
 from clarysage.games import UniversalPower
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import time_limit
-from clarysage.models.learners import refittable
+from clarysage.models.learners import learner_for_refits
 from clarysage.protocols import (
     CostLimited,
     Enumerates,
@@ -247,7 +247,8 @@ def shapley_net_effects(
     designed, owner = _designed(refit)
     player_order = player_order.spread(owner)
     default, notes = _linear(designed, folds, model, loss) if learner is None else (learner, ())
-    game = designed.game(refittable(None, default), loss=loss, folds=folds, players=player_order.players, seed=seed)
+    learner = learner_for_refits(None, default)
+    game = designed.game(learner, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, (*refit.notes, *notes))
     return over_subsets(problem, method, measure=MEASURE, headline=MEASURES[MEASURE].headline, run=run, rules=rules)
 

@@ -11,8 +11,15 @@ from clarysage.errors import InputError, ModelError, Or, PythonOnly, Set, in_pyt
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
 from clarysage.games.cross_fitting import Design, crossed, divided, split
 from clarysage.models import Predictor, as_predictor
-from clarysage.models.column_subset import narrowed
-from clarysage.models.learners import check_learner, fresh, is_classifier, seeded, takes_pandas_alone, weights_argument
+from clarysage.models.column_subset import restrict_to_columns
+from clarysage.models.learners import (
+    check_learner,
+    is_classifier,
+    set_seeds,
+    takes_pandas_alone,
+    unfitted_copy,
+    weights_argument,
+)
 from clarysage.tables import Schema, as_table, container_of, labels_of, read_target, read_weights, schema_of
 
 SHOWN = 8  # number of columns or classes that an error names
@@ -91,14 +98,14 @@ class Refits:
 
     def predictor(self, is_kept: np.ndarray, number: int) -> Predictor | None:
         """Returns the learner fitted on columns (d,) and the rows of a part; None where it uses none of the columns."""
-        learner = fresh(self.learner)
-        if not narrowed(learner, self.table, is_kept):
+        learner = unfitted_copy(self.learner)
+        if not restrict_to_columns(learner, self.table, is_kept):
             return None
         rng = stream(self.seed, LEARNER, _number(is_kept) * len(self.design.parts) + number)
         rows = self.design.parts[number].fitted
         more = {self.takes_weights: self.weights[rows]} if self.takes_weights and self.weights is not None else {}
         try:
-            seeded(learner, rng).fit(self._cells(rows, is_kept), self.y[rows], **more)
+            set_seeds(learner, rng).fit(self._cells(rows, is_kept), self.y[rows], **more)
             return as_predictor(learner)
         except Exception as error:
             raise self._failure(error, is_kept) from error
@@ -200,7 +207,7 @@ def _spelling(label: Any) -> str:
 
 def _copied(learner: Any) -> Any:
     try:
-        return fresh(learner)
+        return unfitted_copy(learner)
     except Exception as error:
         raise InputError(
             "learner",

@@ -19,7 +19,7 @@ MEMBERS = ("transformer_list", "estimators")  # of a FeatureUnion; of ensembles 
 WRAPPED = ("estimator", "base_estimator", "regressor")
 
 
-def narrowed(learner: Any, table: Any, kept: np.ndarray) -> bool:
+def restrict_to_columns(learner: Any, table: Any, kept: np.ndarray) -> bool:
     """Restrict what an unfitted learner says of single columns of a table to those kept, (d,); whether it sees any.
 
     A ColumnTransformer that the columns reach unchanged drops transformers none of whose columns are kept; parameters
@@ -32,7 +32,7 @@ def narrowed(learner: Any, table: Any, kept: np.ndarray) -> bool:
     --------
     >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> learner = HistGradientBoostingRegressor(categorical_features=[0, 2])
-    >>> narrowed(learner, np.zeros((5, 3)), np.array([False, True, True]))
+    >>> restrict_to_columns(learner, np.zeros((5, 3)), np.array([False, True, True]))
     True
     >>> learner.categorical_features
     [1]

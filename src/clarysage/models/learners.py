@@ -56,7 +56,7 @@ def weights_argument(learner: Any) -> str | None:
     return "sample_weight" if "sample_weight" in inspect.signature(learner.fit).parameters else None
 
 
-def fresh(learner: Any) -> Any:
+def unfitted_copy(learner: Any) -> Any:
     """An unfitted copy."""
     from sklearn.base import clone
 
@@ -66,7 +66,7 @@ def fresh(learner: Any) -> Any:
         return type(learner)(**copy.deepcopy(learner.get_params(deep=False)))
 
 
-def refittable(model: Any, learner: Any = None) -> Any:
+def learner_for_refits(model: Any, learner: Any = None) -> Any:
     """The learner that was given, or else a fresh copy of the model; an error where it can have none.
 
     Categories that CatBoost and LightGBM were told of when they were fitted, not when they were made, are told to the
@@ -75,7 +75,7 @@ def refittable(model: Any, learner: Any = None) -> Any:
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> refittable(Ridge(alpha=3))
+    >>> learner_for_refits(Ridge(alpha=3))
     Ridge(alpha=3)
     """
     if learner is not None:
@@ -85,7 +85,7 @@ def refittable(model: Any, learner: Any = None) -> Any:
         raise InputError("learner", got="None, and no model to be fitted anew", wanted=WANTED, hint=HINT)
     try:
         check_learner(model)
-        copy = fresh(model)
+        copy = unfitted_copy(model)
     except Exception as error:
         why = error.got if isinstance(error, InputError) else (f"{type(model).__name__} ({error})",)
         got = ["None, and a model that cannot be fitted anew: ", *why]
@@ -95,7 +95,7 @@ def refittable(model: Any, learner: Any = None) -> Any:
     return copy.set_params(**options) if options else copy
 
 
-def seeded(learner: Any, rng: np.random.Generator) -> Any:
+def set_seeds(learner: Any, rng: np.random.Generator) -> Any:
     """The learner, with seeds for every part that has none; those that the user gave stay."""
     unset = sorted(
         name

@@ -132,7 +132,7 @@ GRADIENT_ROWS = 2048  # rows on the way from the baseline, whose gradients are h
 
 
 @dataclass(frozen=True)
-class Attributed:
+class Attributions:
     """Attributions (n, t, d) of t outputs of examples to their columns, and model rows.
 
     ``change`` (n, t) is by how much outputs differ from those of the baseline: what attributions add up to.
@@ -172,7 +172,7 @@ class Gradients:
 
     def integrated(
         self, rows: np.ndarray, baseline: np.ndarray, steps: int, wanted: np.ndarray | None = None
-    ) -> Attributed:
+    ) -> Attributions:
         r"""Integrated gradients of rows (n, d), from a baseline (d,), by the midpoints of so many steps.
 
         .. math:: IG_i(x) = (x_i - b_i) \frac{1}{m} \sum_{s=1}^m \partial_i f\big(b + \tfrac{s - 1/2}{m} (x - b)\big)
@@ -195,7 +195,7 @@ class Gradients:
                 for first in range(0, len(rows), at_once)
             ]
         values, change = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
-        return Attributed(values, change, len(rows) * (steps + 1) + 1)
+        return Attributions(values, change, len(rows) * (steps + 1) + 1)
 
     def _batch(
         self, x: Any, baseline: Any, start: Any, steps: int, wanted: np.ndarray | None
@@ -256,14 +256,14 @@ def is_module(model: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Standard:
+class Standardization:
     """Columns with a mean of 0 and a variance of 1, and 0 for missing cells."""
 
     mean: np.ndarray
     spread: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray, weights: np.ndarray) -> Standard:
+    def of(cls, rows: np.ndarray, weights: np.ndarray) -> Standardization:
         there = np.isfinite(rows)
         count = weights @ there
         count[count == 0] = 1.0
@@ -279,20 +279,20 @@ class Standard:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRegressor:
     """A trained module between standardised inputs and outputs."""
 
     module: Any
-    inputs: Standard
-    outputs: Standard
+    inputs: Standardization
+    outputs: Standardization
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         return self.outputs.back(TorchModule(self.module).predictor(None)(self.inputs(rows)))
 
 
-def trained(
+def train_regressor(
     module: Any, rows: np.ndarray, wanted: np.ndarray, held: np.ndarray, weights: np.ndarray | None = None, *, seed: int
-) -> Trained:
+) -> TrainedRegressor:
     """A copy of a module, trained on rows (n, c) to give what is wanted (n, k), as long as it helps on those held out.
 
     Squared error of standardised outputs, by weights (n,) where rows have such, Adam, one seed for everything random;
@@ -301,7 +301,7 @@ def trained(
     import torch
 
     weights = np.ones(len(rows)) if weights is None else weights
-    inputs, outputs = (Standard.of(part[~held], weights[~held]) for part in (rows, wanted))
+    inputs, outputs = (Standardization.of(part[~held], weights[~held]) for part in (rows, wanted))
     Z, Y = inputs(rows), outputs(wanted)
     learner, order = deepcopy(module).cpu().float(), np.random.default_rng(seed)
     try:
@@ -312,7 +312,7 @@ def trained(
     except RuntimeError as error:
         raise _unfit(module, f"RuntimeError from {{}}: {error}") from error
     learner.load_state_dict(best)
-    return Trained(learner.eval(), inputs, outputs)
+    return TrainedRegressor(learner.eval(), inputs, outputs)
 
 
 def _best(learner: Any, Z: Any, Y: Any, W: Any, held: np.ndarray, rng: np.random.Generator) -> Any:

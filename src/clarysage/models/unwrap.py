@@ -15,7 +15,7 @@ from clarysage.structure.columnwise import Transformed, active_steps, owners
 
 
 @dataclass(frozen=True)
-class Inside:
+class InnerColumns:
     """Where the columns come from that a part of a model gets.
 
     Attributes
@@ -28,7 +28,7 @@ class Inside:
     view: Callable[[Any], np.ndarray] | None = None
 
     @classmethod
-    def of(cls, structure: Structure) -> Inside:
+    def of(cls, structure: Structure) -> InnerColumns:
         """Of the form of a structure."""
         return cls(structure.owner, structure.view)
 
@@ -40,17 +40,17 @@ class Unwrapped:
     last: Any
     before: tuple[Any, ...] = ()
 
-    def inside(self) -> Inside:
+    def inner_columns(self) -> InnerColumns:
         """Where the columns of the last estimator come from; raises where transformers mix columns, or may."""
-        inside = Inside()
+        inside = InnerColumns()
         for transformer in reversed(self.before):
             made = owners(transformer)
             owner = made if inside.owner is None else made[inside.owner]
-            inside = Inside(owner, Transformed(transformer, inside.view))
+            inside = InnerColumns(owner, Transformed(transformer, inside.view))
         return inside
 
 
-def unwrapped(model: Any) -> Unwrapped:
+def unwrap(model: Any) -> Unwrapped:
     """The last estimator of pipelines, searches, predictors, and of models of a transformed response.
 
     Examples
@@ -58,7 +58,7 @@ def unwrapped(model: Any) -> Unwrapped:
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> unwrapped(make_pipeline(StandardScaler(), Ridge()).fit([[1.0], [2.0]], [1.0, 2.0])).last
+    >>> unwrap(make_pipeline(StandardScaler(), Ridge()).fit([[1.0], [2.0]], [1.0, 2.0])).last
     Ridge()
     """
     outer = Unwrapped(model)

@@ -13,7 +13,7 @@ import numpy as np
 from clarysage._utils.lazy import Lazy
 from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
-from clarysage.models.torch import is_module, trained
+from clarysage.models.torch import is_module, train_regressor
 from clarysage.removal.background import BackgroundRows, seed_of
 from clarysage.removal.regressors import boosted, check_regressor, fitted, takes_weights
 from clarysage.removal.restricted.learned import FEWEST, Learner, OutputForm, SurrogateModel, as_seen
@@ -127,7 +127,7 @@ class Surrogate:
         if self.regressor is None:
             return partial(boosted, schema=schema, copies_a_row=copies_a_row, seed=seed % 2**31)
         if is_module(self.regressor):
-            return partial(trained, self.regressor, seed=seed % 2**31)
+            return partial(train_regressor, self.regressor, seed=seed % 2**31)
         return partial(fitted, self.regressor)
 
 

@@ -247,10 +247,10 @@ def _n_players(inputs: Inputs) -> int:
 
 def _learner(inputs: Inputs) -> Any:
     """Returns the learner that is refitted; None if the model cannot be refitted (its measures then say so)."""
-    from clarysage.models.learners import refittable
+    from clarysage.models.learners import learner_for_refits
 
     try:
-        return refittable(inputs.model)
+        return learner_for_refits(inputs.model)
     except InputError:
         return None
 
