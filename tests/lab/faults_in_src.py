@@ -1090,9 +1090,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "background-seed-ignored",
         SEED,
-        "_measures/removal_quality.py",
-        "stream(entropy, BACKGROUND, 0)",
-        "stream(0, BACKGROUND, 0)",
+        "_measures/problem.py",
+        "np.sort(stream(seed, BACKGROUND, 0)",
+        "np.sort(stream(0, BACKGROUND, 0)",
     ),
     Fault(
         "monitor-level-ignored",
