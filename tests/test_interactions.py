@@ -17,7 +17,7 @@ from clarysage.estimators.additive_fit import Blocks, enumerated_share, sampled_
 from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
-from clarysage.inference.stopping import Resolved
+from clarysage.inference.stopping import ConvergedRelativeTo
 from clarysage.results.text import number_format
 from tests.lab.coverage import binomial_room, covers
 
@@ -134,7 +134,7 @@ def test_sizes_are_uniform_whoever_is_taken_out(seed):
 def test_toggles_agree_with_enumeration_on_random_games(seed):
     game = random_game(seed, examples=30, p=6)
     truth = estimate(game, ExactInteractions(every_pair(6))).values[0, 6:]
-    found = estimate(game, Toggles(every_pair(6)), stop=[Resolved(0.05, np.ones(1))], seed=seed)
+    found = estimate(game, Toggles(every_pair(6)), stop=[ConvergedRelativeTo(0.05, np.ones(1))], seed=seed)
     assert found.stopped is StopReason.CONVERGED
     assert np.all(np.abs(found.values[0] - truth) <= 5 * found.std_error[0])
     assert 0 < found.std_error.max() <= 0.05 * max(1, np.abs(found.values).max())

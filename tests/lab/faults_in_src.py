@@ -141,7 +141,7 @@ FAULTS: tuple[Fault, ...] = (
         "off = left_out.mean(axis=0) - left_out",
         "off = left_out - left_out.mean(axis=0)",
     ),
-    Fault("median-bias-sign", SIGN, "inference/association.py", "moved = bias + ", "moved = -bias + "),
+    Fault("median-bias-sign", SIGN, "inference/association.py", "shifted = bias + ", "shifted = -bias + "),
     Fault(
         "left-in-twice", SIGN, "inference/association.py", "terms.sum(axis=0) - terms)", "terms.sum(axis=0) + terms)"
     ),
@@ -193,8 +193,8 @@ FAULTS: tuple[Fault, ...] = (
         "interval-one-tail",
         QUANTILE,
         "inference/intervals.py",
-        "reached(outside / 2, dof, side",
-        "reached(outside, dof, side",
+        "critical_value(outside / 2, dof, side",
+        "critical_value(outside, dof, side",
     ),
     Fault(
         "interval-joint-ignored",
@@ -251,15 +251,15 @@ FAULTS: tuple[Fault, ...] = (
         "lead-without-covariance",
         COVARIANCE,
         "inference/sequential.py",
-        "else -covariance[np.ix_(top, rest)]",
-        "else 0.0 * own",
+        "else -covariance[np.ix_(top, others)]",
+        "else 0.0 * of_top",
     ),
     Fault(
         "converged-unseen",
         EARLY,
         "inference/stopping.py",
-        "        if must_see_more(estimate):\n            return None\n        if nothing:",
-        "        if nothing:",
+        "        if must_see_more(estimate):\n            return None\n        if is_null:",
+        "        if is_null:",
     ),
     Fault(
         "converged-twice-tolerance",
@@ -307,15 +307,15 @@ FAULTS: tuple[Fault, ...] = (
         "paired-without-rest",
         VARIANCE,
         "inference/population.py",
-        "weights, np.where((q != 0).any(axis=0), rest, 0.0))",
+        "weights, np.where((q != 0).any(axis=0), residual, 0.0))",
         "weights, 0.0)",
     ),
     Fault(
         "pooled-without-sampling",
         VARIANCE,
         "inference/pooling.py",
-        "return self._target(found, shared + self.least)",
-        "return self._target(found, shared)",
+        "return self._target(runs, shared + self.least)",
+        "return self._target(runs, shared)",
     ),
     Fault(
         "apart-weight-unsquared",

@@ -26,7 +26,7 @@ from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.inference.estimate import Estimate, StopReason, Target
-from clarysage.inference.stopping import Budget, Converged, Deadline, Resolved
+from clarysage.inference.stopping import Budget, Converged, ConvergedRelativeTo, Deadline
 from clarysage.players import Players
 from clarysage.protocols import Executor, LossLike, LossList, ModelLike, TableLike, TargetLike
 from clarysage.registry import Registry, Special, Word
@@ -347,8 +347,8 @@ class InteractionRun:
         values, covariances = _in_order(sage, self.v.players.names)
         chosen = wanted.chosen(values[0])
         reach = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
-        rule = None if self.run.tolerance is None else Resolved(self.run.tolerance, reach)
-        bar = ProgressBar((rule or Resolved(0.025, reach)).progress) if self.run.progress else Silent()
+        rule = None if self.run.tolerance is None else ConvergedRelativeTo(self.run.tolerance, reach)
+        bar = ProgressBar((rule or ConvergedRelativeTo(0.025, reach)).progress) if self.run.progress else Silent()
         found = self._estimate(Toggles(chosen), self._rules(rule, spent, FOR_PAIRS), self._seed(PAIRS), bar)
         spent += found.model_rows - self.v.rows_spent
         shares: Sequence[Share | None] = [None] * len(values)

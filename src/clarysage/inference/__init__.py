@@ -1,1 +1,1 @@
-"""What an estimate is worth: moments that add, intervals, rules for stopping."""
+"""Statistical inference about estimates: variances, intervals, tests and stopping rules."""

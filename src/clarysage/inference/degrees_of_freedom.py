@@ -4,9 +4,10 @@ The variance V of a sum is a sum of estimated variances V_s of nu_s degrees of f
 
 .. math:: \nu = \frac{(\sum_s V_s)^2}{\sum_s V_s^2 / (\nu_s + 1)} - 1
 
-degrees of freedom. Satterthwaite's formula, without the ones, takes the estimated variances for the true ones: of many
-with one degree of freedom each it returns a third of their number. Twos instead of ones are right for normal errors
-(Welch 1947), but too many where a few large errors make the variance. Ones lie between.
+degrees of freedom. Satterthwaite's formula has no ones. It takes the estimated variances for the true ones; for many
+terms with one degree of freedom each, it returns a third of their number. With twos instead of ones the denominator
+is unbiased for normal errors (Welch 1947), but there are too many degrees of freedom where a few large errors dominate
+the variance. Ones are a compromise.
 
 References
 ----------
@@ -28,7 +29,7 @@ from clarysage.inference.moments import Moments
 
 @dataclass(frozen=True)
 class Estimated:
-    """Values (L, p), their covariance (L, p, p) or (L, p), its diagonal, and degrees of freedom (L, p)."""
+    """Values (L, p), their covariance (L, p, p) or its diagonal (L, p), and degrees of freedom (L, p)."""
 
     values: np.ndarray
     covariance: np.ndarray
@@ -36,7 +37,7 @@ class Estimated:
 
     @classmethod
     def mean_of(cls, moments: Moments) -> Estimated:
-        """The mean of independent draws."""
+        """Returns the mean of independent draws, with its covariance."""
         dof = np.full(moments.mean.shape, max(1.0, moments.count - 1.0))
         return cls(moments.mean, moments.covariance_of_mean(), dof)
 
@@ -47,13 +48,13 @@ class Estimated:
 
 
 def weighted_sum(estimates: Sequence[Estimated], weights: Sequence[float]) -> Estimated:
-    """The weighted sum of independent estimates, with weights fixed in advance.
+    """Returns the weighted sum of independent estimates, with fixed weights.
 
     Examples
     --------
-    >>> one = Estimated(np.array([[1.0]]), np.array([[4.0]]), np.array([[9.0]]))
-    >>> both = weighted_sum([one, one], [0.5, 0.5])
-    >>> both.values.item(), both.covariance.item(), both.dof.item()
+    >>> part = Estimated(np.array([[1.0]]), np.array([[4.0]]), np.array([[9.0]]))
+    >>> mean = weighted_sum([part, part], [0.5, 0.5])
+    >>> mean.values.item(), mean.covariance.item(), mean.dof.item()
     (1.0, 2.0, 19.0)
     """
     values, covariance = np.zeros_like(estimates[0].values), np.zeros_like(estimates[0].covariance)
@@ -68,14 +69,14 @@ def weighted_sum(estimates: Sequence[Estimated], weights: Sequence[float]) -> Es
 
 
 def satterthwaite_term(variance: np.ndarray, dof: np.ndarray | float) -> np.ndarray:
-    """What one estimated variance adds to the denominator of Satterthwaite's formula, V^2 / (nu + 1)."""
+    """Returns the contribution of one variance estimate to Satterthwaite's denominator, V^2 / (nu + 1)."""
     return np.asarray(variance**2 / (dof + 1))
 
 
 def satterthwaite(variance: np.ndarray, terms: np.ndarray, *, unknown: np.ndarray | float) -> np.ndarray:
-    """Degrees of freedom of a sum of estimated variances, from the sum of their :func:`satterthwaite_term`.
+    """Returns the degrees of freedom of a sum of variance estimates, from the sum of their :func:`satterthwaite_term`.
 
-    ``unknown`` takes their place where the terms are zero or not finite.
+    The result is ``unknown`` where the terms are zero or not finite.
     """
     is_known = (terms > 0) & np.isfinite(terms)
     dof = np.divide(variance**2, terms, out=np.ones_like(terms), where=is_known) - 1

@@ -1,4 +1,4 @@
-"""Estimates: values with their covariance, what they rest on, what they cost, and why the run stopped."""
+"""Estimates: values with their covariance, variance components, coverage, cost, and the reason why the run stopped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StopReason(Enum):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the run ended since what was asked for is known, not since it had to."""
+        """Tells whether the run reached its goal, rather than a limit or an error."""
         return self.is_converged or self in (StopReason.SIGNS_KNOWN, StopReason.TOP_KNOWN, StopReason.REPEATED)
 
     @property
@@ -47,7 +47,7 @@ class StopReason(Enum):
 
 @dataclass(frozen=True)
 class Target:
-    """Values (L, p) of a population that the data stand for, their standard errors, degrees of freedom and skewness."""
+    """Values (L, p) as estimates about a population, with standard errors, degrees of freedom and skewness."""
 
     values: Annotated[np.ndarray, Array()]
     std_error: Annotated[np.ndarray, Array(low=0)]
@@ -57,10 +57,10 @@ class Target:
 
 @dataclass(frozen=True)
 class LocalValues:
-    """Values (n, L, p) of n examples, each in a game of its own, their variances, and visits (n,) behind them.
+    """Local explanations: values (n, L, p) of n single examples, with their variances and numbers of visits (n,).
 
-    Values are NaN where there was no visit, variances where there were fewer than two. Exact values have variance 0 and
-    ``visits`` is None.
+    Values are NaN where there was no visit; variances are NaN where there were fewer than two. Exact values have
+    variance 0, and their ``visits`` are None.
     """
 
     values: np.ndarray
@@ -69,7 +69,7 @@ class LocalValues:
 
     @classmethod
     def sampled(cls, moments: StratifiedMoments, weights: np.ndarray) -> LocalValues:
-        """Means of visits to cells of one example each, whose draws are its values times its weight (n,)."""
+        """Returns means of visits to strata of one example each; draws are its values times its weight (n,)."""
         n, w = moments.count, weights[:, None, None]
         pairs = np.where(n > 1, n * (n - 1.0), np.nan)[:, None, None]
         seen = np.where(n > 0, 1.0, np.nan)[:, None, None]
@@ -77,32 +77,32 @@ class LocalValues:
 
     @classmethod
     def exact(cls, contributions: np.ndarray, weights: np.ndarray) -> LocalValues:
-        """Exact values, from what examples of positive weights (n,) contribute to the values of all, (n, L, p)."""
+        """Returns exact values, from the contributions (n, L, p) of examples with positive weights (n,)."""
         values = contributions / weights[:, None, None]
         return cls(values, np.zeros_like(values))
 
-    def over_all(self, is_there: np.ndarray) -> LocalValues:
-        """The same with a row for every example (N,), NaN for those that are not there."""
-        values, variance = (np.full((len(is_there), *self.values.shape[1:]), np.nan) for _ in range(2))
-        values[is_there], variance[is_there] = self.values, self.variance
+    def over_all(self, is_included: np.ndarray) -> LocalValues:
+        """Returns the values with a row for every example (N,); rows of examples that are not included are NaN."""
+        values, variance = (np.full((len(is_included), *self.values.shape[1:]), np.nan) for _ in range(2))
+        values[is_included], variance[is_included] = self.values, self.variance
         return LocalValues(values, variance, self.visits)
 
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """What the variance of values over other examples and another background is made of.
+    """Components of the variance of values over samples of examples and of background rows.
 
-    :mod:`clarysage.inference.population` turns the components into variances about populations.
+    :mod:`clarysage.inference.population` combines the components to variances about populations.
 
     Attributes
     ----------
     contributions : (N, L, p) of each example of positive weight to the values; None where some were not visited
     between : (L, p) the variance over examples where there are no contributions, else zero
-    residual : (L, p) variance of the values that contributions do not show
+    residual : (L, p) sampling variance of the values that contributions do not show
     dof : degrees of freedom of the variance over examples
-    background : the influence of background rows; None where that is not known, or there is one row alone
-    local : values of single examples with their variances, where they were sampled and each has a game of its own
-    background_weights : (m,) of these rows, adding up to one, where they are others than those of short walks
+    background : the influence of background rows; None where it is not known, or where there is a single row
+    local : local values with their variances, where they were sampled and each example has its own game
+    background_weights : (m,) of these rows, which add up to one, where the rows differ from those of subsampled walks
     """
 
     contributions: np.ndarray | None
@@ -115,12 +115,12 @@ class VarianceComponents:
 
     @classmethod
     def exact(cls, contributions: np.ndarray, background: BackgroundInfluence | None = None) -> VarianceComponents:
-        """The components of values without sampling error, the sums of the contributions (N, L, p)."""
-        none = np.zeros(contributions.shape[1:])
-        return cls(contributions, none, none, len(contributions) - 1.0, background)
+        """Returns the components of values without sampling error, which are sums of contributions (N, L, p)."""
+        zero = np.zeros(contributions.shape[1:])
+        return cls(contributions, zero, zero, len(contributions) - 1.0, background)
 
     def local_values(self, weights: np.ndarray) -> LocalValues | None:
-        """The values of examples of positive weights (n,); None where they were not kept apart."""
+        """Returns the local values of examples with positive weights (n,); None where they were not recorded."""
         if self.local is not None or self.contributions is None:
             return self.local
         return LocalValues.exact(self.contributions, weights)
@@ -129,7 +129,7 @@ class VarianceComponents:
 def weighted_components(
     terms: Sequence[VarianceComponents | None], weights: Sequence[float]
 ) -> VarianceComponents | None:
-    """The components of a weighted sum of independent values of the same examples; None where some are not known.
+    """Returns the components of a weighted sum of independent values of the same examples; None if some are unknown.
 
     A single term has weight 1.
     """
@@ -155,14 +155,14 @@ def weighted_components(
 
 @dataclass(frozen=True)
 class Coverage:
-    """Which of the examples of positive weight the draws have looked at; by default all of them.
+    """Coverage of the examples of positive weight by the draws; by default every example was visited.
 
     Attributes
     ----------
-    visited : the share of the examples, by weight, that some draw has looked at
-    unvisited : how many of them no draw has looked at
-    draws_to_see_all : about how many draws it takes until every example has come up
-    is_settled : whether examples have been visited so often that errors are those within examples
+    visited : the share of the examples, by weight, that have been visited
+    unvisited : number of examples that have not been visited
+    draws_to_see_all : expected number of draws until every example has been visited
+    is_settled : true if every stratum has enough visits that standard errors are those within strata
     """
 
     visited: float = 1.0
@@ -174,20 +174,20 @@ class Coverage:
     def of(
         cls, weights: np.ndarray, is_seen: np.ndarray, draws_to_see_all: float, *, is_settled: bool = True
     ) -> Coverage:
-        """The coverage of examples of the given weights (N,), of which those that were seen (N,) are marked."""
+        """Returns the coverage of examples of weights (N,) from a mask (N,) of the visited ones."""
         unvisited = int(((weights > 0) & ~is_seen).sum())
         return cls(float(weights[is_seen].sum()), unvisited, draws_to_see_all, is_settled)
 
 
 @dataclass(frozen=True)
 class InterimAnalyses:
-    """How often rules that decide have looked at the run; their level is spent over these looks.
+    """Interim analyses of a run by sequential tests, over which the tests spend their level alpha.
 
     Attributes
     ----------
-    count : interim analyses so far; 1 where there is no rule that decides
-    is_now : whether the estimate is given to rules for such an analysis
-    confidence : the least that a rule was asked for
+    count : interim analyses so far; 1 where there is no sequential test
+    is_now : true if the estimate is given to the stopping rules for an interim analysis
+    confidence : the lowest confidence of the sequential tests
     """
 
     count: int = 1
@@ -204,21 +204,21 @@ class Estimate:
     values : (L, p)
     covariance : (L, p, p) of the values, or (L, p), its diagonal, for very many players
     dof : (L, p) degrees of freedom of the variances
-    draws : independent draws behind them (0: exact)
-    model_rows : rows passed to the model
-    scale : (L,) size of the loss with no features, to tell what is negligible
+    draws : number of independent draws (0: exact)
+    model_rows : number of rows passed to the model
+    scale : (L,) size of the loss with no features, relative to which values are negligible
     coverage : of the examples by draws
-    clipped : payoffs that a loss had to bound (a probability of zero for the true class)
-    notes : on the way the values were found
-    stopped : why the run ended; None while it goes on
-    targets : what the values say of the population of "rows", and of the "population" of rows and background; at the
-        end of a run, and where that is known
-    tails : (2, L, p) shares of the variance over examples, and of the values, that the heaviest one in a hundred of
-        them carry; where it is known
-    components : of the variance, by examples and background rows; where the targets are known
-    interim : analyses by rules that decide
+    clipped : number of payoffs that a loss had to bound (a probability of zero for the true class)
+    notes : about how the values were computed
+    stopped : why the run ended; None while it continues
+    targets : estimates about the population of "rows", and about the "population" of rows and background; at the end of
+        a run, where they are known
+    tails : (2, L, p) leverage: shares of the variance over examples, and of the values, that the 1 % of examples with
+        the largest deviations contribute; None where they are not known
+    components : of the variance, by examples and background rows; None where the targets are not known
+    interim : interim analyses by sequential tests
     payoffs : (2^p, L) mean payoffs of all coalitions by number, where they were enumerated
-    trace : (m, L, 4) on the way: draws, model rows, largest standard error, range of the values; None if exact
+    trace : (m, L, 4) of the run: draws, model rows, largest standard error, range of the values; None if exact
     """
 
     values: np.ndarray
@@ -249,7 +249,7 @@ class Estimate:
         payoffs: np.ndarray | None = None,
         is_diagonal: bool = False,
     ) -> Estimate:
-        """Values (L, p) without sampling error."""
+        """Returns an estimate of values (L, p) without sampling error."""
         covariance = np.zeros(values.shape if is_diagonal else (*values.shape, values.shape[1]))
         dof = np.ones(values.shape)
         return cls(values, covariance, dof, 0, model_rows, scale, clipped=clipped, payoffs=payoffs)
@@ -266,8 +266,8 @@ class Estimate:
 
     @property
     def cautious_error(self) -> np.ndarray:
-        """Standard errors (L, p) as large as would give 95 % intervals of the same width if they were known exactly."""
-        from scipy.stats import norm as normal  # which takes longer to load than workers may take to begin
+        """Standard errors (L, p), inflated so that normal 95 % intervals are as wide as Student's."""
+        from scipy.stats import norm as normal  # imported here, since workers would take long to load it
         from scipy.stats import t as student
 
         return np.asarray(self.std_error * (student.ppf(0.975, self.dof) / normal.ppf(0.975)))

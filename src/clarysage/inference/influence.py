@@ -1,17 +1,18 @@
-r"""Empirical influence of background rows on values: what they change when a row weighs more.
+r"""Empirical influence functions of values with respect to the background rows, and their sampling noise.
 
-A value is a functional T of the distribution B of the background, known from a sample of m rows of weights w_k. Its
-influence function (Hampel 1974) at a row b is the derivative of T when weight moves to b,
+A value is a functional T of the distribution B of the background, which is known by a sample of m rows of weights w_k.
+Its influence function (Hampel 1974) at a row b is the Gateaux derivative of T when weight moves to b,
 
 .. math:: \psi(b) = \frac{d}{dt} T((1 - t) B + t \delta_b) \Big|_{t = 0}
 
-and the sum of squares of w_k psi_k estimates the variance of T over other samples of the background (the infinitesimal
-jackknife; Efron & Stein 1981). Walks that draw a few rows each give noisy influences; the noise is estimated beside
-them, so that it can be taken off the sum of squares.
+and the sum of squares of w_k psi_k estimates the variance of T over samples of the background (the infinitesimal
+jackknife: Jaeckel 1972, Efron & Stein 1981). Walks that draw a few rows each give noisy influences. The variance of the
+noise is estimated as well, so that it can be subtracted from the sum of squares.
 
 References
 ----------
 F. R. Hampel (1974). The influence curve and its role in robust estimation. JASA 69, 383-393.
+L. A. Jaeckel (1972). The infinitesimal jackknife. Bell Laboratories Memorandum MM 72-1215-11.
 B. Efron, C. Stein (1981). The jackknife estimate of variance. Annals of Statistics 9, 586-596.
 """
 
@@ -24,16 +25,16 @@ import numpy as np
 
 @dataclass(frozen=True)
 class InfluenceSums:
-    """Sums of influences, and of their squares, of each drawn background row in each group of examples.
+    """Sums of influences, and of their squares, for each drawn background row in each stratum (group) of examples.
 
     Attributes
     ----------
-    index : (t,) group times background rows, plus the number of the row
-    total, squares : (t, L, p)
-    walks : (G,) walks in each group
-    correction, correction_squares : (G, L, p) sums of what an infinite background would add, and of the squares
-    size : groups times background rows
-    rows_per_walk : background rows of a walk
+    index : (t,) number of the group times number of background rows, plus the number of the row
+    total, squares : (t, L, p) the sums
+    walks : (G,) number of walks in each group
+    correction, correction_squares : (G, L, p) sums of corrections for the finite background, and of their squares
+    size : number of groups times number of background rows
+    rows_per_walk : number of background rows that a walk draws
     """
 
     index: np.ndarray
@@ -51,7 +52,7 @@ class InfluenceSums:
     ) -> InfluenceSums:
         """Sums influences (n, q, L, p) of rows (n, q) on walks of examples of groups (n,), and corrections (n, L, p).
 
-        ``shape`` is how many groups and how many background rows there are.
+        ``shape`` is the number of groups and the number of background rows.
         """
         groups, m = shape
         index = (group[:, None] * m + rows).ravel()
@@ -66,7 +67,7 @@ class InfluenceSums:
         return cls(distinct, total, squares, walks, corrections, correction_squares, groups * m, rows.shape[1])
 
     def dense(self) -> InfluenceSums:
-        """The sums with an entry for every group and row, zero for those never drawn."""
+        """Returns the sums with an entry for every group and row, zero for rows that were never drawn."""
         if len(self.index) == self.size:
             return self
         total, squares = (np.zeros((self.size, *self.total.shape[1:])) for _ in range(2))
@@ -74,7 +75,7 @@ class InfluenceSums:
         return replace(self, index=np.arange(self.size), total=total, squares=squares)
 
     def merge(self, other: InfluenceSums) -> InfluenceSums:
-        """Sums over both sets of walks; once ``self`` is dense its arrays are reused, and so overwritten."""
+        """Returns sums over both sets of walks; if ``self`` is dense, its arrays are overwritten."""
         both = self.dense()
         both.total[other.index] += other.total
         both.squares[other.index] += other.squares
@@ -86,10 +87,10 @@ class InfluenceSums:
         )
 
     def over_all_examples(self, sizes: np.ndarray) -> BackgroundInfluence:
-        r"""The influences on values of all examples, of which ``sizes`` (G,) are in each group.
+        r"""Returns the influences on the values of all examples, of which ``sizes`` (G,) are in each group.
 
-        A walk draws row k with weight w_k on average q w_k times, so with U its influence on a walk, V walks in a group
-        of N examples, and sums over them,
+        A walk draws row k of weight w_k on average q w_k times. With U its influence on a walk, and V walks in a group
+        of N examples, the stratified estimates are
 
         .. math:: w_k \psi_k = \sum_g \frac{N_g}{q V_g} \sum U, \qquad
             \widehat{noise}_k = \sum_g \Big(\frac{N_g}{q V_g}\Big)^2 \frac{V_g}{V_g - 1}
@@ -109,16 +110,16 @@ class InfluenceSums:
 
 @dataclass(frozen=True)
 class BackgroundInfluence:
-    """Empirical influence of single background rows on values, and what an infinite background would add to these.
+    """Empirical influence of single background rows on values, and the correction for a finite background.
 
-    Influences are linear in the game, as values are: they add up where values do.
+    Influences are linear in the game, as values are, so that they add up where values do.
 
     Attributes
     ----------
-    rows : (m, L, p) change of the values when all weight moves to a row, times the row's weight
-    noise : (L, p) what sampling adds to the sum of squares of these
-    correction, correction_variance : (L, p) to be added to the values for an infinite background, and the variance that
-        the sampling of it adds
+    rows : (m, L, p) influence of each row on the values, times the row's weight
+    noise : (L, p) expected contribution of sampling noise to the sum of squares of ``rows``
+    correction, correction_variance : (L, p) the correction of the values towards an infinite background, and its
+        sampling variance
     """
 
     rows: np.ndarray
@@ -127,7 +128,7 @@ class BackgroundInfluence:
     correction_variance: np.ndarray
 
     def plus(self, other: BackgroundInfluence) -> BackgroundInfluence:
-        """The influence on a sum of values: the sum of the influences."""
+        """Returns the influence on a sum of values, which is the sum of the influences."""
         return BackgroundInfluence(
             self.rows + other.rows,
             self.noise + other.noise,
@@ -136,7 +137,7 @@ class BackgroundInfluence:
         )
 
     def times(self, weight: float) -> BackgroundInfluence:
-        """The influence on the values times a number."""
+        """Returns the influence on the values times a number."""
         return BackgroundInfluence(
             weight * self.rows, weight**2 * self.noise, weight * self.correction, weight**2 * self.correction_variance
         )

@@ -24,7 +24,7 @@ from clarysage.catalogue import ADJUSTMENTS
 from clarysage.errors import InputError, Set
 
 ALTERNATIVES = ("helps", "hurts")
-FARTHEST, HALVINGS = 37.0, 60  # a normal quantile whose chance is still a number, and steps to any below it
+FARTHEST, HALVINGS = 37.0, 60  # largest normal quantile whose tail is above zero, and steps of bisection
 
 
 def interval(
@@ -36,16 +36,16 @@ def interval(
     joint: bool = False,
     skew: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Low and high ends of Student intervals for values whose variances have ``dof`` degrees of freedom.
+    r"""Returns the ends of Student intervals of values whose variances have ``dof`` degrees of freedom.
 
-    ``joint=True`` makes all of them hold at once with the given probability (Bonferroni). Where estimates are skewed,
-    by the given third standardised moments, the end on the side of the longer tail moves out (Cornish and Fisher): with
-    t Student's quantile and z the normal one, to
+    With ``joint=True`` all intervals hold simultaneously with the given probability (Bonferroni). ``skew`` are the
+    third standardised moments of the estimates. The end on the side of the longer tail is
 
     .. math:: t + |\gamma| (2 z^2 + 1) / 6
 
-    standard errors. A sample that has missed some of the long tail has too small a mean, and too small an error
-    besides. The other end, which would move in, stays.
+    standard errors away (Cornish and Fisher), with Student's quantile t and the normal quantile z: a sample that misses
+    a part of the long tail has a mean and a standard error that are both too small. The expansion would move the other
+    end inwards; it is left where it is, to be conservative.
 
     Examples
     --------
@@ -56,17 +56,17 @@ def interval(
     if not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:
         raise InputError("level", got=f"{level!r}", wanted="a number between 0 and 1", hint=Set("level", 0.95))
     outside = (1 - level) / (len(values) if joint else 1)
-    below, above = (reached(outside / 2, dof, side * np.asarray(skew)) * std_error for side in (-1, 1))
+    below, above = (critical_value(outside / 2, dof, side * np.asarray(skew)) * std_error for side in (-1, 1))
     return values - below, values + above
 
 
-def reached(chance: np.ndarray | float, dof: np.ndarray | float, skew: np.ndarray) -> np.ndarray:
-    """How many standard errors an end is away that is missed with the given chance, where skewness points to it."""
+def critical_value(tail: np.ndarray | float, dof: np.ndarray | float, skew: np.ndarray) -> np.ndarray:
+    """Returns the upper critical value of a tail probability, in standard errors, under skewness (Cornish-Fisher)."""
     from scipy.stats import norm as normal
     from scipy.stats import t as student
 
-    z = normal.isf(chance)
-    return np.asarray(student.isf(chance, dof) + np.maximum(skew, 0.0) * (2 * z**2 + 1) / 6)
+    z = normal.isf(tail)
+    return np.asarray(student.isf(tail, dof) + np.maximum(skew, 0.0) * (2 * z**2 + 1) / 6)
 
 
 def p_values(
@@ -77,9 +77,10 @@ def p_values(
     *,
     skew: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """One-sided p-values (p,) for "helps", a value above zero, or "hurts", one below; 1 for a value of exactly zero.
+    """Returns one-sided p-values (p,) of the alternatives "helps", value above zero, or "hurts", value below zero.
 
-    They agree with :func:`~clarysage.inference.intervals.interval`: below 2.5 % where the 95 % interval excludes zero.
+    They are found by inverting :func:`interval`, so that they are below 2.5 % where the 95 % interval excludes zero.
+    The p-value of a value that is exactly zero without error is 1.
 
     Examples
     --------
@@ -88,45 +89,46 @@ def p_values(
     """
     if alternative not in ALTERNATIVES:
         raise InputError("alternative", got=f"{alternative!r}", wanted=" or ".join(map(repr, ALTERNATIVES)))
-    above, towards = (values, -np.asarray(skew)) if alternative == "helps" else (-values, np.asarray(skew))
-    known = np.where(above > 0, 0.0, 1.0)  # without error
-    away = np.divide(above, std_error, out=np.zeros_like(above), where=std_error > 0)
-    return np.asarray(np.where(std_error > 0, _missed(away, dof, np.maximum(towards, 0.0)), known))
+    above, skew_to_zero = (values, -np.asarray(skew)) if alternative == "helps" else (-values, np.asarray(skew))
+    exact = np.where(above > 0, 0.0, 1.0)  # without error
+    statistic = np.divide(above, std_error, out=np.zeros_like(above), where=std_error > 0)
+    return np.asarray(np.where(std_error > 0, _tail(statistic, dof, np.maximum(skew_to_zero, 0.0)), exact))
 
 
 def two_sided(
     values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, *, skew: np.ndarray | float = 0.0
 ) -> np.ndarray:
-    """p-values (p,) for values other than zero: below 5 % where the 95 % interval excludes zero; 1 for zero itself.
+    """Returns two-sided p-values (p,) of values, which are below 5 % where the 95 % interval excludes zero.
 
     Examples
     --------
     >>> two_sided(np.array([-1.96, 0.0]), np.array([1.0, 0.0]), np.array([1e6, 10.0])).round(3)
     array([0.05, 1.  ])
     """
-    towards = np.where(values < 0, -1.0, 1.0) * np.asarray(skew)
-    return np.asarray(np.minimum(1.0, 2 * p_values(np.abs(values), std_error, dof, skew=towards)))
+    skew_of_size = np.where(values < 0, -1.0, 1.0) * np.asarray(skew)
+    return np.asarray(np.minimum(1.0, 2 * p_values(np.abs(values), std_error, dof, skew=skew_of_size)))
 
 
-def _missed(away: np.ndarray, dof: np.ndarray, skew: np.ndarray) -> np.ndarray:
-    """The chance that an end so many standard errors away is missed: what ``reached`` makes of it, turned around."""
+def _tail(statistic: np.ndarray, dof: np.ndarray, skew: np.ndarray) -> np.ndarray:
+    """Returns the tail probability whose :func:`critical_value` is the statistic, by bisection."""
     from scipy.stats import norm as normal
     from scipy.stats import t as student
 
-    low, high = np.zeros_like(away), np.full_like(away, FARTHEST)  # as normal quantiles
+    low, high = np.zeros_like(statistic), np.full_like(statistic, FARTHEST)  # normal quantiles
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        is_short = reached(normal.sf(middle), dof, skew) < away
+        is_short = critical_value(normal.sf(middle), dof, skew) < statistic
         low, high = np.where(is_short, middle, low), np.where(is_short, high, middle)
-    likely = student.sf(away - skew / 6, dof)  # where the end is on the other side of the value
-    return np.asarray(np.where(away > skew / 6, np.minimum(normal.sf((low + high) / 2), 0.5), likely))
+    above_half = student.sf(statistic - skew / 6, dof)  # beyond the range of bisection
+    return np.asarray(np.where(statistic > skew / 6, np.minimum(normal.sf((low + high) / 2), 0.5), above_half))
 
 
 def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
-    """p-values made larger, since there are many.
+    """Returns p-values adjusted for multiple testing.
 
-    Below 5 % by "holm": the chance of any false one among them is at most 5 %. By "benjamini hochberg": of those, about
-    5 % are false on average. None leaves them as they are.
+    If values with adjusted p-values below 5 % are called significant, "holm" limits the probability of any false
+    positive to 5 % (family-wise error rate), and "benjamini hochberg" limits the expected share of false positives
+    among them to 5 % (false discovery rate). None leaves p-values as they are.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def adjusted(p: np.ndarray, adjust: str | None) -> np.ndarray:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """p-values (p,) adjusted by Holm's step-down method."""
+    """Returns p-values (p,) adjusted by the step-down method of Holm (1979)."""
     order = np.argsort(p, kind="stable")
     stepwise = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted_p = np.empty_like(p)
@@ -149,14 +151,14 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """p-values (p,) adjusted by the step-up method of Benjamini and Hochberg."""
+    """Returns p-values (p,) adjusted by the step-up method of Benjamini and Hochberg (1995)."""
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="bh"))
 
 
 def adjustment(adjust: object) -> str | None:
-    """An adjustment by its one name, however it is written, None for "none"; an error where there is no such.
+    """Returns the name of an adjustment, however it is spelled, and None for "none"; raises for unknown names.
 
     Examples
     --------

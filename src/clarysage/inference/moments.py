@@ -1,7 +1,10 @@
-"""Moments that merge: count, mean and scatter of draws, pairwise (Chan, Golub & LeVeque 1983).
+"""Running moments of draws (count, mean, scatter) that are merged pairwise.
+
+The update is that of Chan, Golub & LeVeque (1983), which generalises that of Welford (1962) to two samples of any size.
 
 References
 ----------
+B. P. Welford (1962). Note on a method for calculating corrected sums of squares and products. Technometrics 4, 419-420.
 T. F. Chan, G. H. Golub, R. J. LeVeque (1983). Algorithms for computing the sample variance: analysis and
 recommendations. The American Statistician 37, 242-247.
 """
@@ -12,12 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FULL_COVARIANCE = 2048  # beyond this many players only variances are kept
+FULL_COVARIANCE = 2048  # number of players above which only variances are computed
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Count, mean (L, p) and scatter of draws, the sum of squared deviations: (L, p, p), or (L, p) if p is large."""
+    """Count, mean (L, p) and scatter of draws.
+
+    The scatter is the sum of products of deviations (L, p, p), or of their squares (L, p) where p is large.
+    """
 
     count: int
     mean: np.ndarray
@@ -25,7 +31,7 @@ class Moments:
 
     @classmethod
     def of(cls, draws: np.ndarray) -> Moments:
-        """Moments of draws (n, L, p)."""
+        """Returns the moments of draws (n, L, p)."""
         mean = draws.mean(axis=0)
         deviations = draws - mean
         if draws.shape[2] > FULL_COVARIANCE:
@@ -34,7 +40,7 @@ class Moments:
         return cls(len(draws), mean, by_loss.transpose(0, 2, 1) @ by_loss)
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of both samples together."""
+        """Returns the moments of both samples together."""
         count = self.count + other.count
         shift = other.mean - self.mean
         between = shift**2 if self.scatter.ndim == 2 else shift[:, :, None] * shift[:, None, :]
@@ -45,7 +51,7 @@ class Moments:
         )
 
     def covariance_of_mean(self) -> np.ndarray:
-        """Covariance of the mean of independent draws; infinite where one draw alone says nothing about it."""
+        """Returns the covariance of the mean of independent draws; infinite where there is a single draw."""
         if self.count < 2:
             return np.full_like(self.scatter, np.inf)
         return self.scatter / (self.count - 1) / self.count

@@ -1,14 +1,25 @@
-r"""Variances about populations: from this data and this background to those that they were drawn from.
+r"""Variances about populations of examples and of background rows, by influence functions; and their differences.
 
-A value is a mean over examples, of a game whose payoffs are means over background rows: a functional of two samples,
-as two-sample U- and V-statistics are. Its variance over other samples comes of its influence function at each example
-and at each background row. With e_x the contribution of example x of weight w_x, and c_k = w_k (psi_k - mean) the
-centred influence of background row k (:mod:`clarysage.inference.influence`),
+A value is a mean over examples, in a game whose payoffs depend on means over background rows. It is a functional of two
+samples, like two-sample U- and V-statistics (Hoeffding 1948). Its variance to first order is that of its Hajek
+projection, a sum of influence functions at each example and at each background row (the infinitesimal jackknife).
+With e_x the contribution of example x of weight w_x, and c_k = w_k (psi_k - mean) the centred influence of background
+row k (:mod:`clarysage.inference.influence`),
 
 .. math:: V_R = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
     V_B = \frac{m}{m - 1} \sum_k c_k^2 - noise, \qquad V_X = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
 
-and V = V_R + V_B + V_X. V_X is for examples that are background rows themselves.
+and V = V_R + V_B + V_X. The covariance V_X is not zero where examples are background rows themselves (self-matches).
+
+Two sets of values are compared by a paired difference, from the differences of contributions of the same rows, or by an
+unpaired one, with the sum of both variances (Welch 1947).
+
+References
+----------
+W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of Mathematical Statistics
+19, 293-325.
+B. L. Welch (1947). The generalization of "Student's" problem when several different population variances are involved.
+Biometrika 34, 28-35.
 """
 
 from __future__ import annotations
@@ -21,20 +32,20 @@ from clarysage.inference.degrees_of_freedom import Estimated, satterthwaite, sat
 from clarysage.inference.estimate import Target, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 
-ONE_ROW = 1 - 1e-9  # the sum of squared weights of a background of which one row has it all
-FEWEST = 4.0  # degrees of freedom, however much hangs on one example: there is no more to be said of it
-ROUNDING = 1e-12  # of the deviation over examples of another value of the same game, below which there is none
-LEAST = 0.25  # of the variance over examples, that over both must be, lest a chance covariance take all of it
+ONE_ROW = 1 - 1e-9  # sum of squared background weights above which a single row has all the weight
+FEWEST = 4.0  # least degrees of freedom, even where a single example dominates the variance
+ROUNDING = 1e-12  # a deviation over examples below this share of that of another value of the same game is rounding
+LEAST = 0.25  # least share of the variance over examples in the total, in case V_X is very negative by chance
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """How the data were sampled.
+    """The samples of examples and of background rows.
 
     Attributes
     ----------
-    weights : (N,) of examples of positive weight, adding up to one
-    background_weights : (m,) of background rows, adding up to one
+    weights : (N,) of examples of positive weight, which add up to one
+    background_weights : (m,) of background rows, which add up to one
     self_match : (N,) the background row that each of these examples is, -1 for none; None where none is one
     """
 
@@ -44,23 +55,26 @@ class Sampled:
 
 
 def targets(estimated: Estimated, components: VarianceComponents, sampled: Sampled) -> dict[str, Target]:
-    """What values say of the population of "rows", and of the "population" of rows and background.
+    """Returns estimates about the population of "rows", and about the "population" of rows and background.
 
-    Empty where there is one example, of which nothing can be learned about others.
+    The result is empty where there is a single example, from which no variance over examples can be estimated.
     """
     return {
         about: Target(
-            of.values, np.sqrt(of.variance), of.dof, skewness(components.contributions, sampled.weights, of.variance)
+            estimate.values,
+            np.sqrt(estimate.variance),
+            estimate.dof,
+            skewness(components.contributions, sampled.weights, estimate.variance),
         )
-        for about, of in estimates(estimated, components, sampled).items()
+        for about, estimate in estimates(estimated, components, sampled).items()
     }
 
 
 def estimates(estimated: Estimated, components: VarianceComponents, sampled: Sampled) -> dict[str, Estimated]:
-    """Estimates about the population of rows, and about those of rows and background, with their variances (L, p).
+    """Returns estimates about the population of rows, and about those of rows and background, with variances (L, p).
 
-    The variance about both is at least that of the run and a quarter of V_R. Degrees of freedom are Satterthwaite's;
-    those of V_R are fewer than N - 1 where few examples make up much of it.
+    The variance about both is at least that of the run, and at least a quarter of V_R. Degrees of freedom are
+    Satterthwaite's; those of V_R are fewer than N - 1 where few examples dominate it.
     """
     if len(sampled.weights) < 2:
         return {}
@@ -74,13 +88,14 @@ def estimates(estimated: Estimated, components: VarianceComponents, sampled: Sam
 def about_rows(
     values: np.ndarray, contributions: np.ndarray, weights: np.ndarray, residual: np.ndarray | float = 0.0
 ) -> Target | None:
-    """What values (p,), the sums of contributions (N, p) of rows of the given weights, say of the population of rows.
+    """Returns the estimate about the population of rows of values (p,) that are sums of contributions (N, p) of rows.
 
-    None where there is one row alone. ``residual`` (p,) is the variance of what contributions do not show.
+    It is None where there is a single row. ``weights`` (N,) are those of the rows, and ``residual`` (p,) is sampling
+    variance that contributions do not show.
     """
-    nothing, sampled = np.zeros((1, len(values))), Sampled(weights, np.ones(1))
-    components = VarianceComponents(contributions[:, None], nothing, nothing + residual, len(contributions) - 1.0)
-    rows = targets(Estimated(values[None], nothing, np.ones_like(nothing)), components, sampled).get("rows")
+    zero, sampled = np.zeros((1, len(values))), Sampled(weights, np.ones(1))
+    components = VarianceComponents(contributions[:, None], zero, zero + residual, len(contributions) - 1.0)
+    rows = targets(Estimated(values[None], zero, np.ones_like(zero)), components, sampled).get("rows")
     return None if rows is None else Target(rows.values[0], rows.std_error[0], rows.dof[0], rows.skew[0])
 
 
@@ -119,7 +134,7 @@ def _over_both(
 
 
 def skewness(contributions: np.ndarray | None, weights: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Third standardised moments (L, p) of values of the given variance, by what examples contribute to them."""
+    """Returns third standardised moments (L, p) of values with a given variance, from the contributions of examples."""
     if contributions is None:
         return np.zeros_like(variance)
     cubes = (_centred(contributions, weights) ** 3).sum(axis=0)
@@ -128,67 +143,67 @@ def skewness(contributions: np.ndarray | None, weights: np.ndarray, variance: np
 
 
 def _centred(contributions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Contributions (N, L, p), less the share of the value that examples of their weight have."""
+    """Returns contributions (N, L, p) minus their expectation, the value times the weight of the example."""
     return np.asarray(contributions - weights[:, None, None] * contributions.sum(axis=0))
 
 
 def leverage(contributions: np.ndarray | None, weights: np.ndarray) -> np.ndarray | None:
-    """Shares of the variance over examples, and of the values, that the heaviest one in a hundred carry, (2, L, p)."""
+    """Returns leverage (2, L, p): shares of variance and of values from the 1 % of examples that deviate most."""
     if contributions is None:
         return None
     squares = _centred(contributions, weights) ** 2
     heaviest = np.argsort(-squares, axis=0, kind="stable")[: max(1, len(squares) // 100)]
     spread = squares.sum(axis=0)
-    is_there = spread > ROUNDING**2 * spread.max(axis=1, keepdims=True)  # a player without effect has rounding alone
+    is_positive = spread > ROUNDING**2 * spread.max(axis=1, keepdims=True)  # else there is only rounding
     shares = []
     for numbers in (squares, contributions):
-        few, whole = np.take_along_axis(numbers, heaviest, axis=0).sum(axis=0), numbers.sum(axis=0)
-        shares.append(np.divide(few, whole, out=np.zeros_like(whole), where=(whole != 0) & is_there))
+        top, total = np.take_along_axis(numbers, heaviest, axis=0).sum(axis=0), numbers.sum(axis=0)
+        shares.append(np.divide(top, total, out=np.zeros_like(total), where=(total != 0) & is_positive))
     return np.stack(shares)
 
 
 def unpaired(before: Target, after: Target) -> Target:
-    r"""After less before, (p,), where the two come from rows drawn independently (Welch).
+    r"""Returns the difference after minus before, (p,), of values of independently sampled rows (Welch 1947).
 
     .. math:: V = V_1 + V_2, \qquad \gamma = (\gamma_2 V_2^{3/2} - \gamma_1 V_1^{3/2}) / V^{3/2}
 
-    with degrees of freedom as of any sum of estimated variances
-    (:mod:`clarysage.inference.degrees_of_freedom`).
+    The degrees of freedom are Satterthwaite's (:mod:`clarysage.inference.degrees_of_freedom`).
 
     Examples
     --------
-    >>> one = Target(*(np.array([number]) for number in (1.0, 0.3, 99.0, 0.0)))
-    >>> other = Target(*(np.array([number]) for number in (2.0, 0.4, 99.0, 0.0)))
-    >>> difference = unpaired(one, other)
+    >>> before = Target(*(np.array([number]) for number in (1.0, 0.3, 99.0, 0.0)))
+    >>> after = Target(*(np.array([number]) for number in (2.0, 0.4, 99.0, 0.0)))
+    >>> difference = unpaired(before, after)
     >>> difference.values.item(), round(difference.std_error.item(), 6)
     (1.0, 0.5)
     """
-    both = [Estimated(one.values[None], one.std_error[None] ** 2, one.dof[None]) for one in (before, after)]
-    difference = weighted_sum(both, [-1.0, 1.0])
+    pair = [Estimated(of.values[None], of.std_error[None] ** 2, of.dof[None]) for of in (before, after)]
+    difference = weighted_sum(pair, [-1.0, 1.0])
     error = np.sqrt(difference.covariance[0])
     cubes = after.skew * after.std_error**3 - before.skew * before.std_error**3
     skew = np.divide(cubes, error**3, out=np.zeros_like(error), where=error > 0)
     return Target(difference.values[0], error, difference.dof[0], np.clip(skew, -1.0, 1.0))
 
 
-def paired(parts: np.ndarray, weights: np.ndarray, rest: np.ndarray) -> Target:
-    r"""The sum of differences (N, p) of what the same rows contribute after and before, about other rows like these.
+def paired(differences: np.ndarray, weights: np.ndarray, residual: np.ndarray) -> Target:
+    r"""Returns the sum of paired differences (N, p) of contributions, as an estimate about the population of rows.
 
-    With q_x the difference of row x of weight w_x, and N rows,
+    With q_x the difference of the contributions of row x of weight w_x after and before, and N rows,
 
-    .. math:: \Delta = \sum_x q_x, \qquad V = \frac{N}{N - 1} \sum_x (q_x - w_x \Delta)^2 + rest
+    .. math:: \Delta = \sum_x q_x, \qquad V = \frac{N}{N - 1} \sum_x (q_x - w_x \Delta)^2 + residual
 
-    which holds the sampling of both runs, as far as it differs from row to row. ``rest`` (p,) is the variance of what
-    parts do not show; none where all of them are zero, since then the same random numbers made the same values.
+    The first term includes the sampling variance of both runs as far as it differs between rows. ``residual`` (p,) is
+    sampling variance that the differences do not show. It is left out where all differences are zero, since then the
+    same random numbers have given the same values.
     """
-    q = np.asarray(parts, dtype=np.float64)  # (N, p)
-    difference = about_rows(q.sum(axis=0), q, weights, np.where((q != 0).any(axis=0), rest, 0.0))
+    q = np.asarray(differences, dtype=np.float64)  # (N, p)
+    difference = about_rows(q.sum(axis=0), q, weights, np.where((q != 0).any(axis=0), residual, 0.0))
     assert difference is not None
     return difference
 
 
-def heaviest(parts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The share of the variance over rows that the heaviest one in a hundred of parts (N, p) carry, (p,)."""
-    shares = leverage(parts[:, None, :], weights)
+def variance_leverage(contributions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Returns the share (p,) of the variance over rows that comes from the 1 % of rows that deviate most."""
+    shares = leverage(contributions[:, None, :], weights)
     assert shares is not None
     return np.asarray(shares[0, 0])

@@ -1,13 +1,18 @@
-r"""Sequential tests of values: of their signs, and of which are the largest; as rules for stopping.
+r"""Sequential tests as stopping rules: of the signs of values, and of which values are the largest.
 
-Whoever analyses the same run again and again, and stops as soon as a test rejects, is wrong far more often than in a
-single analysis. So these rules have few interim analyses, when all examples have been visited twice and then each time
-the draws have doubled, and spend their level alpha over them (Lan & DeMets 1983): the k-th is at
+Repeated tests of the same run, which stops as soon as one of them rejects, have a much larger error rate than a single
+test. So these rules have few interim analyses: the first when all examples have been visited twice, and further ones
+whenever the number of draws has doubled. They spend the level alpha over the analyses (alpha spending, Lan & DeMets
+1983); the k-th analysis is at the level
 
-.. math:: \alpha_k = \frac{\alpha}{k (k + 1)}, \qquad \sum_k \alpha_k = \alpha
+.. math:: \alpha_k = \frac{\alpha}{k (k + 1)}, \qquad \sum_{k = 1}^\infty \alpha_k = \alpha
+
+This is a union bound (Bonferroni) over an unlimited number of analyses. It does not use the correlation between
+analyses, as the boundaries of Pocock or O'Brien and Fleming do, and is conservative.
 
 References
 ----------
+R. L. Berger (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics 24, 295-300.
 K. K. G. Lan, D. L. DeMets (1983). Discrete sequential boundaries for clinical trials. Biometrika 70, 659-663.
 """
 
@@ -27,7 +32,7 @@ HELPS, HURTS, UNDECIDED, NO_EFFECT = "helps", "hurts", "undecided", "no effect"
 
 
 def level_of(confidence: float, look: int) -> float:
-    """The confidence of the k-th interim analysis, so that all of them together have the one given.
+    """Returns the confidence of the k-th interim analysis (look) under which all of them together have the given one.
 
     Examples
     --------
@@ -38,7 +43,9 @@ def level_of(confidence: float, look: int) -> float:
 
 
 def signs(values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, level: float) -> list[str]:
-    """Whether each value is above or below zero, all at once with the given probability.
+    """Returns the sign of each value: "helps" (above zero), "hurts", "undecided", or "no effect".
+
+    All signs are right simultaneously with the given probability.
 
     Examples
     --------
@@ -46,43 +53,45 @@ def signs(values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, level: flo
     ['helps', 'hurts', 'undecided', 'no effect']
     """
     low, high = interval(values, std_error, dof, level, joint=True)
-    is_nothing = (values == 0) & (std_error == 0)
-    words = np.where(low > 0, HELPS, np.where(high < 0, HURTS, np.where(is_nothing, NO_EFFECT, UNDECIDED)))
-    return [str(word) for word in words]
+    is_zero = (values == 0) & (std_error == 0)
+    names = np.where(low > 0, HELPS, np.where(high < 0, HURTS, np.where(is_zero, NO_EFFECT, UNDECIDED)))
+    return [str(name) for name in names]
 
 
 def least_lead(
     values: np.ndarray, covariance: np.ndarray, dof: np.ndarray, k: int, level: float
 ) -> tuple[float, float]:
-    """How far the k largest values are ahead of the others at least, and may be at most, for the closest of them.
+    """Returns bounds on the smallest lead of the k largest values over the others: at least, and at most if undecided.
 
-    Differences of all pairs have to be above zero for the set to be known, so each is judged at the whole level: a
-    wrong set is named only where a difference that is below zero seems above. Covariance is (p, p), or (p,) where only
-    variances are known: differences may then vary as much as two values that err in opposite directions.
+    The set of the k largest values is known if the differences of all pairs are above zero. This is an
+    intersection-union test (Berger 1982), so that each difference is tested at the full level: a wrong set is reported
+    only if a difference that is below zero seems to be above. Covariance is (p, p), or (p,) where only variances are
+    known; the errors of two values are then assumed to be perfectly anticorrelated, which is the worst case.
     """
     from scipy.stats import t as student
 
     order = np.argsort(-values, kind="stable")
-    top, rest = order[:k], order[k:]
-    if len(rest) == 0 or k == 0:
+    top, others = order[:k], order[k:]
+    if len(others) == 0 or k == 0:
         return np.inf, np.inf
     variance = covariance if covariance.ndim == 1 else np.diagonal(covariance)
-    own, theirs = variance[top][:, None], variance[rest][None, :]
-    both = np.sqrt(own * theirs) if covariance.ndim == 1 else -covariance[np.ix_(top, rest)]
-    error = np.sqrt(np.maximum(own + theirs + 2 * both, 0.0))
-    lead = values[top][:, None] - values[rest][None, :]
-    reach = student.ppf(level, np.minimum(dof[top][:, None], dof[rest][None, :])) * error
-    return float((lead - reach).min()), float(np.where(lead - reach > 0, 0.0, lead + reach).max())
+    of_top, of_others = variance[top][:, None], variance[others][None, :]
+    anticovariance = np.sqrt(of_top * of_others) if covariance.ndim == 1 else -covariance[np.ix_(top, others)]
+    error = np.sqrt(np.maximum(of_top + of_others + 2 * anticovariance, 0.0))
+    lead = values[top][:, None] - values[others][None, :]
+    margin = student.ppf(level, np.minimum(dof[top][:, None], dof[others][None, :])) * error
+    return float((lead - margin).min()), float(np.where(lead - margin > 0, 0.0, lead + margin).max())
 
 
 @dataclass(frozen=True)
 class SignsKnown:
-    """Stop when it is known of every value whether it is above or below zero.
+    """Stops when the signs of all values are known: a sequential test.
 
     Parameters
     ----------
-    confidence : the probability that all signs named are right, however often the run is looked at
-    negligible : values within this share of the range of the values are let be, or a value of zero would have no end
+    confidence : the probability that all reported signs are right, over all interim analyses together
+    negligible : values within this share of the range of the values may stay undecided; otherwise a run with a value of
+        zero would not end
 
     Examples
     --------
@@ -104,7 +113,7 @@ class SignsKnown:
         return StopReason.SIGNS_KNOWN if _is_decided(self, estimate) else None
 
     def is_known(self, estimate: Estimate, loss: int, level: float) -> bool:
-        """Whether the signs of the values for a loss are known at the given level."""
+        """Tells whether the signs of the values for a loss are known at the given level."""
         values, error, dof = estimate.values[loss], estimate.std_error[loss], estimate.dof[loss]
         low, high = interval(values, error, dof, level, joint=True)
         is_small = np.maximum(np.abs(low), np.abs(high)) < self.negligible * _range(values)
@@ -113,13 +122,14 @@ class SignsKnown:
 
 @dataclass(frozen=True)
 class TopKnown:
-    """Stop when it is known which ``k`` values are the largest.
+    """Stops when the set of the ``k`` largest values is known: a sequential test.
 
     Parameters
     ----------
-    k : how many
-    confidence : the probability that the set is right, however often the run is looked at
-    negligible : differences within this share of the range of the values are let be, or a tie would have no end
+    k : size of the set
+    confidence : the probability that the reported set is right, over all interim analyses together
+    negligible : differences within this share of the range of the values may stay undecided; otherwise a run with a tie
+        would not end
 
     Examples
     --------
@@ -145,14 +155,14 @@ class TopKnown:
         return StopReason.TOP_KNOWN if _is_decided(self, estimate) else None
 
     def is_known(self, estimate: Estimate, loss: int, level: float) -> bool:
-        """Whether it is known at the given level which values for a loss are the largest."""
+        """Tells whether the set of the largest values for a loss is known at the given level."""
         values, covariance, dof = estimate.values[loss], estimate.covariance[loss], estimate.dof[loss]
         least, most = least_lead(values, covariance, dof, self.k, level)
         return least > 0 or most < self.negligible * _range(values)
 
 
-class _Decision(Protocol):
-    """What a rule decides at each interim analysis."""
+class _SequentialTest(Protocol):
+    """A stopping rule that tests a hypothesis at each interim analysis."""
 
     @property
     def confidence(self) -> float: ...
@@ -160,8 +170,8 @@ class _Decision(Protocol):
     def is_known(self, estimate: Estimate, loss: int, level: float) -> bool: ...
 
 
-def _is_decided(rule: _Decision, estimate: Estimate) -> bool:
-    """Whether this is an interim analysis at whose level the decision falls for all losses."""
+def _is_decided(rule: _SequentialTest, estimate: Estimate) -> bool:
+    """Tells whether this is an interim analysis, and the test rejects at its level for all losses."""
     if not estimate.interim.is_now:
         return False
     level = level_of(rule.confidence, estimate.interim.count)
@@ -169,10 +179,10 @@ def _is_decided(rule: _Decision, estimate: Estimate) -> bool:
 
 
 def _range(values: np.ndarray) -> float:
-    """The range of values, zero included."""
+    """Returns the range of the values and zero."""
     return float(max(values.max(), 0.0) - min(values.min(), 0.0))
 
 
-def _check_share(name: str, value: object, wanted: str) -> None:
+def _check_share(name: str, value: object, description: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)) or not 0 < value < 1:
-        raise InputError(name, got=f"{value!r}", wanted=wanted)
+        raise InputError(name, got=f"{value!r}", wanted=description)

@@ -1,4 +1,12 @@
-"""Rules for stopping: the paper's criterion (Sec. 3.3), one relative to a given size, a budget, a deadline."""
+"""Stopping rules: the paper's convergence criterion (Sec. 3.3), one relative to a given scale, a budget, a deadline.
+
+Convergence is a fixed-width criterion: sampling goes on until the standard error is small enough (Chow & Robbins 1965).
+
+References
+----------
+Y. S. Chow, H. Robbins (1965). On the asymptotic theory of fixed-width sequential confidence intervals for the mean.
+Annals of Mathematical Statistics 36, 457-462.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +20,12 @@ import numpy as np
 from clarysage.errors import InputError, Set
 from clarysage.inference.estimate import Estimate, StopReason
 
-FEWEST_DRAWS = 64  # before these a standard error is too rough to stop by
-AFFORDABLE_DRAWS = 20_000  # seeing every example is asked for if it takes about so many draws ...
-AFFORDABLE_TIMES = 10  # ... or so many times those already made
-NEGLIGIBLE = 0.04  # values below this share of the loss without features need no finer resolution
-ROUNDING = 1e-13  # share of the loss without features below which a value is nothing but rounding
-EQUAL_WITHIN = 6.0  # values that differ by less than so many standard errors are not told apart
+FEWEST_DRAWS = 64  # with fewer draws the standard errors are too imprecise for a decision
+AFFORDABLE_DRAWS = 20_000  # every example must be visited if that takes at most about this number of draws ...
+AFFORDABLE_TIMES = 10  # ... or at most this multiple of the draws already made
+NEGLIGIBLE = 0.04  # values below this share of the loss without features need no higher precision
+ROUNDING = 1e-13  # values below this share of the loss without features are rounding errors
+EQUAL_WITHIN = 6.0  # values whose range is less than this number of standard errors count as equal
 
 
 @dataclass(frozen=True)
@@ -26,10 +34,10 @@ class Converged:
 
     .. math:: \max_i \sigma_i / \sqrt{n} < t (\max_i \hat\phi_i - \min_i \hat\phi_i)    (Sec. 3.3)
 
-    Three things are added to it. Convergence is claimed only once every example has been looked at, where that is
-    affordable: a batch that missed the one row that carries a feature sees no variance. Where features are equal the
-    range is noise and the criterion can never hold: then the values' own size, or a share of the loss, takes the place
-    of the range. And a game in which no example's loss ever changes is over.
+    There are three additions. First, convergence requires that every example has been visited, where that is
+    affordable: a sample that misses the one row that a feature matters for shows no variance. Second, where all values
+    are equal, their range is noise and the criterion could never hold: then the size of the values, or a share of the
+    loss, takes the place of the range. Third, a run ends if no loss of any example ever changes (a null game).
 
     Examples
     --------
@@ -52,19 +60,19 @@ class Converged:
         error = estimate.cautious_error.max(axis=1)  # (L,)
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
         size = np.abs(estimate.values).max(axis=1)
-        nothing = bool((np.maximum(error, size) <= ROUNDING * estimate.scale).all())
+        is_null = bool((np.maximum(error, size) <= ROUNDING * estimate.scale).all())
         if must_see_more(estimate):
             return None
-        if nothing:
+        if is_null:
             return StopReason.NO_EFFECT
         if (error <= self.tolerance * spread).all():
             return StopReason.CONVERGED
-        alike = spread <= EQUAL_WITHIN * error
-        small = error <= self.tolerance * np.maximum(size, NEGLIGIBLE * estimate.scale)
-        return StopReason.EQUAL if (alike & small | (error <= self.tolerance * spread)).all() else None
+        is_equal = spread <= EQUAL_WITHIN * error
+        is_precise = error <= self.tolerance * np.maximum(size, NEGLIGIBLE * estimate.scale)
+        return StopReason.EQUAL if (is_equal & is_precise | (error <= self.tolerance * spread)).all() else None
 
     def progress(self, estimate: Estimate) -> float:
-        """About which share of the draws needed has been made."""
+        """Returns the approximate share of the required draws that has been made."""
         spread = estimate.values.max(axis=1) - estimate.values.min(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = (self.tolerance * spread / estimate.cautious_error.max(axis=1)) ** 2
@@ -72,18 +80,18 @@ class Converged:
 
 
 def must_see_more(estimate: Estimate) -> bool:
-    """Whether examples are left unseen that could be seen at a fair price."""
+    """Tells whether some examples have not been visited, although visiting all of them is affordable."""
     if estimate.coverage.unvisited == 0:
         return False
     return estimate.coverage.draws_to_see_all <= max(AFFORDABLE_DRAWS, AFFORDABLE_TIMES * estimate.draws)
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """The largest standard error is below ``tolerance`` times a size (L,), or the largest value where that is larger.
+class ConvergedRelativeTo:
+    """Stops when the largest standard error is below ``tolerance`` times a reference scale, or times the largest value.
 
-    As :class:`~clarysage.Converged`, with one difference: interactions of an additive model are all zero, have no range
-    of their own, and are known well enough when their errors are small beside the SAGE values.
+    The scale ``size`` (L,) takes the place of the range of the values in :class:`~clarysage.Converged`. Interactions
+    use the SAGE values as their scale: the interactions of an additive model are all zero and have no range.
     """
 
     tolerance: float
@@ -99,7 +107,7 @@ class Resolved:
         return StopReason.CONVERGED if is_fine.all() else None
 
     def progress(self, estimate: Estimate) -> float:
-        """About which share of the draws needed has been made."""
+        """Returns the approximate share of the required draws that has been made."""
         error = estimate.cautious_error.max(axis=1)
         share = np.divide(self.tolerance * self._size(estimate), error, out=np.ones_like(error), where=error > 0)
         return float(np.clip(share**2, 0.0, 1.0).min())
@@ -111,7 +119,7 @@ class Resolved:
 
 @dataclass(frozen=True)
 class Budget:
-    """At most so many rows passed to the model, the ends of the game included."""
+    """Stops when a number of rows has been passed to the model, including those for no and for all features."""
 
     rows: int
 
@@ -124,7 +132,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Deadline:
-    """At most so many seconds, by the clock of the loop."""
+    """Stops after a number of seconds, by the clock of the estimation loop."""
 
     seconds: float
 
@@ -150,7 +158,7 @@ def convergence_rule(rules: Sequence[object]) -> Converged:
     return next((rule for rule in rules if isinstance(rule, Converged)), Converged())
 
 
-def _check_positive(argument: str, value: Any, wanted: str) -> None:
+def _check_positive(argument: str, value: Any, description: str) -> None:
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or value <= 0:
-        raise InputError(argument, got=f"{value!r}", wanted=wanted)
+        raise InputError(argument, got=f"{value!r}", wanted=description)

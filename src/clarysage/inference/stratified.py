@@ -1,13 +1,15 @@
-r"""Stratified moments: repeated visits to strata of examples, and what a sum over all examples is known to from them.
+r"""Stratified sampling: moments of the visits to each stratum, and the stratified estimate of a sum over all examples.
 
-Each stratum, here called a cell, is one example, or a few neighbours of similar totals where examples are very many.
-Running means and sums of squares are kept for each (Welford 1962) and merged pairwise (Chan, Golub & LeVeque 1983).
-With n_c visits to cell c of N_c examples, of mean e_c and variance s_c^2, the stratified estimate of the sum is
+A stratum of the finest level, here called a cell, is one example, or a few neighbours of similar totals where there are
+very many examples. Running means and sums of squares of each cell are updated by pairwise merging (Welford 1962; Chan,
+Golub & LeVeque 1983). With n_c visits to cell c of N_c examples, of mean e_c and variance s_c^2, the stratified
+estimate of the sum is (Cochran 1977, ch. 5)
 
 .. math:: \hat\phi = \sum_c N_c e_c, \qquad \widehat{Var} = \sum_c N_c^2 s_c^2 / n_c
 
-so where a cell is one example, differences between examples add nothing: all of them have been looked at. Cells with
-fewer than two visits are collapsed into the larger strata they belong to (Cochran 1977, Sec. 5A.12).
+Where each cell is one example, differences between examples do not contribute to the variance, since all examples have
+been visited. Cells with fewer than two visits are collapsed into the larger strata that they belong to (Cochran 1977,
+Sec. 5A.12).
 
 References
 ----------
@@ -27,22 +29,22 @@ import numpy as np
 from clarysage.inference.degrees_of_freedom import Estimated, satterthwaite, satterthwaite_term
 from clarysage.inference.moments import FULL_COVARIANCE
 
-FAIR_START = 64  # visits to examples drawn simply, before anything else, so that even a short run is a fair one
-TOP = 0  # the stratum of examples that are all visited next
+FAIR_START = 64  # visits to a simple random sample of examples at the start, so that even a short run is unbiased
+TOP = 0  # number of the stratum of examples that are all visited next
 
 
 @dataclass(frozen=True)
 class StratifiedMoments:
-    """Moments of visits to cells, cell by cell.
+    """Moments of the visits to each cell.
 
     Attributes
     ----------
     cell : (c,) numbers of the visited cells
-    count : (c,) visits
+    count : (c,) numbers of visits
     mean, squares : (c, L, p) means and sums of squared deviations
     weighting : (2, c) weights of a cell's deviations in ``scatter``: equal during the first two passes, and inversely
         proportional to the numbers of visits afterwards
-    scatter : (2, L, p, p) products of deviations within cells, added up with both weightings; None where there are very
+    scatter : (2, L, p, p) sums of products of deviations within cells, in both weightings; None where there are very
         many players
     """
 
@@ -55,19 +57,19 @@ class StratifiedMoments:
 
     @classmethod
     def of(cls, cells: np.ndarray, values: np.ndarray, weighting: np.ndarray) -> StratifiedMoments:
-        """Moments of values (n, L, p) of visits to cells (n,); the weighting is that of every cell there is, (2, C)."""
+        """Returns moments of values (n, L, p) of visits to cells (n,); ``weighting`` (2, C) is that of all cells."""
         order = np.argsort(cells, kind="stable")
         cell, starts, count = np.unique(cells[order], return_index=True, return_counts=True)
         by_cell = values[order]
         mean = np.add.reduceat(by_cell, starts, axis=0) / count[:, None, None]
         deviations = by_cell - np.repeat(mean, count, axis=0)
         squares = np.add.reduceat(deviations**2, starts, axis=0)
-        is_kept = values.shape[2] <= FULL_COVARIANCE
-        scatter = _weighted_scatter(deviations, weighting[:, cells[order]]) if is_kept else None
+        has_scatter = values.shape[2] <= FULL_COVARIANCE
+        scatter = _weighted_scatter(deviations, weighting[:, cells[order]]) if has_scatter else None
         return cls(cell, count, mean, squares, weighting[:, cell], scatter)
 
     def dense(self, cells: int) -> StratifiedMoments:
-        """The moments with an entry for each of so many cells, zero for those not visited."""
+        """Returns the moments with an entry for each of a number of cells, zero for cells that were not visited."""
         if len(self.count) == cells:
             return self
         count = np.zeros(cells, dtype=np.int64)
@@ -79,7 +81,7 @@ class StratifiedMoments:
         return StratifiedMoments(np.arange(cells), count, mean, squares, weighting, scatter)
 
     def add(self, other: StratifiedMoments) -> None:
-        """Merges other visits into these, in place; only where these have an entry for each cell."""
+        """Merges other visits into these, in place; requires that these have an entry for each cell."""
         at, more = other.cell, other.count
         before = self.count[at]
         after = before + more
@@ -94,10 +96,10 @@ class StratifiedMoments:
 
 
 def estimated_sum(visits: StratifiedMoments, size: np.ndarray, stratum: np.ndarray) -> Estimated:
-    """The sum over all examples of the mean of visits to them; cells have so many examples (C,), and belong to strata.
+    """Returns the stratified estimate of the sum over all examples, from visits to cells of ``size`` (C,) examples.
 
-    A stratum in which some cell has been visited less than twice is collapsed into one: its variance then holds
-    differences between examples too, and is too large rather than too small. Degrees of freedom are Satterthwaite's.
+    The cells of a ``stratum`` (C,) in which some cell has fewer than two visits are collapsed: the variance then
+    includes differences between examples, and is conservative. Degrees of freedom are Satterthwaite's.
     """
     shape = visits.mean.shape[1:]
     values, variance, terms = (np.zeros(shape) for _ in range(3))
@@ -127,14 +129,15 @@ def estimated_sum(visits: StratifiedMoments, size: np.ndarray, stratum: np.ndarr
 def contributions_of(
     visits: StratifiedMoments, size: np.ndarray, stratum: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    r"""Contributions of cells to the sum, (C, L, p), and the sum's variance over other examples like these, (L, p).
+    r"""Returns contributions of cells to the sum, (C, L, p), and the variance of the sum over examples, (L, p).
 
-    Where each cell is one example that was visited, the first says all and the second is zero. Else the first is None,
-    and the second is estimated from single visits, with e_v the value and w_v the weight of the example of visit v,
+    Where each cell is one example that was visited, the contributions are known and the variance returned is zero.
+    Otherwise the contributions are None, and the variance is estimated from single visits, with e_v the value and w_v
+    the weight of the example of visit v,
 
     .. math:: \sum_{pools} \frac{N}{n} \sum_v (e_v - w_v \hat\phi)^2
 
-    which also holds what differs between visits to the same example, and is so rather too large.
+    This includes the variance between visits to the same example, and is conservative.
     """
     if (size == 1).all() and (visits.count > 0).all():
         return visits.mean, np.zeros(visits.mean.shape[1:])
@@ -149,32 +152,32 @@ def contributions_of(
 
 
 def _collapsed(count: np.ndarray, stratum: np.ndarray) -> list[slice]:
-    """Cells whose visits are pooled: all at first; then each stratum if all were visited twice, else top and rest.
+    """Returns slices of cells that are collapsed into strata: all cells at first, later those of each stratum.
 
-    Which is chosen depends on counts of visits, in which strata of the rest take part alike, so that no stratum is
-    favoured by the choice.
+    Each stratum needs two visits; otherwise only the top stratum is separate from all others. The choice depends only
+    on counts of visits, to which the other strata contribute alike, so that it introduces no bias between strata.
     """
     bounds = np.flatnonzero(np.diff(stratum, prepend=-1, append=-1)).tolist()
     strata = [slice(start, end) for start, end in pairwise(bounds)]
-    top_and_rest = [strata[0], slice(bounds[1], bounds[-1])] if stratum[0] == TOP and len(strata) > 1 else strata
-    everything = [slice(0, len(stratum))]
-    choices = (strata, top_and_rest) if count.sum() > FAIR_START else ()
-    return next((pools for pools in choices if all(count[part].sum() >= 2 for part in pools)), everything)
+    top_and_others = [strata[0], slice(bounds[1], bounds[-1])] if stratum[0] == TOP and len(strata) > 1 else strata
+    all_cells = [slice(0, len(stratum))]
+    choices = (strata, top_and_others) if count.sum() > FAIR_START else ()
+    return next((pools for pools in choices if all(count[part].sum() >= 2 for part in pools)), all_cells)
 
 
 def _weighted_scatter(deviations: np.ndarray, weighting: np.ndarray) -> np.ndarray:
-    """Sums of products of deviations (n, L, p) in two weightings (2, n): (2, L, p, p)."""
+    """Returns sums of products (2, L, p, p) of deviations (n, L, p) in two weightings (2, n)."""
     return np.stack([_scatter(deviations * np.sqrt(weights)[:, None, None]) for weights in weighting])
 
 
 def _scatter(deviations: np.ndarray) -> np.ndarray:
-    """Sums of products of deviations (n, L, p): (L, p, p)."""
+    """Returns sums of products (L, p, p) of deviations (n, L, p)."""
     by_loss = deviations.transpose(1, 0, 2)
     return np.asarray(by_loss.transpose(0, 2, 1) @ by_loss)
 
 
 def _with_diagonal(scatter: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """The scatter matrices (L, p, p), scaled so that their diagonals are the given variances (L, p)."""
+    """Returns scatter matrices (L, p, p) scaled so that their diagonals are the given variances (L, p)."""
     diagonal = np.einsum("lii->li", scatter)
     factor = np.sqrt(np.divide(variance, diagonal, out=np.zeros_like(variance), where=diagonal > 0))
     scaled = scatter * factor[:, :, None] * factor[:, None, :]

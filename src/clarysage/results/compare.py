@@ -12,7 +12,7 @@ import numpy as np
 from clarysage.errors import Call, InputError, Note, Or, PythonOnly, Set, UnavailableError
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjustment
-from clarysage.inference.population import heaviest, paired, unpaired
+from clarysage.inference.population import paired, unpaired, variance_leverage
 from clarysage.results.comparison import PARTS_OF_TARGET, Comparison, Difference
 from clarysage.results.explanation import Explanation, with_exact_zeros
 
@@ -344,12 +344,12 @@ class _Pair:
         """A warning where few rows carry most of the variance of a difference."""
         if is_paired:
             parts, weights = self._parts_of_differences()
-            shares, rows = heaviest(parts, weights), max(1, len(parts) // 100)
+            shares, rows = variance_leverage(parts, weights), max(1, len(parts) // 100)
             return self._heavy(np.where(target.std_error > 0, shares, 0.0), rows)
         shares, rows = np.zeros(len(target.values)), 1
         for each in self._both:
             if each.parts is not None and each.parts_weight is not None and "rows" in each.targets:
-                variance = heaviest(each.parts, each.parts_weight) * each.targets["rows"].std_error ** 2
+                variance = variance_leverage(each.parts, each.parts_weight) * each.targets["rows"].std_error ** 2
                 nothing = np.zeros_like(variance)
                 share = np.divide(variance, target.std_error**2, out=nothing, where=target.std_error > 0)
                 if share.max() > shares.max():
@@ -357,12 +357,12 @@ class _Pair:
         return self._heavy(shares, rows)
 
     def _heavy(self, shares: np.ndarray, rows: int) -> list[Note]:
-        """A warning about the feature whose heaviest rows carry most, if that is much."""
+        """A warning about the feature whose variance_leverage rows carry most, if that is much."""
         heavy = np.flatnonzero(shares > HEAVY)
         if len(heavy) == 0:
             return []
         worst = heavy[np.argmax(shares[heavy])]
-        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows:,} in number, carry"
+        which = "One row carries" if rows == 1 else f"The variance_leverage 1 % of the rows, {rows:,} in number, carry"
         more = len(heavy) - 1
         others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} such tails)" if more else ""
         text = (

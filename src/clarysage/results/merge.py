@@ -236,7 +236,7 @@ def _targets(runs: Sequence[Explanation], pool: Pool) -> dict[str, Target]:
     if len(rows) < len(runs):
         return {}
     parts = _known_parts(runs)
-    about = None if parts is None else pool.rows_by_parts(rows, *parts)
+    about = None if parts is None else pool.rows_by_contributions(rows, *parts)
     about = pool.rows(rows) if about is None else about
     if len(population) < len(runs):
         return {"rows": about}
