@@ -316,7 +316,7 @@ BAD_Y = [
     Bad("y complex", lambda: regression(y=Y + 1j), "y", "complex.*real"),
     Bad("y of three dimensions", lambda: regression(y=Y[:, None, None]), "y", r"shape \(12, 1, 1\)"),
     Bad("y a number", lambda: regression(y=1.0), "y", "float.*one entry a row"),
-    Bad("y a string", lambda: regression(y="target"), "y", "the name of a column, beside an array.*one entry a row"),
+    Bad("y a string", lambda: regression(y="target"), "y", "the name of a column, but X is an array.*one entry a row"),
     Bad("y a mapping", lambda: regression(y=dict(enumerate(Y))), "y", "dict.*one entry a row"),
     Bad("y a generator", lambda: regression(y=(v for v in Y)), "y", "generator.*one entry a row"),
     Bad("y ragged", lambda: regression(y=[[1.0], *[[1.0, 2.0]] * 11]), "y", "unequal"),
@@ -749,7 +749,7 @@ BAD_X = [
         "background beside a removal object",
         lambda: regression(removal=cs.Marginal(B)),
         "background",
-        r"beside a removal object.*Try removal=Marginal\(background\)",
+        r"a background and a removal object.*Try removal=Marginal\(background\)",
     ),
     Bad(
         "background of text for numbers",

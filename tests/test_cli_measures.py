@@ -128,7 +128,7 @@ def test_everything_that_applies_is_the_default_and_the_rest_is_said(
     assert result.stdout.startswith("3 features by 2 measures, loss: squared error\n")
     left_out = result.stdout[result.stdout.index("Left out") :]
     assert "feature ablation" in left_out
-    assert "--refits asks for it" in left_out
+    assert "--refits includes it" in left_out
     assert "network weights. Got Ridge" in left_out
 
 

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import clarysage as cs
-from clarysage._measures.table import fits_wanted
+from clarysage._measures.table import expected_fits
 from clarysage.errors import InputError
 from clarysage.models.learners import learner_for_refits
 from clarysage.models.least_squares import LeastSquares
@@ -144,9 +144,9 @@ def test_cross_fitting_is_that_of_the_game(data):
     S[:, 2] = False
     less = v.payoff(np.arange(120), S, np.random.default_rng(0))
     assert found.values[2] == pytest.approx(float(v.weights @ (v.ends[1] - less)[:, 0]))
-    assert found.fits == found.provenance["fits"] == 15 == fits_wanted("feature ablation", 4, 3)
+    assert found.fits == found.provenance["fits"] == 15 == expected_fits("feature ablation", 4, 3)
     assert found.model_rows == 15 * 120
-    assert any("fitted on parts of X" in note for note in found.notes)
+    assert any("fitted on folds of X" in note for note in found.notes)
     assert any("cross-fitted in 3 folds; 15 fits for 5 subsets" in note for note in found.notes)
 
 
@@ -411,7 +411,7 @@ BAD = [
     (lambda X, y: {"train": (X, nan_in(y))}, "train: got 1 missing"),
     (lambda X, y: {"train": (X, y, -y)}, "train: got negative, missing or infinite weights"),
     (lambda X, y: {"y": nan_in(y), "train": (X, y)}, "y: got 1 missing"),
-    (lambda X, y: {"train": (X, y.astype(str))}, "train: got responses of shape .* wanted such as y"),
+    (lambda X, y: {"train": (X, y.astype(str))}, "train: got responses of shape .* wanted the same as y"),
     (lambda X, y: {"train": (X, y), "sample_weight": -y}, "sample_weight: got negative"),
     (lambda X, y: {"sample_weight": np.zeros(120)}, "sample_weight: got weights that are all zero"),
     (lambda X, y: {"loss": "accuracy"}, "loss: got 'accuracy'"),
@@ -450,14 +450,14 @@ def test_fits_are_as_many_as_were_told(data, players, folds, name):
     X, y = np.resize(data[0], (120, players)), data[1]
     design = {"folds": folds} if folds > 1 else {"train": (X, y)}
     model = None if name == "shapley net effects" else LeastSquares()
-    assert cs.importance(name, model, X, y, rng=0, **design).fits == fits_wanted(name, players, folds)
+    assert cs.importance(name, model, X, y, rng=0, **design).fits == expected_fits(name, players, folds)
 
 
 def test_measures_that_fit_nothing_want_no_fits_and_those_of_others_do_not_say():
-    assert fits_wanted("sage", 8) == fits_wanted("squared correlation", 8) == 0
+    assert expected_fits("sage", 8) == expected_fits("squared correlation", 8) == 0
     row = cs.Measure("own", "Own", "+++++", "v", refits=True, call=lambda model, X, y: None)
-    assert fits_wanted(row, 8) is None
-    assert fits_wanted("shapley net effects", 30) == 5 * (1 + 2 * 29 * 128)  # sampled
+    assert expected_fits(row, 8) is None
+    assert expected_fits("shapley net effects", 30) == 5 * (1 + 2 * 29 * 128)  # sampled
 
 
 def test_forests_of_classes_work_on_arrays(data):

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import chi2
 
 import clarysage as cs
-from clarysage._measures.examples import Examples, drawn
+from clarysage._measures.examples import Examples, sample_rows
 from clarysage.execution.seeds import ROWS, stream
 from clarysage.tables import stored
 
@@ -242,7 +242,7 @@ def test_every_row_is_as_likely_as_any_other(path, table, seed):
     runs, size, n = 300, 200, N
     counts, together, same = np.zeros(n), [], (GROUP - 1) / (n - 1)
     for run in range(runs):
-        places = drawn(small.rows, size, stream(1000 * seed + run, ROWS, 0))
+        places = sample_rows(small.rows, size, stream(1000 * seed + run, ROWS, 0))
         assert len(set(places.tolist())) == size
         counts[places] += 1
         groups = np.bincount(places // GROUP)
@@ -257,7 +257,7 @@ def test_every_row_is_as_likely_as_any_other(path, table, seed):
 def test_the_rows_of_a_run_are_those_drawn_from_its_stream(path, table):
     options: dict[str, Any] = {"max_rows": 60, "memory_limit": None}
     found = Examples.of(cs.as_predictor(f), path, "y", "w", rng=stream(7, ROWS, 0), **options)
-    places = drawn(N, 60, stream(7, ROWS, 0))
+    places = sample_rows(N, 60, stream(7, ROWS, 0))
     assert found.X["id"].tolist() == places.tolist()
     assert found.y.tolist() == table["y"].iloc[places].tolist()
     assert found.sample_weight.tolist() == table["w"].iloc[places].tolist()
@@ -284,7 +284,7 @@ def spoilt(path: Path, name: str, is_spoilt: Callable[[int, str], bool]) -> Path
 
 def test_row_groups_without_a_drawn_row_are_not_read(path, table):
     size, seed = 4, 11
-    touched = set((drawn(N, size, stream(seed, ROWS, 0)) // GROUP).tolist())
+    touched = set((sample_rows(N, size, stream(seed, ROWS, 0)) // GROUP).tolist())
     options: dict[str, Any] = {"max_rows": size, "budget": 2000, "rng": seed}
     whole = cs.sage(f, path, "y", **options)
     spared = cs.sage(f, spoilt(path, "spared.parquet", lambda group, column: group not in touched), "y", **options)

@@ -179,7 +179,7 @@ def test_it_can_be_read(seed):
     [
         (lambda X: cs.off_manifold(X[:, :1]), "one player"),
         (lambda X: cs.off_manifold(X, groups={"all": [0, 1, 2]}), "one player"),
-        (lambda X: cs.off_manifold(X[:49]), "49 rows beside 49"),
+        (lambda X: cs.off_manifold(X[:49]), "49 rows and 49 background rows"),
         (lambda X: cs.off_manifold(X, X[:, :2]), "2 columns; wanted 3"),
         (lambda X: cs.off_manifold(X, rng=-1), "rng: got -1"),
     ],

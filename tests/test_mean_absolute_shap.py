@@ -307,7 +307,7 @@ def test_a_budget_within_a_pass_is_told(data, seed):
         assert unseen == max(0, N - ours.draws)
         assert unsure == min(N, 2 * N - ours.draws)
         assert unsure > 0
-        assert f"{unseen} were not looked at, and have no values of their own; {unsure - unseen} were" in ours.notes[-1]
+        assert f"{unseen} were not sampled and have no values; {unsure - unseen} were" in ours.notes[-1]
         assert (ours.std_error[:3] > 0).all()
         assert is_near(ours, truth)
 

@@ -303,11 +303,11 @@ def test_a_budget_within_a_pass_leaves_examples_apart(data, seed):
     short = mean_loss_shap(product, X, y, budget=spent + cost * (N + 7), rng=seed, **options)
     assert int(np.isnan(short.per_example_error).all(axis=1).sum()) == N - 7
     assert not np.isnan(short.per_example).any()
-    assert f"{N - 7} were looked at once" in " ".join(map(str, short.notes))
+    assert f"{N - 7} were sampled once" in " ".join(map(str, short.notes))
 
     shorter = mean_loss_shap(product, X, y, budget=spent + cost * 10, rng=seed, **options)
     assert int(np.isnan(shorter.per_example).all(axis=1).sum()) == N - 10
-    assert f"{N - 10} were not looked at" in " ".join(map(str, shorter.notes))
+    assert f"{N - 10} were not sampled" in " ".join(map(str, shorter.notes))
     again = from_plain(json.loads(json.dumps(shorter.to_dict(), allow_nan=False)))
     assert np.array_equal(again.per_example, shorter.per_example, equal_nan=True)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage._measures.options import DEFAULTS, OF_DATA, OF_RUN, RunOptions, options_of
+from clarysage._measures.options import DATA_OPTIONS, DEFAULTS, RUN_OPTIONS, RunOptions, options_of
 from clarysage._measures.table import MEASURES
 
 RNG = np.random.default_rng(0)
@@ -57,7 +57,9 @@ def test_a_removal_that_is_not_for_a_measure_with_one_of_its_own_is_replaced_and
     name = "conditional permutation test"
     found = cs.importance(name, f, X, Y, removal=removal, rng=0)
     assert found.removal == "copula"
-    assert any(f"removal= was not used: {removal!r}, which does not look" in str(note) for note in found.notes)
+    assert any(
+        f"removal= was not used: {removal!r}, which ignores the other features" in str(note) for note in found.notes
+    )
     assert (found.values == cs.importance(name, f, X, Y, rng=0).values).all()
     with pytest.raises(cs.InputError, match=r"removal: got 'margnal'.*Try 'marginal'"):
         cs.importance(name, f, X, Y, removal="margnal", rng=0)
@@ -114,7 +116,7 @@ def test_several_runs_refuse_a_checkpoint() -> None:
 
 def test_signatures_and_help_name_all_options() -> None:
     parameters = inspect.signature(cs.sage).parameters
-    assert [name for name in (*OF_DATA, *OF_RUN, "run") if name not in parameters] == []
+    assert [name for name in (*DATA_OPTIONS, *RUN_OPTIONS, "run") if name not in parameters] == []
     assert not any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     assert {name: parameters[name].default for name in RunOptions.__annotations__} == {
         name: DEFAULTS[name] for name in RunOptions.__annotations__

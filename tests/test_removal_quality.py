@@ -285,13 +285,13 @@ def test_no_removal_is_judged_on_rows_it_was_made_of(seed, monkeypatch):
     apart = cs.removal_quality(["memory"], linear, X, rng=seed)
     assert apart.scores[0] > left_by_gaussians() / 2
     assert apart.rows == 100
-    assert tuple(map(str, apart.notes)) == ("Removals were made of 100 rows of X, and judged on 100 others.",)
+    assert tuple(map(str, apart.notes)) == ("Removals were made from 100 rows of X, and evaluated on 100 others.",)
     for own in (
         cs.removal_quality(["memory"], linear, X, background=X, rng=seed),
         cs.removal_quality(Memory(X), linear, X, rng=seed),
     ):
         assert own.scores[0] < 1e-20
-        assert "made of 200 of the 200 rows it was judged on" in own.notes[-1]
+        assert "made from 200 of the 200 rows it was evaluated on" in own.notes[-1]
 
 
 def test_all_judges_what_can_be_made_and_says_what_cannot(seed, monkeypatch):
@@ -408,12 +408,12 @@ def test_a_plot_shows_each_removal_with_its_interval(seed):
         (lambda X: cs.removal_quality([], linear, X), "removals: got none"),
         (lambda X: cs.removal_quality("magic", linear, X), "'magic'"),
         (lambda X: cs.removal_quality([3], linear, X), "got int"),
-        (lambda X: cs.removal_quality("auto conditional", linear, X), "a choice among removals"),
+        (lambda X: cs.removal_quality("auto conditional", linear, X), "which chooses a removal"),
         (lambda X: cs.removal_quality("all", linear, X, coalitions=0), "coalitions: got 0"),
         (lambda X: cs.removal_quality("all", linear, X, rows=1), "rows: got 1"),
         (lambda X: cs.removal_quality("all", linear, X, rows=2.5), "rows: got 2.5"),
         (lambda X: cs.removal_quality("all", linear, X[:3]), "3 rows, and no background"),
-        (lambda X: cs.removal_quality("all", linear, X[:1], background=X), "one row to judge"),
+        (lambda X: cs.removal_quality("all", linear, X[:1], background=X), "one row to evaluate on"),
         (lambda X: cs.removal_quality("all", linear, X, groups={"all": [0, 1, 2, 3]}), "one player"),
         (lambda X: cs.removal_quality("all", linear, X, sample_weight=[1.0]), "1 weights"),
         (lambda X: cs.removal_quality("all", linear, X, rng="seed"), "rng: got 'seed'"),

@@ -341,7 +341,7 @@ def test_bad_inputs_are_refused_by_name(data, change, message):
 
 
 def test_tables_of_very_many_categories_are_refused(monkeypatch):
-    monkeypatch.setattr("clarysage._measures.linear_design.CELLS", 1000)
+    monkeypatch.setattr("clarysage._measures.linear_design.MAX_CELLS", 1000)
     X = pd.DataFrame({"name": [f"row {i}" for i in range(40)]})
     with pytest.raises(InputError, match="X: got 40 rows of 40 columns, once each category has one"):
         cs.shapley_net_effects(None, X, np.arange(40.0))

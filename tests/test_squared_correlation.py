@@ -236,7 +236,7 @@ def test_a_note_tells_of_categories_that_are_many_for_so_few_rows(data):
     found = cs.squared_correlation(None, X.assign(name=[f"row {i}" for i in range(150)]), y)
     assert found.values[3] == pytest.approx(1)
     assert len(found.notes) == 1
-    assert str(found.notes[0]).startswith("'name' would seem to explain 100 % if it told nothing")
+    assert str(found.notes[0]).startswith("'name' would seem to explain 100 % by chance if it were uninformative")
     some = cs.squared_correlation(None, X.assign(name=(np.arange(150) % 16).astype(str)), y)
     assert str(some.notes[0]).startswith("'name' would seem to explain 10 %")
 

@@ -856,8 +856,8 @@ FAULTS: tuple[Fault, ...] = (
         "fingerprint-by-order",
         ORDER,
         "_measures/provenance.py",
-        "found = sorted((name, _of_column(numbers, column)) for name, column, numbers in columns)",
-        "found = [(name, _of_column(numbers, column)) for name, column, numbers in columns]",
+        "fingerprints = sorted((name, _of_column(numbers, column)) for name, column, numbers in columns)",
+        "fingerprints = [(name, _of_column(numbers, column)) for name, column, numbers in columns]",
     ),
     Fault(
         "checkpoint-of-another-model",

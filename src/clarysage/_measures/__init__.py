@@ -1,1 +1,1 @@
-"""Importance measures: functions that return an Explanation, one file each; ``table`` lists them all."""
+"""Importance measures: functions that return an Explanation; ``table`` lists them all."""

@@ -1,4 +1,4 @@
-"""Aggregated saliency: integrated gradients of a network, in magnitude, averaged over examples."""
+"""Aggregated saliency: the mean magnitude of integrated gradients (Sundararajan, Taly and Yan 2017) of a network."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from clarysage.results import Explanation
 from clarysage.tables import read_target
 
 NOTE = Note(
-    "A heuristic, outside the framework of additive importance measures: it tells how far a feature moves the output "
-    "on the way from the baseline, not whether that makes predictions better; and what stands in for a feature that is "
-    "not known is one baseline, which may be a row unlike any other."
+    "A heuristic, outside the framework of additive importance measures: it measures how far a feature moves the "
+    "output on the path from the baseline, not whether that makes predictions better; and withheld features are "
+    "replaced by a single baseline, which may be a row unlike any real one."
 )
-STEPS = (64, 256, 1024)  # the later for examples whose attributions do not add up
-COMPLETE = 0.01  # of the change of the output, by which attributions may fail to add up
+STEPS = (64, 256, 1024)  # the larger ones for examples whose attributions do not add up
+MAX_GAP = 0.01  # share of the change of the output by which the sum of attributions may be wrong
 OUTPUTS = ("auto", "all", "own class")
 
 
 @with_shared_options(
-    unused={"removal": "features are drawn towards a baseline"}, otherwise="values are integrals of gradients"
+    unused={"removal": "features move towards a baseline"}, otherwise="values are integrals of gradients"
 )
 def aggregated_saliency(
     model: ModelLike,
@@ -56,29 +56,29 @@ def aggregated_saliency(
     Parameters
     ----------
     model : a PyTorch module that takes rows of numbers; with ``as_predictor(module, output="softmax")``, or "sigmoid",
-        probabilities are looked at instead of logits
+        the outputs are probabilities instead of logits
     X : examples
     y : their classes, for ``outputs``
-    background : rows of which the baseline is made; default X
+    background : rows that the baseline is computed from; default X
     baseline : "mean", "median" or "mode" of the background, or the values themselves, as for
         :class:`~clarysage.Baseline`
     outputs : "own class" for the output of each example's class in y; "all" for the sum over outputs; "auto" for the
-        first where y has classes and the module several outputs, else the second. Of the probabilities of two classes
-        the second is looked at alone, since the first moves as far the other way
-    steps : of the integral, by midpoints; default 64, and up to 1,024 for examples where that is too few for
-        attributions to add up within 1 %. A note says if some do not
+        former if y has classes and the module several outputs, else the latter. Of the probabilities of two classes
+        only the second is used, since the first moves as far in the other direction
+    steps : steps of the integral (midpoint rule); default 64, and up to 1,024 for examples whose attributions would not
+        add up within 1 %. A note says if some still do not
     groups : mapping of names to columns, whose values are added up
-    sample_weight : one weight an example
-    feature_names : names for the columns, where X has none or others are wanted
+    sample_weight : one weight for each example
+    feature_names : names of the columns, if X has none or to replace them
 
     Returns
     -------
     Explanation, without ``constant``, ``total`` and ``base``; ``per_example`` has the magnitudes of each example, and
-    intervals are about the population of rows, with the baseline as it is
+    intervals are about the population of rows, conditional on the baseline
 
     Examples
     --------
-    How far each of two columns moves a network, seen from a row of zeros::
+    This computes how far each of two columns moves a network, relative to a row of zeros::
 
         network = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
         aggregated_saliency(network, X, baseline=[0.0, 0.0])
@@ -90,13 +90,15 @@ def aggregated_saliency(
         raise opened.refusal("a PyTorch module", ["cs.sage", Or(" or "), measure, ", which work with any model"])
     counts = _step_counts(steps)
     if background is not None and not isinstance(baseline, str):
-        raise InputError("background", got="a background beside values of a baseline", wanted="one of the two")
-    table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
+        raise InputError("background", got="a background and values of a baseline", wanted="one of the two")
+    table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     removal = Baseline(baseline, background, sample_weight if background is None else None)
     bound = removal.bound(opened.f, table.X)
     rows, row = bound.examples.codes, bound.background
     if not bound.schema.is_number.all() or not np.isfinite(rows).all() or not np.isfinite(row).all():
-        raise InputError("X", got="cells that are missing, infinite or no numbers", wanted="numbers, in X and baseline")
+        raise InputError(
+            "X", got="cells that are missing, infinite or not numbers", wanted="numbers, in X and the baseline"
+        )
     selected, about_outputs = _selected_outputs(outputs, y, table.X, bound.predictor(row)[0], opened.f)
     attributed = _attributed(gradients, rows, row[0], counts, selected)
     sizes = np.abs(attributed.values).sum(axis=1)
@@ -124,26 +126,26 @@ def _step_counts(steps: int | None) -> tuple[int, ...]:
 def _selected_outputs(
     outputs: str, y: Any, X: Any, start: np.ndarray, f: Predictor
 ) -> tuple[np.ndarray | None, list[Note]]:
-    """The output to look at in each example, (n,), None for all; ``start`` (k,) are the outputs at the baseline."""
+    """Returns the output to use for each example, (n,), None for all; ``start`` (k,) is the output at the baseline."""
     if outputs not in OUTPUTS:
         raise InputError("outputs", got=f"{outputs!r}", wanted=f"one of {', '.join(map(repr, OUTPUTS))}")
     response, width = None if y is None else read_target(y, X, len(X)), len(start)
     if outputs == "all" or (outputs == "auto" and (response is None or response.ndim > 1 or width == 1)):
         if width == 2 and outputs_of(start[None], f.task) == [1]:
-            second = Note("Of two classes the probability of the second was looked at.")
+            second = Note("Of two classes the probability of the second was used.")
             return np.ones(len(X), dtype=np.int64), [second]
         return None, [Note(f"Magnitudes are summed over the {width} outputs.")] if width > 1 else []
     if response is None or response.ndim > 1:
         got = "no classes" if response is None else f"shape {response.shape}"
-        raise InputError("y", got=got, wanted=["one class an example, for ", Set("outputs", "own class")])
+        raise InputError("y", got=got, wanted=["one class for each example, for ", Set("outputs", "own class")])
     if width == 1:
         raise InputError("outputs", got='"own class" for a module of one output', wanted='"all"')
-    its_own = Note("Of the outputs that of each example's own class was looked at.")
-    return _outputs_of_classes(response, width, f.classes), [its_own]
+    note = Note("Of the outputs that of each example's own class was used.")
+    return _outputs_of_classes(response, width, f.classes), [note]
 
 
 def _outputs_of_classes(response: np.ndarray, width: int, classes: tuple[Any, ...] | None) -> np.ndarray:
-    """The output of each example's own class, (n,)."""
+    """Returns the output of each example's own class, (n,)."""
     labels = tuple(range(width)) if classes is None else classes
     output = {label: k for k, label in enumerate(labels)}
     unknown = [label for label in np.unique(response).tolist() if label not in output]
@@ -160,43 +162,43 @@ def _outputs_of_classes(response: np.ndarray, width: int, classes: tuple[Any, ..
 def _attributed(
     gradients: Gradients, rows: np.ndarray, baseline: np.ndarray, counts: Sequence[int], selected: np.ndarray | None
 ) -> Attributions:
-    """Attributions of all rows, with more steps for those where they do not add up."""
+    """Returns attributions of all rows, with more steps for those where they do not add up."""
     attributed = gradients.integrated(rows, baseline, counts[0], selected)
     for steps in counts[1:]:
-        again = np.flatnonzero(_has_gap(attributed))
-        if not len(again):
+        rough = np.flatnonzero(_has_gap(attributed))
+        if not len(rough):
             break
-        finer = gradients.integrated(rows[again], baseline, steps, None if selected is None else selected[again])
-        attributed.values[again] = finer.values
+        finer = gradients.integrated(rows[rough], baseline, steps, None if selected is None else selected[rough])
+        attributed.values[rough] = finer.values
         attributed = Attributions(attributed.values, attributed.change, attributed.rows + finer.rows)
     return attributed
 
 
 def _has_gap(attributed: Attributions) -> np.ndarray:
-    """Whether attributions to an example fail to add up, (n,), by the size of changes of the output as a whole."""
+    """Returns whether the attributions of an example do not add up, (n,), relative to typical changes of the output."""
     scale = np.maximum(np.abs(attributed.change), np.abs(attributed.change).mean(axis=0))
-    return np.asarray((attributed.gap > COMPLETE * scale).any(axis=1))
+    return np.asarray((attributed.gap > MAX_GAP * scale).any(axis=1))
 
 
 def _about_gaps(attributed: Attributions, weights: np.ndarray) -> list[Note]:
-    """A warning where attributions do not add up."""
+    """Returns a warning if attributions do not add up."""
     change = float(weights @ np.abs(attributed.change).sum(axis=1))
     share = float(weights @ attributed.gap.sum(axis=1)) / change if change > 0 else 0.0
-    if share <= COMPLETE:
+    if share <= MAX_GAP:
         return []
     text = (
         f"Attributions fail to add up to the change of the output by {100 * share:.1f} % of it, on average: the module "
-        "is rougher than the steps of the integral."
+        "is too rough for the steps of the integral."
     )
     remedy = (
-        " takes more of them; a module that jumps, or that hides some of its work from PyTorch, has no gradients that "
-        "would add up."
+        " takes more steps; the gradients of a module that is discontinuous, or that computes outside of PyTorch, do "
+        "not add up with any number."
     )
     return [Note(text, [Set("steps", 4 * STEPS[-1]), remedy])]
 
 
 def _over_rows(parts: np.ndarray, weights: np.ndarray) -> dict[str, Target]:
-    """What the mean of parts (n, p) tells of the population of rows; nothing where there is one row alone."""
+    """Returns the estimate for the population of rows from parts (n, p); empty for a single row."""
     is_weighted = weights > 0
     shares = weights[is_weighted, None] * parts[is_weighted]
     rows = about_rows(shares.sum(axis=0), shares, weights[is_weighted])

@@ -1,4 +1,4 @@
-"""agreement: the additive proxy u(S) of an explanation beside v(S), computed for many subsets of its players."""
+"""Agreement of the additive surrogate u(S) of an explanation with v(S), for many subsets of its players."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def agreement(
     progress: bool | None = None,
     rng: Seed = None,
 ) -> Agreement:
-    """How good a proxy the sum of the values is for v(S); see :meth:`clarysage.Explanation.agreement`."""
+    """Computes how well u(S) approximates v(S); see :meth:`clarysage.Explanation.agreement`."""
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 2:
         raise InputError("n", got=f"{n!r}", wanted="a whole number of subsets, two or more", hint=Set("n", 1000))
     players, p = _players(game, explanation), len(explanation.values)
@@ -50,28 +50,30 @@ def agreement(
     subsets = masks(np.arange(2**p), p) if is_complete else draw_uniform_sizes(int(n), p, stream(entropy, SUBSETS, 0))
     observer: Observer = ProgressBar(lambda _: 0.0) if progress else Silent()
     try:
-        power = powers(game, subsets[:, players], loss, executor=executor, observer=observer, entropy=entropy)
+        estimates = estimate_coalitions(
+            game, subsets[:, players], loss, executor=executor, observer=observer, entropy=entropy
+        )
     finally:
         observer.close()
     return Agreement(
         subsets=subsets,
         u=proxy(explanation, subsets, np.arange(p)),
-        v=power.values,
-        std_error=np.sqrt(power.variances),
+        v=estimates.values,
+        std_error=np.sqrt(estimates.variances),
         weights=uniform_size_probabilities(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),
         names=explanation.feature_names,
         is_complete=is_complete,
         is_in_units=is_in_units(explanation),
         measure=explanation.measure,
         loss=name,
-        model_rows=power.rows,
-        fits=power.fits,
+        model_rows=estimates.rows,
+        fits=estimates.fits,
         seed=entropy,
     )
 
 
 def _players(game: Game, explanation: Explanation) -> np.ndarray:
-    """The place in the explanation of each of the game's players."""
+    """Returns the position in the explanation of each player of the game."""
     if ability(game, Game) is None:
         raise InputError("game", got=type(game).__name__, wanted="a game", hint=Call("cs.game", "model, X, y"))
     named = ability(game, NamedPlayers)
@@ -83,7 +85,7 @@ def _players(game: Game, explanation: Explanation) -> np.ndarray:
 
 
 def _loss(game: Game, explanation: Explanation) -> tuple[int, str]:
-    """The number and name of the game's loss that is the explanation's; the first where that is in units of none."""
+    """Returns number and name of the loss of the explanation in the game; the first if values have no units."""
     of_losses = ability(game, HasLosses)
     if of_losses is None or not of_losses.losses:
         return 0, explanation.loss
@@ -96,8 +98,8 @@ def _loss(game: Game, explanation: Explanation) -> tuple[int, str]:
 
 
 @dataclass(frozen=True)
-class Powers:
-    """Powers (n,) of coalitions, the variances of their sampling, and what they cost."""
+class CoalitionEstimates:
+    """Values (n,) of coalitions, their sampling variances, and their cost in model rows and fits."""
 
     values: np.ndarray
     variances: np.ndarray
@@ -105,67 +107,69 @@ class Powers:
     fits: int
 
 
-def powers(
+def estimate_coalitions(
     game: Game, coalitions: np.ndarray, loss: int, *, executor: Executor, observer: Observer, entropy: int
-) -> Powers:
-    """v(S) by one of the game's losses, of coalitions (n, p).
+) -> CoalitionEstimates:
+    """Estimates v(S) for one loss of the game and each coalition of (n, p).
 
-    A coalition that comes up again has the same v(S) where that is exact, and where not an estimate of its own: noise
-    is then independent of draw to draw, as resampling takes it to be.
+    If the value is exact, repeated coalitions share it. If it is sampled, each repetition has an independent estimate,
+    because resampling of coalitions assumes independent noise.
     """
-    sizes, before, begun = coalitions.sum(axis=1), _learned(game), time.monotonic()
+    sizes, before, started = coalitions.sum(axis=1), _learned(game), time.monotonic()
     inner = np.flatnonzero((sizes > 0) & (sizes < game.n_players))
-    firsts = _firsts(coalitions[inner], inner)
-    evaluation, known = Evaluation(game, coalitions, entropy), dict[int, CoalitionValue]()
+    firsts = _first_occurrences(coalitions[inner], inner)
+    evaluation, estimates = CoalitionEvaluation(game, coalitions, entropy), dict[int, CoalitionValue]()
 
-    def evaluate(places: list[int]) -> None:
-        for place, value in zip(places, _each(evaluation, places, executor), strict=True):
-            known[place] = value
-            observer.count(min(1.0, len(known) / len(inner)), time.monotonic() - begun)
+    def evaluate(indices: list[int]) -> None:
+        for index, value in zip(indices, _coalition_values(evaluation, indices, executor), strict=True):
+            estimates[index] = value
+            observer.count(min(1.0, len(estimates) / len(inner)), time.monotonic() - started)
 
     evaluate(sorted(set(firsts.values())))
-    evaluate([place for place, first in firsts.items() if place != first and known[first].variance.any()])
-    rows = sum(value.rows for value in known.values())
+    evaluate([index for index, first in firsts.items() if index != first and estimates[first].variance.any()])
+    rows = sum(value.rows for value in estimates.values())
     values, variances = np.zeros(len(coalitions)), np.zeros(len(coalitions))
-    values[sizes == game.n_players] = (game.weights @ (game.ends[1] - game.ends[0]))[loss]  # that of nobody is 0
-    for place, first in firsts.items():
-        value = known.get(place, known[first])
-        values[place], variances[place] = value.value[loss], value.variance[loss]
+    values[sizes == game.n_players] = (game.weights @ (game.ends[1] - game.ends[0]))[loss]  # v of no player is 0
+    for index, first in firsts.items():
+        value = estimates.get(index, estimates[first])
+        values[index], variances[index] = value.value[loss], value.variance[loss]
     values[np.abs(values) <= ROUNDING * max(float(np.abs(end[:, loss]).max()) for end in game.ends)] = 0.0
-    observer.count(1.0, time.monotonic() - begun)
-    fits, learned_from = (after - first for after, first in zip(_learned(game), before, strict=True))
-    return Powers(values, variances, rows + learned_from, fits)
+    observer.count(1.0, time.monotonic() - started)
+    fits, training_rows = (after - earlier for after, earlier in zip(_learned(game), before, strict=True))
+    return CoalitionEstimates(values, variances, rows + training_rows, fits)
 
 
-def _firsts(coalitions: np.ndarray, places: np.ndarray) -> dict[int, int]:
-    """For each place the first one that has the same coalition."""
-    if not len(places):
+def _first_occurrences(coalitions: np.ndarray, indices: np.ndarray) -> dict[int, int]:
+    """Returns for each index the first one with the same coalition."""
+    if not len(indices):
         return {}
-    _, first, which = np.unique(coalitions, axis=0, return_index=True, return_inverse=True)
-    return dict(zip(places.tolist(), places[first][which.ravel()].tolist(), strict=True))
+    _, first, inverse = np.unique(coalitions, axis=0, return_index=True, return_inverse=True)
+    return dict(zip(indices.tolist(), indices[first][inverse.ravel()].tolist(), strict=True))
 
 
-def _each(evaluation: Evaluation, places: list[int], executor: Executor) -> Iterator[CoalitionValue]:
+def _coalition_values(
+    evaluation: CoalitionEvaluation, indices: list[int], executor: Executor
+) -> Iterator[CoalitionValue]:
     game = evaluation.game
     learns = ability(game, LearnsCoalitions)
     if learns is None:
-        yield from executor.map(evaluation, places)
+        yield from executor.map(evaluation, indices)
         return
-    for payoffs in learns.learn(list(evaluation.coalitions[places]), executor):
+    for payoffs in learns.learn(list(evaluation.coalitions[indices]), executor):
         gained = game.weights @ (payoffs - game.ends[0])
         yield CoalitionValue(gained, np.zeros_like(gained), 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
-    """The value of a coalition by its place, which has a random stream of its own."""
+class CoalitionEvaluation:
+    """A function that estimates the value of the coalition with an index, from a random stream of its own."""
 
     game: Game
     coalitions: np.ndarray
     entropy: int
 
-    def __call__(self, place: int) -> CoalitionValue:
-        rng, coalition, game = stream(self.entropy, COALITION_VALUES, place), self.coalitions[place], self.game
+    def __call__(self, index: int) -> CoalitionValue:
+        rng, coalition, game = stream(self.entropy, COALITION_VALUES, index), self.coalitions[index], self.game
         values = ability(game, CoalitionValues)
         if values is not None:
             return values.value(coalition, rng)
@@ -176,6 +180,6 @@ class Evaluation:
 
 
 def _learned(game: Game) -> tuple[int, int]:
-    """Fits that a game has made so far, and the rows they saw."""
+    """Returns the number of fits that a game has made so far, and their training rows."""
     learns = ability(game, LearnsCoalitions)
     return (0, 0) if learns is None else (learns.coalitions_learned * learns.fits_per_coalition, learns.rows_learned)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Unpack, overload
 
-from clarysage._measures.examples import taken_apart
+from clarysage._measures.examples import separate_targets
 from clarysage._measures.explain import with_constant
-from clarysage._measures.options import DataOptions, Run, SharedOptions, apart, with_shared_options
+from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
-from clarysage._measures.refits import OF_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
+from clarysage._measures.refits import UNUSED_BY_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
 from clarysage._measures.table import MEASURES
 from clarysage.errors import ClarysageError
 from clarysage.estimators import (
@@ -30,8 +30,9 @@ from clarysage.protocols import (
 from clarysage.results import Explanation
 from clarysage.tables import labels_of
 
-ONE_FIT_EACH: dict[str, str] = dict.fromkeys(
-    ("tolerance", "budget", "deadline", "stop"), "there is one fit for each feature and one for all, times the folds"
+FIXED_NUMBER_OF_FITS: dict[str, str] = dict.fromkeys(
+    ("tolerance", "budget", "deadline", "stop"),
+    "there is one fit for each feature and one with all of them, times the folds",
 )
 
 
@@ -57,7 +58,7 @@ def feature_ablation(
 ) -> Explanation: ...
 
 
-@with_shared_options(unused={**OF_REFITS, **ONE_FIT_EACH})
+@with_shared_options(unused={**UNUSED_BY_REFITS, **FIXED_NUMBER_OF_FITS})
 def feature_ablation(
     model: ModelLike,
     X: TableLike,
@@ -69,28 +70,28 @@ def feature_ablation(
     loss: LossLike | LossList = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Feature ablation: the loss that each feature saves a learner that has all others.
+    r"""Feature ablation: how much worse a learner predicts if it is fitted without a feature (LOCO).
 
     .. math:: \phi_i = E[\ell(f_i(X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)], \qquad
         \phi_0 = v(D) - \sum_i \phi_i    (Table 3)
 
-    f is the learner fitted on all features and f_i on all but one; v(D) is the loss of the best constant less that of
-    f. What is fitted is judged by rows it was not fitted on.
+    f is the learner fitted on all features and f_i on all but one; v(D) is the loss of the best constant prediction
+    minus that of f. Losses are those of rows that a learner was not fitted on.
 
     Parameters
     ----------
-    model : a model that scikit-learn can clone, of which copies are fitted anew with its parameters (pipelines and the
-        wrappers of CatBoost, XGBoost and LightGBM among them); it is left alone. None where a learner is given
-    X, y : rows to judge by
-    learner : what is fitted in place of the model; needed where the model is a function, a network, or a file of
-        another library. Parts whose ``random_state`` is None get seeds derived from ``rng``
-    train : rows to fit on, ``(X_train, y_train)``, with weights as a third entry where there are such. Without it each
-        row of X is predicted by a learner fitted on the other ``folds`` of X
-    folds : of X, where there is no ``train``
+    model : a model that scikit-learn can clone (pipelines and the wrappers of CatBoost, XGBoost and LightGBM included).
+        Copies with its parameters are refitted; the model itself is not changed. None if a learner is given
+    X, y : test data
+    learner : what is fitted instead of the model; needed if the model is a function, a network, or a file of another
+        library. Parts whose ``random_state`` is None get seeds derived from ``rng``
+    train : training data, ``(X_train, y_train)`` or ``(X_train, y_train, weights)``. Without them learners are
+        cross-fitted: each row of X is predicted by a learner fitted on the other folds
+    folds : the number of folds for cross-fitting, if there is no ``train``
     loss : as in :func:`~clarysage.sage`
-    groups : mapping of names to columns that are left out together; columns not named are left out alone
-    sample_weight : one weight a row of X: for losses, and, where X is fitted on, for constants and for fits where the
-        learner's ``fit`` takes ``sample_weight``; of a pipeline its last step
+    groups : mapping of names to columns that are left out together; every other column is left out alone
+    sample_weight : one weight for each row of X, for losses. With cross-fitting the weights are also used for constants
+        and for fits, if ``fit`` of the learner (or of the last step of a pipeline) takes ``sample_weight``
 
     Returns
     -------
@@ -98,11 +99,12 @@ def feature_ablation(
 
     Notes
     -----
-    There is a fit for each feature and one for all, times the folds. A feature that others tell the same as is worth
-    nothing here, and so is each of two copies, however much they matter: see :func:`~clarysage.universal_power` for
-    values that share it. A learner may do better without a feature, whose value is then negative.
+    There is one fit for each feature and one with all of them, times the number of folds. A redundant feature has the
+    value zero, and so has each of two copies, however important they are together: see
+    :func:`~clarysage.universal_power` for values that share their importance. If a learner does better without a
+    feature, its value is negative.
 
-    Intervals are about the population of rows, and take the learners as they were fitted.
+    Intervals are about the population of rows, conditional on the fitted learners.
 
     Examples
     --------
@@ -114,11 +116,11 @@ def feature_ablation(
     >>> explanation.top(2), explanation.fits
     (['x0', 'x1'], 20)
     """
-    data, run = apart(options)
-    explanations = one_by_one(
+    data, run = split_options(options)
+    explanations = explain_one_by_one(
         "feature ablation", LEAVE_ONE_OUT, model, X, y, data, run, learner=learner, train=train, folds=folds, loss=loss
     )
-    return with_the_rest(explanations)
+    return with_constant(explanations) if isinstance(explanations, list) else with_constant([explanations])[0]
 
 
 @overload
@@ -143,7 +145,7 @@ def univariate_predictors(
 ) -> Explanation: ...
 
 
-@with_shared_options(unused={**OF_REFITS, **ONE_FIT_EACH})
+@with_shared_options(unused={**UNUSED_BY_REFITS, **FIXED_NUMBER_OF_FITS})
 def univariate_predictors(
     model: ModelLike,
     X: TableLike,
@@ -155,29 +157,29 @@ def univariate_predictors(
     loss: LossLike | LossList = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Univariate predictors: the loss that each feature alone saves a learner, against the best constant.
+    r"""Univariate predictors: how much better a learner predicts from one feature alone than the best constant.
 
     .. math:: \phi_i = \min_{\hat y} E[\ell(\hat y, Y)] - E[\ell(f_i(X_i), Y)], \qquad \phi_0 = 0    (Table 3)
 
-    f_i is the learner fitted on one feature, judged by rows it was not fitted on, and the constant is the best of the
-    rows that it was fitted on.
+    f_i is the learner fitted on one feature. The constant is the best one for its training rows. Losses are those of
+    rows that a learner was not fitted on.
 
     Parameters
     ----------
     model, X, y, learner, train, folds, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
-    groups : mapping of names to columns that are fitted on together; columns not named are fitted on alone
+    groups : mapping of names to columns that learners are fitted on together; every other column is used alone
 
     Returns
     -------
-    Explanation, or a list of them for a list of losses. ``total`` is what the learner saves with all features
+    Explanation, or a list of them for a list of losses. ``total`` is the loss that the learner saves with all features
 
     Notes
     -----
-    Features that tell the same are each given all of it, so that values may add up to more than the total; a feature
-    that helps only together with others is worth nothing here. There is a fit for each feature and one for all, times
-    the folds.
+    Redundant features each get the full value, so that values may add up to more than the total. A feature that helps
+    only in combination with others has the value zero. There is one fit for each feature and one with all of them,
+    times the number of folds.
 
-    Intervals are about the population of rows, and take the learners as they were fitted.
+    Intervals are about the population of rows, conditional on the fitted learners.
 
     Examples
     --------
@@ -188,8 +190,8 @@ def univariate_predictors(
     >>> univariate_predictors(LinearRegression().fit(X, y), X, y, rng=0).top(2)
     ['x0', 'x1']
     """
-    data, run = apart(options)
-    return one_by_one(
+    data, run = split_options(options)
+    return explain_one_by_one(
         "univariate predictors",
         LEAVE_ONE_IN,
         model,
@@ -204,7 +206,7 @@ def univariate_predictors(
     )
 
 
-def one_by_one(
+def explain_one_by_one(
     measure: str,
     estimator: OneByOne,
     model: ModelLike,
@@ -218,15 +220,15 @@ def one_by_one(
     folds: int,
     loss: LossLike | LossList,
 ) -> Explanation | list[Explanation]:
-    """The explanation by a measure that fits a learner once a feature: without it, or on it alone."""
-    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
+    """Returns the explanation by a measure that fits a learner for each feature: without it, or on it alone."""
+    as_executor(run.n_jobs)  # raises for invalid workers before anything is fitted
     seed = entropy_of(data.get("rng"))
     copied, f = learner_for_refits(model, learner), _predictor(model) if learner is None else None
-    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
+    X, y, weight = separate_targets(X, y, data.get("sample_weight"))
     refit = RefitData.of(X, y, train=train, sample_weight=weight)
     fitted_on = None if refit.train is None else labels_of(refit.train[0])
     names = column_names(X, data.get("feature_names"), fitted_on, None if f is None else f.feature_names)
-    refit = refit if f is None else refit.arranged(f.arrange)  # it may know columns by their places
+    refit = refit if f is None else refit.arranged(f.arrange)  # the model may identify columns by their positions
     player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
     game = refit.game(copied, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, refit.notes)
@@ -234,13 +236,8 @@ def one_by_one(
 
 
 def _predictor(model: Any) -> Predictor | None:
-    """The model as it was fitted; None where it was not, which does no harm."""
+    """Returns the fitted model as a predictor; None if it is not fitted, which is allowed."""
     try:
         return as_predictor(model)
     except ClarysageError:
         return None
-
-
-def with_the_rest(found: Explanation | list[Explanation]) -> Explanation | list[Explanation]:
-    """Explanations with phi_0 = v(D) less the sum of values (Table 3), so that u(D) is v(D)."""
-    return with_constant([found])[0] if isinstance(found, Explanation) else with_constant(found)

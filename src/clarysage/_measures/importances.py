@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, cast, overload
 
-from clarysage._measures.examples import narrowed, taken_apart
+from clarysage._measures.examples import separate_targets, without_targets
 from clarysage._measures.mean_shap import fewest_rows
 from clarysage._measures.options import (
     DEFAULTS,
     SEVERAL_RUNS,
     SharedOptions,
-    apart,
     is_default,
     options_of,
+    split_options,
     taking_shared_options,
     with_shared_options,
 )
@@ -33,9 +33,9 @@ from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 from clarysage.results.importances import INTERRUPTED
 
-REFITS = Note(["Fits learners anew, which may take long; ", Set("refits", True), " asks for it."])
-NO_TARGET = Note("About predicting y, and no y was given.")
-COSTLY = 10_000_000  # model rows of a mean that another measure finds for fewer
+REFITS = Note(["Refits learners, which may take long; ", Set("refits", True), " includes it."])
+NO_TARGET = Note("Needs y, and no y was given.")
+COSTLY = 10_000_000  # model rows, for a mean that another measure estimates with fewer
 
 
 @overload
@@ -65,15 +65,15 @@ def importance(
 def importance(
     name: str | Measure, model: ModelLike, X: TableLike, y: TargetLike | None = None, **options: object
 ) -> Explanation | list[Explanation]:
-    """The importance of features by the measure of the given name.
+    """Computes the importance of features by the measure of the given name.
 
     Parameters
     ----------
     name : "sage", "permutation test", ..., a name of :func:`clarysage.measures`
     model, X, y : as in :func:`~clarysage.sage`
     options : those that all measures share, as in :func:`~clarysage.sage`, and those of the measure's own function. A
-        note in the explanation says which of the shared ones this measure has no use for, so that a loop over names may
-        hand the same to all; a removal that is not for a measure that has one of its own is replaced by that
+        note in the explanation names shared options that this measure does not use, so that a loop over names can pass
+        the same options to all. A removal that the measure cannot use is replaced by its default
 
     Returns
     -------
@@ -88,24 +88,26 @@ def importance(
     """
     measure = as_measure(name)
     function = taking_shared_options(measure.function)
-    known = list(dict.fromkeys([*options_of(function), *DEFAULTS]))
+    names = list(dict.fromkeys([*options_of(function), *DEFAULTS]))
     for option in options:
-        if option not in known:
-            got, wanted = f"an option that {measure.name!r} does not have", f"one of {', '.join(known)}"
-            raise InputError(option, got=got, wanted=wanted, hint=resembling(option, known))
+        if option not in names:
+            got, expected = f"an option that {measure.name!r} does not have", f"one of {', '.join(names)}"
+            raise InputError(option, got=got, wanted=expected, hint=resembling(option, names))
     removal = options.get("removal")
     if isinstance(removal, str) and not REMOVALS.is_special(removal):
         REMOVALS.get_row(removal)  # raises where there is no such name
     usual = inspect.signature(function).parameters.get("removal")
-    has_own = usual is not None and usual.default != DEFAULTS["removal"]
-    result: Explanation | list[Explanation] = explained(measure, model, X, y, options, may_replace_removal=has_own)
+    has_own_default = usual is not None and usual.default != DEFAULTS["removal"]
+    result: Explanation | list[Explanation] = explain_by_measure(
+        measure, model, X, y, options, may_replace_removal=has_own_default
+    )
     return result
 
 
-def explained(
+def explain_by_measure(
     measure: Measure, model: Any, X: Any, y: Any, options: Mapping[str, Any], *, may_replace_removal: bool
 ) -> Any:
-    """The explanation by a measure; where it refuses the removal, by the measure's own, and a note says so."""
+    """Returns the explanation by a measure; if it refuses the removal, with its default removal and a note."""
     function = taking_shared_options(measure.function)
     try:
         return function(model, X, y, **options)
@@ -113,10 +115,10 @@ def explained(
         if not may_replace_removal or error.argument != "removal" or "removal" not in options:
             raise
         note = Note((Set("removal"), " was not used: ", *error.got, " is not for this measure."))
-    others = {name: value for name, value in options.items() if name != "removal"}
-    result = function(model, X, y, **others)
+    other_options = {name: value for name, value in options.items() if name != "removal"}
+    result = function(model, X, y, **other_options)
     if isinstance(result, list):
-        return [replace(one, notes=(*one.notes, note)) for one in result]
+        return [replace(explanation, notes=(*explanation.notes, note)) for explanation in result]
     return replace(result, notes=(*result.notes, note))
 
 
@@ -133,25 +135,26 @@ def importances(
     loss: LossLike = "auto",
     **options: Unpack[SharedOptions],
 ) -> Importances:
-    """The importance of features by every measure that applies, side by side.
+    """Computes the importance of features by every measure that applies, side by side.
 
     Parameters
     ----------
     model, X, y : as in :func:`~clarysage.sage`; without y only measures that need none
-    measures : names of :func:`clarysage.measures`, or rows of one's own; one that cannot be computed is an error.
-        Default: all that apply to the model and the data; those that do not are named in ``left_out``, with the reason
-    refits : whether the default takes in measures that fit learners anew
-    learner, train : for those: what is fitted, default the model itself, and rows ``(X_train, y_train)`` to fit it on,
-        default cross-fitting on X. Shapley net effects fit linear models, whatever the learner
-    loss : as in :func:`~clarysage.sage`, one for all
-    removal : that of SAGE and its kin; the conditional permutation test keeps to its own where this is not conditional
+    measures : names of :func:`clarysage.measures`, or :class:`~clarysage.Measure` objects; one that cannot be computed
+        is an error. Default: all that apply to the model and the data; the others are in ``left_out``, with the reason
+    refits : whether the default includes measures that refit learners
+    learner, train : for these: the learner, default the model itself, and training data ``(X_train, y_train)``, default
+        cross-fitting on X. Shapley net effects always fit linear models
+    loss : as in :func:`~clarysage.sage`, the same for all
+    removal : the removal of SAGE and similar measures; the conditional permutation test uses its default if this is not
+        conditional
     tolerance, budget, deadline : for each measure; a budget counts model rows, or fits
     rng : seed or Generator; all measures have the same seed
 
     Returns
     -------
     Importances
-        a mapping of names to explanations, with a table, plots and a file of its own
+        a mapping of names to explanations, with tables and plots, that can be saved to a file
 
     Examples
     --------
@@ -174,8 +177,8 @@ def importances(
     background, sample_weight = options.get("background"), options.get("sample_weight")
     if isinstance(y, str) or isinstance(sample_weight, str):
         named = tuple(name for name in (y, sample_weight) if isinstance(name, str))
-        X, y, sample_weight = taken_apart(X, y, sample_weight)
-        background = narrowed(background, X, named)
+        X, y, sample_weight = separate_targets(X, y, sample_weight)
+        background = without_targets(background, X, named)
     shared: dict[str, Any] = {
         **options,
         "loss": loss,
@@ -183,29 +186,29 @@ def importances(
         "sample_weight": sample_weight,
         "rng": entropy_of(options.get("rng")),
     }
-    asked = Asked(model, X, y, shared, {"learner": learner, "train": train})
-    is_open = measures is None
+    arguments = Arguments(model, X, y, shared, {"learner": learner, "train": train})
+    is_default_choice = measures is None
     chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
-    if not is_open and learner is None and any(row.refits and not row.own_learners for row in chosen):
-        learner_for_refits(_origin(model))  # raises where it is not, before others are computed
+    if not is_default_choice and learner is None and any(row.refits and not row.own_learners for row in chosen):
+        learner_for_refits(_refittable_model(model))  # raises if it is not, before other measures are computed
     explanations: dict[str, Explanation] = {}
     left_out: dict[str, Note] = {}
     is_interrupted = False
-    # what is read off the model is soon refused where it does not apply, and nothing is lost then
-    for measure in chosen if is_open else sorted(chosen, key=lambda row: not row.is_heuristic):
-        why = INTERRUPTED if is_interrupted else _reason(measure, y, refits=refits or not is_open)
-        if is_open and why is None:
-            why = asked.too_costly(measure)
+    # heuristics come first if measures are named: if they do not apply, the error comes before expensive runs
+    for measure in chosen if is_default_choice else sorted(chosen, key=lambda row: not row.is_heuristic):
+        why = INTERRUPTED if is_interrupted else _reason(measure, y, refits=refits or not is_default_choice)
+        if is_default_choice and why is None:
+            why = arguments.too_costly(measure)
         if why is not None:
             left_out[measure.name] = why
             continue
         try:
-            explanation = asked.explained(measure, is_first=measure is chosen[0])
+            explanation = arguments.explained(measure, is_first=measure is chosen[0])
             explanations[measure.name] = explanation
             is_interrupted = explanation.stopped is StopReason.INTERRUPTED
         except (InputError, MissingLibraryError, RunFailedError) as error:
-            # what the first one refuses, which takes any model, is wrong for all; what a later one does is its own
-            if not is_open or not explanations or asked.is_about_refits(error):
+            # the first measure takes any model: its errors are about the arguments, later ones about a measure
+            if not is_default_choice or not explanations or arguments.is_about_refits(error):
                 raise
             left_out[measure.name] = _why(error)
         except KeyboardInterrupt:
@@ -219,8 +222,8 @@ def importances(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What measures are asked for: a model and data, the options that all share, and those of refits."""
+class Arguments:
+    """The arguments of all measures: a model and data, the shared options, and those of refits."""
 
     model: Any
     X: Any
@@ -229,64 +232,66 @@ class Asked:
     of_refits: Mapping[str, Any]
 
     def too_costly(self, measure: Measure) -> Note | None:
-        """Why a measure is not tried unless it is asked for, where it takes very many rows for what SAGE finds."""
-        run = apart(cast(SharedOptions, self.shared))[1]
+        """Returns why a measure is not computed by default, if it needs very many model rows and SAGE few."""
+        run = split_options(cast(SharedOptions, self.shared))[1]
         if not measure.is_by_example or run.budget is not None or run.deadline is not None:
             return None
         rows = fewest_rows(game(self.model, self.X, self.y, **self.shared))
         if rows <= COSTLY:
             return None
         return Note(
-            f"Would take {rows:,} model rows or more for values of single examples, of which the means are SAGE "
-            "values; ask for it by name."
+            f"Would take {rows:,} model rows or more for values of single examples, whose means are SAGE values; "
+            "ask for it by name."
         )
 
     def explained(self, measure: Measure, *, is_first: bool) -> Explanation:
-        """The explanation by a measure; where a removal is not for it, by one of its own, with a note."""
+        """Returns the explanation by a measure; if it cannot use the removal, with its default removal and a note."""
         options, model = dict(self.shared), self.model
         if is_default("removal", options.get("removal", "marginal")):
             options.pop("removal", None)  # a measure may have another default
         if measure.refits:
-            own = {
+            refit_options = {
                 name: value for name, value in self.of_refits.items() if name != "learner" or not measure.own_learners
             }
-            options |= {name: value for name, value in own.items() if value is not None}
-            model = _origin(model) if self.of_refits["learner"] is None else model
-        explanation: Explanation = explained(measure, model, self.X, self.y, options, may_replace_removal=not is_first)
+            options |= {name: value for name, value in refit_options.items() if value is not None}
+            model = _refittable_model(model) if self.of_refits["learner"] is None else model
+        explanation: Explanation = explain_by_measure(
+            measure, model, self.X, self.y, options, may_replace_removal=not is_first
+        )
         return explanation
 
     def is_about_refits(self, error: Exception) -> bool:
-        """Whether an error is about an option that only measures which refit look at."""
+        """Returns whether an error is about an option that only measures with refits use."""
         return isinstance(error, InputError) and self.of_refits.get(error.argument) is not None
 
 
 def _named(measures: Any, y: Any) -> list[Measure]:
-    """The rows of the measures that are asked for, each once, in the order of the table and others after it."""
+    """Returns the measures of the user without repetitions, in the order of the table, and others after them."""
     rows = map(as_measure, [measures] if isinstance(measures, (str, Measure)) else measures)
-    place = {name: i for i, name in enumerate(MEASURES)}
-    chosen = sorted({row.name: row for row in rows}.values(), key=lambda row: place.get(row.name, len(place)))
+    position = {name: i for i, name in enumerate(MEASURES)}
+    chosen = sorted({row.name: row for row in rows}.values(), key=lambda row: position.get(row.name, len(position)))
     if not chosen:
         raise InputError("measures", got="none", wanted="names of measures, or None for all that apply")
-    blind = [row.name for row in chosen if row.needs_target] if y is None else []
-    if blind:
-        raise InputError("y", got="None", wanted=f"a response for each row of X, which {blind[0]!r} is about")
+    without_y = [row.name for row in chosen if row.needs_target] if y is None else []
+    if without_y:
+        raise InputError("y", got="None", wanted=f"a response for each row of X, which {without_y[0]!r} needs")
     return chosen
 
 
 def _reason(measure: Measure, y: Any, *, refits: bool) -> Note | None:
-    """Why a measure is not even tried."""
+    """Returns why a measure is not computed, None if it is."""
     if y is None and measure.needs_target:
         return NO_TARGET
     return REFITS if measure.refits and not refits else None
 
 
-def _origin(model: Any) -> Any:
-    """The model behind a predictor, which can be fitted anew where the predictor cannot."""
+def _refittable_model(model: Any) -> Any:
+    """Returns the model behind a predictor, which can be refitted even if the predictor cannot."""
     return model.origin if isinstance(model, Predictor) and model.origin is not None else model
 
 
 def _why(error: InputError | RunFailedError | MissingLibraryError) -> Note:
-    """Why a measure does not apply; that others do is to be seen beside it."""
+    """Returns why a measure does not apply, without the advice to use another one."""
     if isinstance(error, MissingLibraryError):
         return Note(str(error))
     if isinstance(error, InputError) and error.argument == "model":

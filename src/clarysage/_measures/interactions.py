@@ -1,4 +1,8 @@
-"""Pairwise interactions of the SAGE game (Shapley interaction index), and how well SAGE values fit it."""
+"""Pairwise interactions of the SAGE game (Shapley interaction index, Grabisch and Roubens 1999), and its additive fit.
+
+All coalitions are enumerated, or three runs follow each other: SAGE values, interactions by toggling pairs of players
+in random coalitions, and blocks of coalitions that estimate the lack of fit of the additive surrogate.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import numpy as np
 
 from clarysage._measures.explain import explained
 from clarysage._measures.off_manifold import about_manifold
-from clarysage._measures.options import SEVERAL_RUNS, Run, SharedOptions, apart, with_shared_options
+from clarysage._measures.options import SEVERAL_RUNS, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
 from clarysage._measures.provenance import provenance_of
 from clarysage._measures.run import as_asked, chosen_estimator, observer_of, rules_of
@@ -36,20 +40,20 @@ METHODS: Registry[Word] = Registry(
     "method",
     (
         Word("exact", "all coalitions"),
-        Word("toggles", "random coalitions, in which each pair of features is added and taken away"),
+        Word("toggles", "random coalitions, in which each pair of features is added and removed"),
     ),
-    special=Special("auto", "to take what is quickest"),
+    special=Special("auto", "to take the quickest"),
 )
 OF_LOSS = "Interactions: the {loss} that two features save together beyond what each saves without the other"
 OF_VARIANCE = "Interactions: the variance of the model's output that two features explain together beyond each alone"
-MOST_PLAYERS = 20  # of which all coalitions are thought of at all
+MAX_PLAYERS_EXACT = 20  # for which the enumeration of all coalitions is considered
 TYPICAL_DRAWS = 500  # of toggles at the default tolerance, or two passes over the examples
-FOR_SAGE, FOR_PAIRS = 1 / 4, 7 / 8  # of what is left of a budget or a deadline
-FEWEST_BLOCKS, MOST_BLOCKS = 16, 256  # to see what is left unexplained
-MANY_ROWS = 128  # of background, that it is worth a word what they cost
-ALL_PAIRS = 6  # players or fewer of whom all pairs are wanted, where nothing is said ...
+SHARE_OF_SAGE, SHARE_OF_PAIRS = 1 / 4, 7 / 8  # of the remaining budget or deadline
+MIN_BLOCKS, MAX_BLOCKS = 16, 256  # to estimate the lack of fit
+MANY_ROWS = 128  # of the background, above which a note mentions their cost
+ALL_PAIRS = 6  # players or fewer, for which the default is all pairs ...
 EXAMPLE: Words = (Set("pairs"), '[("age", "income")]')
-TOP = 5  # ... and else those among so many
+TOP = 5  # ... and otherwise the pairs of so many players
 
 
 @overload
@@ -97,25 +101,26 @@ def interactions(
     method: str = "auto",
     **options: Unpack[SharedOptions],
 ) -> Interactions | list[Interactions]:
-    r"""Pairwise interactions: what two features are worth together beyond what each is worth without the other.
+    r"""Pairwise interactions: the predictive power of two features together beyond that of each without the other.
 
     .. math:: I_{ij} = \sum_{S \subseteq D \setminus \{i, j\}} \frac{|S|! (p - |S| - 2)!}{(p - 1)!}
         [v_f(S \cup ij) - v_f(S \cup i) - v_f(S \cup j) + v_f(S)]
 
-    the Shapley interaction index of the game whose Shapley values are SAGE values (Eq. 2). Above zero: complements, of
-    which each makes the other more useful. Below: features that share what they know, of which one does for both.
+    the Shapley interaction index of the game whose Shapley values are SAGE values (Eq. 2). Features with a positive
+    interaction are complements: each makes the other more useful. Features with a negative interaction are redundant:
+    one can replace the other.
 
     Parameters
     ----------
     model, X, y, loss : as in :func:`~clarysage.sage`
     pairs : pairs of names or numbers of features (or groups), such as ``[("age", "income"), (0, 3)]``
-    top : all pairs among so many features, those of the largest SAGE values (of the first loss, where there are
-        several); default all pairs of 6 features or fewer, else those among 5
-    of : SAGE values of the same model and data, where they are known; otherwise they are found first
-    method : "auto" (exact where that is no dearer), "exact", or "toggles" (sampling)
+    top : all pairs of this number of features, those with the largest SAGE values (for the first loss of several);
+        default all pairs of 6 features or fewer, else the pairs of 5
+    of : SAGE values of the same model and data, if they are known; otherwise they are estimated first
+    method : "auto" (exact if that costs no more), "exact", or "toggles" (sampling)
     tolerance : stop when the largest standard error is below this share of the range of the SAGE values, or of the
         interactions if those are larger, since interactions may all be zero
-    budget, deadline : in all, for SAGE values (a quarter), interactions, and what is left unexplained
+    budget, deadline : for the total of SAGE values (a quarter), interactions, and the lack of fit
 
     Returns
     -------
@@ -123,12 +128,12 @@ def interactions(
 
     Notes
     -----
-    An interaction is one of the loss, not of the model's formula: under squared error two features that add up in the
-    model still interact where their parts are correlated, on the data or by chance in it.
+    An interaction is one of the loss, not of the model's formula: under squared error two additive features still
+    interact if their effects are correlated, in the population or by chance in the data.
 
-    Toggles that stop early on few examples, after two or three visits to each of a hundred or fewer, know their own
-    error poorly: intervals about the data of 90 % then held 70 to 85 times in a hundred. Intervals about rows, of which
-    that error is a small part, held as often as those of exact values.
+    If toggles stop early on few examples, after two or three draws for each of a hundred or fewer, their standard
+    errors are rough: the coverage of 90 % intervals about the data was then 70 to 85 %. Intervals about rows, where
+    this error is a small part, had the same coverage as those of exact values.
 
     Examples
     --------
@@ -138,50 +143,52 @@ def interactions(
     >>> found.to_frame().loc[0, ["feature", "other", "meaning"]].tolist()
     ['x0', 'x1', 'worth more together']
     """
-    data, run = apart(options)
-    rules_of(run)  # raises where there is no reason to stop
-    asked = _method(method)
+    data, run = split_options(options)
+    rules_of(run)  # raises if there is no stopping rule
+    method_name = _method(method)
     executor = as_executor(run.n_jobs)
     problem = Problem.of(model, X, y, run=run, **data)
-    wanted = PairsWanted.of(pairs, top, problem.players, problem.order)
+    request = PairSelection.of(pairs, top, problem.players, problem.order)
     v, remarks = problem.game(loss)
     measure = "shapley effects" if y is None else "sage"
-    known = None if of is None else known_values(of, problem, v, measure)
+    sage_values = None if of is None else known_values(of, problem, v, measure)
     steps = InteractionRun(problem, v, measure, run, executor)
-    is_exact, why = steps.choose(asked, wanted)
-    found = steps.exactly(wanted) if is_exact else steps.by_toggles(wanted, known)
-    notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why, *found.notes]
-    return as_asked(_results(problem, v, found, OF_VARIANCE if y is None else OF_LOSS, notes), loss)
+    is_exact, why = steps.choose(method_name, request)
+    result = steps.enumerate_all(request) if is_exact else steps.sample(request, sage_values)
+    notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why, *result.notes]
+    return as_asked(_results(problem, v, result, OF_VARIANCE if y is None else OF_LOSS, notes), loss)
 
 
-def _results(problem: Problem, v: Any, found: Found, headline: str, notes: Sequence[Note | str]) -> list[Interactions]:
-    """One result for each loss of the game."""
-    pairs = tuple((problem.players.names[i], problem.players.names[j]) for i, j in found.pairs.tolist())
+def _results(
+    problem: Problem, v: Any, result: InteractionResult, headline: str, notes: Sequence[Note | str]
+) -> list[Interactions]:
+    """Returns one result for each loss of the game."""
+    pairs = tuple((problem.players.names[i], problem.players.names[j]) for i, j in result.pairs.tolist())
     labels = _labels(pairs)
     values = explained(
         v,
-        found.estimate,
-        Players(labels, found.pairs[:, 0]),
+        result.estimate,
+        Players(labels, result.pairs[:, 0]),
         range(len(pairs)),
         headline=headline,
         notes=(*problem.notes, *notes),
         groups=problem.members,
         measure="interactions",
         removal=problem.removal_name,
-        method=found.method,
+        method=result.method,
         provenance=provenance_of(problem, v),
         held_fixed=problem.held_fixed,
     )
     return [
-        Interactions(pairs, one, sage, *((None, None) if share is None else (share.value, share.std_error)))
-        for one, sage, share in zip(values, found.sage, found.shares, strict=True)
+        Interactions(pairs, explanation, sage, *((None, None) if share is None else (share.value, share.std_error)))
+        for explanation, sage, share in zip(values, result.sage, result.shares, strict=True)
     ]
 
 
 def _labels(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Names of pairs, all of them distinct."""
-    plain = tuple(f"{one} × {other}" for one, other in pairs)
-    return plain if len(set(plain)) == len(plain) else tuple(f"{one!r} × {other!r}" for one, other in pairs)
+    """Returns distinct names of pairs."""
+    plain = tuple(f"{first} × {other}" for first, other in pairs)
+    return plain if len(set(plain)) == len(plain) else tuple(f"{first!r} × {other!r}" for first, other in pairs)
 
 
 def _method(method: object) -> str:
@@ -193,21 +200,21 @@ def _method(method: object) -> str:
 
 
 @dataclass(frozen=True)
-class PairsWanted:
-    """Named pairs (K, 2), or None for all among ``top`` players; ``order`` has the players as the user counts them."""
+class PairSelection:
+    """The pairs to estimate: ``named`` pairs (K, 2), or all of the ``top`` players; ``order`` is the user's order."""
 
     named: np.ndarray | None
     top: int
     order: tuple[int, ...]
 
     @classmethod
-    def of(cls, pairs: Any, top: Any, players: Players, order: tuple[int, ...]) -> PairsWanted:
-        """What the user asked for, checked; numbers count players as the user does."""
+    def of(cls, pairs: Any, top: Any, players: Players, order: tuple[int, ...]) -> PairSelection:
+        """Checks the arguments of the user; numbers are positions in the user's order."""
         p = len(players)
         if p < 2:
             raise InputError("X", got="one player", wanted="two features or groups, of which a pair can be made")
         if pairs is not None and top is not None:
-            raise InputError("top", got=f"{top!r} beside pairs", wanted="one of the two")
+            raise InputError("top", got=f"{top!r} and pairs", wanted="one of the two")
         if pairs is not None:
             named = np.array([_pair(pair, players, order) for pair in _listed(pairs)], dtype=np.intp)
             if len({frozenset(pair) for pair in named.tolist()}) < len(named):
@@ -218,17 +225,17 @@ class PairsWanted:
         return cls(None, min(p, int(top) if top is not None else p if p <= ALL_PAIRS else TOP), order)
 
     @property
-    def everyone(self) -> np.ndarray:
-        """All that may be wanted, before it is known who matters most."""
+    def candidates(self) -> np.ndarray:
+        """All pairs that may be selected, before the values of the players are known."""
         return self.among(self.order) if self.named is None else self.named
 
     def chosen(self, values: np.ndarray) -> np.ndarray:
-        """The pairs, when the players' values (p,) are known."""
+        """Selects the pairs by the players' values (p,)."""
         if self.named is not None:
             return self.named
-        by_user = values[list(self.order)]  # of equal values, the first that the user has
-        places = np.sort(np.argsort(-by_user, kind="stable")[: self.top])
-        return self.among([self.order[place] for place in places])
+        by_user = values[list(self.order)]  # ties go to the first in the user's order
+        indices = np.sort(np.argsort(-by_user, kind="stable")[: self.top])
+        return self.among([self.order[player] for player in indices])
 
     @staticmethod
     def among(players: Sequence[int]) -> np.ndarray:
@@ -236,24 +243,24 @@ class PairsWanted:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """How many players are in a pair, and how many pairs there are."""
+        """The number of players in pairs, and the number of pairs."""
         if self.named is not None:
             return len(np.unique(self.named)), len(self.named)
         return self.top, self.top * (self.top - 1) // 2
 
 
 def _listed(pairs: Any) -> list[Any]:
-    """The pairs, one by one; a single pair stands for a list of one."""
+    """Returns a list of pairs; a single pair becomes a list of one."""
     if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
         raise InputError(
             "pairs", got=f"{pairs!r}", wanted="a list of pairs", hint=[Set("pairs"), '[("age", "income")]']
         )
-    found = list(pairs)
-    if len(found) == 2 and all(isinstance(one, (str, int, np.integer)) for one in found):
-        found = [tuple(found)]
-    if not found:
+    listed = list(pairs)
+    if len(listed) == 2 and all(isinstance(player, (str, int, np.integer)) for player in listed):
+        listed = [tuple(listed)]
+    if not listed:
         raise InputError("pairs", got="an empty list", wanted="one pair or more")
-    return found
+    return listed
 
 
 def _pair(pair: Any, players: Players, order: Sequence[int]) -> tuple[int, int]:
@@ -262,14 +269,14 @@ def _pair(pair: Any, players: Players, order: Sequence[int]) -> tuple[int, int]:
         raise InputError(
             "pairs", got=f"{pair!r}", wanted="pairs of names or numbers", hint=[Set("pairs"), '[("age", "income")]']
         )
-    one, other = (_player(player, players, order) for player in pair)
-    if one == other:
+    first, second = (_player(player, players, order) for player in pair)
+    if first == second:
         raise InputError("pairs", got=f"{pair!r}", wanted="two different features")
-    return one, other
+    return first, second
 
 
 def _player(player: Any, players: Players, order: Sequence[int]) -> int:
-    names = [players.names[place] for place in order]
+    names = [players.names[number] for number in order]
     if str(player) in names:
         return order[names.index(str(player))]
     if isinstance(player, (int, np.integer)) and not isinstance(player, bool) and 0 <= player < len(order):
@@ -280,14 +287,14 @@ def _player(player: Any, players: Players, order: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a run found.
+class InteractionResult:
+    """The result of the runs.
 
     Attributes
     ----------
     pairs : (K, 2) players
-    estimate : of the interactions (L, K), with the model rows of everything
-    sage, shares : SAGE values and what these leave unexplained, for each loss
+    estimate : the estimate of interactions (L, K), with the model rows of all runs
+    sage, shares : SAGE values and the lack of fit of their sums, for each loss
     """
 
     pairs: np.ndarray
@@ -300,7 +307,7 @@ class Found:
 
 @dataclass(frozen=True)
 class InteractionRun:
-    """The runs on a game whose interactions are wanted."""
+    """Runs that estimate the interactions of a game."""
 
     problem: Problem
     v: PredictivePower
@@ -310,15 +317,15 @@ class InteractionRun:
 
     @property
     def ends_at(self) -> float | None:
-        """When a deadline is over, by the monotonic clock."""
+        """The time of the deadline on the monotonic clock, None without one."""
         return None if self.run.deadline is None else self.run.called + self.run.deadline
 
-    def choose(self, method: str, wanted: PairsWanted) -> tuple[bool, list[Note]]:
-        """Whether to enumerate all coalitions, and why, where that was left open."""
-        p, (players, pairs) = self.v.n_players, wanted.counts
+    def choose(self, method: str, request: PairSelection) -> tuple[bool, list[Note]]:
+        """Decides whether to enumerate all coalitions, with a note that says why for "auto"."""
+        p, (players, pairs) = self.v.n_players, request.counts
         if method != "auto":
             return method == "exact", []
-        if p > MOST_PLAYERS:
+        if p > MAX_PLAYERS_EXACT:
             return False, [Note(f"Method 'toggles' was chosen: there are 2^{p} coalitions.")]
         exact = Exact().rows(self.v, 2**p)
         examples = int((self.v.weights > 0).sum())
@@ -329,39 +336,39 @@ class InteractionRun:
             return True, [chosen_note("exact", f"all coalitions take {exact:,} model rows")]
         return False, [Note(f"Method 'toggles' was chosen: all coalitions would take {exact:.3g} model rows.")]
 
-    def exactly(self, wanted: PairsWanted) -> Found:
-        """Everything from the payoffs of all coalitions."""
-        p, everyone = self.v.n_players, wanted.everyone
-        result = self._estimate(ExactInteractions(everyone), self._rules(Converged(), 0, 1.0), self.problem.seed)
+    def enumerate_all(self, request: PairSelection) -> InteractionResult:
+        """Computes SAGE values, interactions and the lack of fit from the payoffs of all coalitions."""
+        p, candidates = self.v.n_players, request.candidates
+        result = self._estimate(ExactInteractions(candidates), self._rules(Converged(), 0, 1.0), self.problem.seed)
         assert result.payoffs is not None
         values = _part(result, np.arange(p))
-        chosen = {frozenset(pair) for pair in wanted.chosen(values.values[0]).tolist()}
-        kept = [place for place, pair in enumerate(everyone.tolist()) if frozenset(pair) in chosen]
+        chosen = {frozenset(pair) for pair in request.chosen(values.values[0]).tolist()}
+        selected = [k for k, pair in enumerate(candidates.tolist()) if frozenset(pair) in chosen]
         shares = [enumerated_share(table, phi) for table, phi in zip(result.payoffs.T, values.values, strict=True)]
         sage = self.problem.explained(self.v, values, measure=self.measure, method="exact")
-        return Found(everyone[kept], _part(result, p + np.array(kept)), sage, shares, "exact")
+        return InteractionResult(candidates[selected], _part(result, p + np.array(selected)), sage, shares, "exact")
 
-    def by_toggles(self, wanted: PairsWanted, known: Sequence[Explanation] | None) -> Found:
-        """SAGE values first, unless they are known; then interactions; then what the first leave unexplained."""
-        spent, sage = (0, known) if known is not None else self._sage()
+    def sample(self, request: PairSelection, sage_values: Sequence[Explanation] | None) -> InteractionResult:
+        """Estimates SAGE values, unless they are given, then interactions, then the lack of fit."""
+        rows, sage = (0, sage_values) if sage_values is not None else self._sage()
         values, covariances = _in_order(sage, self.v.players.names)
-        chosen = wanted.chosen(values[0])
-        reach = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
-        rule = None if self.run.tolerance is None else ConvergedRelativeTo(self.run.tolerance, reach)
-        bar = ProgressBar((rule or ConvergedRelativeTo(0.025, reach)).progress) if self.run.progress else Silent()
-        found = self._estimate(Toggles(chosen), self._rules(rule, spent, FOR_PAIRS), self._seed(PAIRS), bar)
-        spent += found.model_rows - self.v.rows_spent
+        chosen = request.chosen(values[0])
+        scale = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
+        rule = None if self.run.tolerance is None else ConvergedRelativeTo(self.run.tolerance, scale)
+        bar = ProgressBar((rule or ConvergedRelativeTo(0.025, scale)).progress) if self.run.progress else Silent()
+        interactions = self._estimate(Toggles(chosen), self._rules(rule, rows, SHARE_OF_PAIRS), self._seed(PAIRS), bar)
+        rows += interactions.model_rows - self.v.rows_spent
         shares: Sequence[Share | None] = [None] * len(values)
-        if found.stopped is not StopReason.INTERRUPTED:
-            shares, more = self._shares(values, covariances, spent)
-            spent += more
+        if interactions.stopped is not StopReason.INTERRUPTED:
+            shares, more = self._shares(values, covariances, rows)
+            rows += more
         notes = _about_rows(rows_at(self.v, wide(self.v)))
-        whole = replace(found, model_rows=self.v.rows_spent + spent)
-        return Found(chosen, whole, sage, shares, Toggles(chosen).name, notes)
+        total_estimate = replace(interactions, model_rows=self.v.rows_spent + rows)
+        return InteractionResult(chosen, total_estimate, sage, shares, Toggles(chosen).name, notes)
 
     def _sage(self) -> tuple[int, list[Explanation]]:
-        """Model rows, but for those of the ends of the game, and SAGE values."""
-        rules = self._rules(None if self.run.tolerance is None else Converged(self.run.tolerance), 0, FOR_SAGE)
+        """Returns the model rows (without those of the ends of the game) and SAGE values."""
+        rules = self._rules(None if self.run.tolerance is None else Converged(self.run.tolerance), 0, SHARE_OF_SAGE)
         estimator, why = chosen_estimator("auto", self.v, rules)
         result = self._estimate(estimator, rules, self.problem.seed, observer_of(self.run.progress, rules))
         if result.stopped is StopReason.INTERRUPTED:
@@ -369,91 +376,91 @@ class InteractionRun:
         sage = self.problem.explained(self.v, result, measure=self.measure, method=estimator.name, notes=why)
         return result.model_rows - self.v.rows_spent, sage
 
-    def _shares(self, values: np.ndarray, covariances: np.ndarray, spent: int) -> tuple[Sequence[Share | None], int]:
-        """What SAGE values leave unexplained, None where too little is left of budget or deadline; and model rows."""
-        blocks, nothing = Blocks(values), [None] * len(values)
-        left = np.inf if self.run.budget is None else self.run.budget - self.v.rows_spent - spent
+    def _shares(self, values: np.ndarray, covariances: np.ndarray, rows: int) -> tuple[Sequence[Share | None], int]:
+        """Returns the lack of fit of SAGE values (None if budget or deadline do not suffice), and model rows."""
+        blocks, unknown = Blocks(values), [None] * len(values)
+        remaining = np.inf if self.run.budget is None else self.run.budget - self.v.rows_spent - rows
         is_late = self.ends_at is not None and time.monotonic() > self.ends_at
-        if is_late or blocks.rows(self.v, FEWEST_BLOCKS) > left:
-            return nothing, 0
-        rules = [ShareKnown(self.run.tolerance or 0.025, covariances), *self._rules(None, spent, 1.0)]
-        rules.append(Budget(self.v.rows_spent + blocks.rows(self.v, MOST_BLOCKS)))
-        found = self._estimate(blocks, rules, self._seed(PROXY))
-        shares = [sampled_share(found, place, one) for place, one in enumerate(covariances)]
-        return shares, found.model_rows - self.v.rows_spent
+        if is_late or blocks.rows(self.v, MIN_BLOCKS) > remaining:
+            return unknown, 0
+        rules = [ShareKnown(self.run.tolerance or 0.025, covariances), *self._rules(None, rows, 1.0)]
+        rules.append(Budget(self.v.rows_spent + blocks.rows(self.v, MAX_BLOCKS)))
+        estimate_of_blocks = self._estimate(blocks, rules, self._seed(PROXY))
+        shares = [sampled_share(estimate_of_blocks, k, covariance) for k, covariance in enumerate(covariances)]
+        return shares, estimate_of_blocks.model_rows - self.v.rows_spent
 
     def _estimate(self, estimator: Any, rules: Sequence[Any], seed: int, observer: Any = None) -> Estimate:
         return estimate(self.v, estimator, stop=rules, executor=self.executor, seed=seed, observer=observer)
 
-    def _rules(self, rule: Any, spent: int, share: float) -> list[Any]:
-        """The rule, and a share of what is left of a budget and a deadline when so many model rows are spent."""
+    def _rules(self, rule: Any, rows: int, share: float) -> list[Any]:
+        """Returns the rule with limits: a share of the budget that remains after ``rows``, and of the deadline."""
         rules = [] if rule is None else [rule]
         if self.run.budget is not None:
-            left = self.run.budget - self.v.rows_spent - spent
-            rules.append(Budget(max(1, int(self.v.rows_spent + share * left))))
+            remaining = self.run.budget - self.v.rows_spent - rows
+            rules.append(Budget(max(1, int(self.v.rows_spent + share * remaining))))
         if self.ends_at is not None:
             rules.append(Deadline(max(0.01, share * (self.ends_at - time.monotonic()))))
         return rules
 
     def _seed(self, purpose: int) -> int:
-        """A seed of its own for each run, so that none errs as another does."""
+        """Returns a separate seed for each run, so that their errors are independent."""
         return entropy_of(stream(self.problem.seed, purpose, 0))
 
 
 def _about_rows(rows: int) -> tuple[str, ...]:
-    """A word on what a large background costs where none of its rows can be spared."""
+    """Returns a note on the cost of a large background if every payoff needs all of its rows."""
     if rows <= MANY_ROWS:
         return ()
     return (
-        f"Each payoff took all {rows:,} background rows, since fewer are right on average for squared error and the "
-        "Brier score alone: a smaller background costs less.",
+        f"Each payoff took all {rows:,} background rows, since subsamples are unbiased only for squared error and the "
+        "Brier score: a smaller background costs less.",
     )
 
 
 def known_values(of: Any, problem: Problem, v: PredictivePower, measure: str) -> list[Explanation]:
-    """SAGE values that were handed in, one set for each loss, checked to be of the same game."""
-    found = list(of) if isinstance(of, (list, tuple)) else [of]
-    if not all(isinstance(one, Explanation) for one in found):
+    """Checks that given SAGE values, one explanation for each loss, belong to the game."""
+    explanations = list(of) if isinstance(of, (list, tuple)) else [of]
+    if not all(isinstance(values, Explanation) for values in explanations):
         raise InputError("of", got=type(of).__name__, wanted="the result of cs.sage for the same model and data")
     losses = [loss.name for loss in v.losses]
-    if [one.loss for one in found] != losses or {one.measure for one in found} != {measure}:
-        got = ", ".join(f"{one.measure!r} under {one.loss!r}" for one in found)
+    if [values.loss for values in explanations] != losses or {values.measure for values in explanations} != {measure}:
+        got = ", ".join(f"{values.measure!r} under {values.loss!r}" for values in explanations)
         raise InputError("of", got=got, wanted=f"{measure!r} under {', '.join(map(repr, losses))}")
-    if any(set(one.feature_names) != set(v.players.names) for one in found):
+    if any(set(values.feature_names) != set(v.players.names) for values in explanations):
         raise InputError("of", got="values of other features", wanted=f"those of {', '.join(v.players.names[:8])}")
-    prints = provenance_of(problem, v)["fingerprints"]
-    if any(one.provenance.get("fingerprints", prints) != prints for one in found):
+    fingerprints = provenance_of(problem, v)["fingerprints"]
+    if any(values.provenance.get("fingerprints", fingerprints) != fingerprints for values in explanations):
         raise InputError(
             "of",
             got="values of other data",
             wanted="those of the same X, y, weights and background",
             hint=["giving ", Set("background"), " to both calls"],
         )
-    return found
+    return explanations
 
 
 def _in_order(sage: Sequence[Explanation], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Values (L, p) and covariances (L, p, p), with players in the given order."""
+    """Returns values (L, p) and covariances (L, p, p), with players in the given order."""
     values, covariances = [], []
-    for one in sage:
-        place = [one.feature_names.index(name) for name in names]
-        covariance = np.diag(one.std_error**2) if one.covariance is None else one.covariance
-        values.append(one.values[place])
-        covariances.append(covariance[np.ix_(place, place)])
+    for explanation in sage:
+        positions = [explanation.feature_names.index(name) for name in names]
+        covariance = np.diag(explanation.std_error**2) if explanation.covariance is None else explanation.covariance
+        values.append(explanation.values[positions])
+        covariances.append(covariance[np.ix_(positions, positions)])
     return np.array(values), np.array(covariances)
 
 
-def _part(result: Estimate, places: np.ndarray) -> Estimate:
-    """The estimate of some of the values alone."""
-    known = {
-        about: Target(*(getattr(one, part)[:, places] for part in ("values", "std_error", "dof", "skew")))
-        for about, one in result.targets.items()
+def _part(result: Estimate, indices: np.ndarray) -> Estimate:
+    """Returns the estimate of some of the values."""
+    targets = {
+        about: Target(*(getattr(target, part)[:, indices] for part in ("values", "std_error", "dof", "skew")))
+        for about, target in result.targets.items()
     }
     return replace(
         result,
-        values=result.values[:, places],
-        covariance=result.covariance[:, places][:, :, places],
-        dof=result.dof[:, places],
-        targets=known,
-        tails=None if result.tails is None else result.tails[:, :, places],
+        values=result.values[:, indices],
+        covariance=result.covariance[:, indices][:, :, indices],
+        dof=result.dof[:, indices],
+        targets=targets,
+        tails=None if result.tails is None else result.tails[:, :, indices],
     )

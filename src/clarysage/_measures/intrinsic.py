@@ -1,8 +1,8 @@
-"""Intrinsic importances: heuristics of Table 1 that are read off a model, its coefficients, splits or weights.
+"""Intrinsic importances: heuristics of Table 1 that are read off a model: its coefficients, splits or weights.
 
-None of them asks the model for predictions, or looks at y. What is read comes from the adapter of the model's library
-or from the form of its insides (see ``structure.abilities``); here it is summed over what the steps of a pipeline make
-of a column, and over the members of groups.
+None of them uses predictions of the model, or y. The adapter of the model's library, or the representation of its
+structure, reads the numbers (see ``structure.abilities``). Here they are summed over the columns that the steps of a
+pipeline derive from a column of X, and over the members of groups.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from clarysage.structure.abilities import HasCoefficients, HasGains, HasLayerWei
 from clarysage.structure.base import Structure, UnknownStructureError
 from clarysage.tables import as_table, read_weights, schema_of
 
-OUTSIDE = "A heuristic, outside the framework of additive importance measures: it tells"
+OUTSIDE = "A heuristic, outside the framework of additive importance measures: it measures"
 ABOUT_COEFFICIENTS = Note(
-    f"{OUTSIDE} how steep the model is in a feature, not what the feature is worth to its predictions. Features that "
-    "tell the same may have large coefficients that cancel, or share one that is large."
+    f"{OUTSIDE} how steep the model is in a feature, not how much the feature improves predictions. Redundant features "
+    "may have large coefficients of opposite sign, or share a large one."
 )
 ABOUT_GAINS = Note(
-    f"{OUTSIDE} how much splits on a feature helped to fit the rows that trees were grown on, not what the feature is "
-    "worth to predictions of other rows. Columns with many distinct values get more, even where they are noise."
+    f"{OUTSIDE} how much splits on a feature improved the fit to the training rows, not how much the feature improves "
+    "predictions of other rows. It is biased towards columns with many distinct values, even if they are noise."
 )
 ABOUT_SPLITS = Note(
-    "A heuristic, outside the framework of additive importance measures: it counts how often trees ask for a feature, "
-    "not what the answers are worth to predictions. Columns with many distinct values are asked for more often, even "
-    "where they are noise; one split on a column of two values may be worth more than many."
+    "A heuristic, outside the framework of additive importance measures: it counts how often trees split on a feature, "
+    "not how much the feature improves predictions. It is biased towards columns with many distinct values, even if "
+    "they are noise; a single split on a column of two values may matter more than many."
 )
 ABOUT_WEIGHTS = Note(
-    f"{OUTSIDE} how large weights on a feature are, not what the feature is worth to predictions. Later layers may "
-    "cancel what the first lets in."
+    f"{OUTSIDE} how large the weights on a feature are, not how much the feature improves predictions. Later layers "
+    "may cancel the effects of the first."
 )
 NETWORK = (
-    "an MLPClassifier or MLPRegressor of scikit-learn, or a PyTorch module whose rows go into Linear layers as they are"
+    "an MLPClassifier or MLPRegressor of scikit-learn, or a PyTorch module that applies Linear layers to rows directly"
 )
 ANY_MODEL = "cs.sage, which works with any model"
 READ_OFF = "values are read off the model"
@@ -73,32 +73,32 @@ def coefficient_size(
     .. math:: \phi_i = \sum_k \sum_{j \in i} |w_{jk}| \qquad \text{or, scaled,} \qquad
         \phi_i = \sum_k sd_x \Big( \sum_{j \in i} w_{jk} z_j(x) \Big)
 
-    with outputs k (one, but for several classes or responses), and the columns j, of values z_j, that the steps of a
-    pipeline make of column i: one where it is scaled, several where it is one-hot encoded.
+    with outputs k (one, or several for several classes or responses), and the columns j, with values z_j, that the
+    steps of a pipeline derive from column i: one if it is scaled, several if it is one-hot encoded.
 
     Parameters
     ----------
-    model : a linear model: of scikit-learn, with ``coef_``; of statsmodels, by arrays or frames; at the end of a
-        Pipeline if its other steps keep columns apart
+    model : a linear model: of scikit-learn, with ``coef_``, or of statsmodels, from arrays or frames; also as the last
+        step of a Pipeline whose other steps transform columns separately
     X : rows, for the names and the order of columns, and for their scales
-    y : is not looked at
-    scaled : False, the default, for the coefficients as they are, which is what the heuristic means: they depend on
-        the units of columns. True for the standard deviation of what a feature adds to the output on the rows of X, in
-        units of the output: that of a number is |w| times its standard deviation, that of a category is the spread of
-        the effects of its values, weighted by how frequent they are, whichever of them was left out of the encoding
+    y : ignored
+    scaled : False, the default, for the plain coefficients of the heuristic, which depend on the units of columns. True
+        for the standard deviation of the contribution of a feature to the output on the rows of X, in units of the
+        output: for a number |w| times its standard deviation, for a category the standard deviation of the effects of
+        its values, weighted by their frequencies, whichever value the encoding left out
     groups : mapping of names to columns, whose values are added up
-    sample_weight : one weight a row, for standard deviations
-    feature_names : names for the columns, where X has none or others are wanted
+    sample_weight : one weight for each row, for standard deviations
+    feature_names : names of the columns, if X has none or to replace them
 
     Returns
     -------
-    Explanation, without ``constant``, ``total`` and ``base``: values add up to nothing that a model gains
+    Explanation, without ``constant``, ``total`` and ``base``, since the sum of the values has no meaning
 
     Notes
     -----
-    Behind a scaler coefficients are those of the scaled columns. With links, as of a logistic regression, the output
-    is the margin; with a transformed response, it is that. A classifier of K classes has K coefficients a column, or
-    one where there are two classes.
+    After a scaler, coefficients are those of the scaled columns. With a link function, as in logistic regression, the
+    output is the margin; with a transformed response, the transformed prediction. A classifier of K classes has K
+    coefficients for each column, or one if there are two classes.
 
     Examples
     --------
@@ -110,21 +110,21 @@ def coefficient_size(
     """
     opened = OpenedModel.of("coefficient size", model)
     weights, inside = _coefficients(opened)
-    table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
+    table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     values = table.sizes(weights, inside, scaled=scaled).sum(axis=1)
     return table.explanation(values, [ABOUT_COEFFICIENTS, _about_scale("Coefficients", scaled)])
 
 
 def _coefficients(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
-    """Weights (D, K) of the columns that the last estimator gets, and where these come from."""
+    """Returns weights (D, K) of the columns that the last estimator gets, and the origin of these columns."""
     linear = opened.ability(HasCoefficients)
     weights = None if linear is None else linear.coefficients()
     if weights is not None:
         return weights, opened.inside
-    form = opened.ability_of_form(HasCoefficients)
-    weights = None if form is None else form.coefficients()
+    representation = opened.ability_of_representation(HasCoefficients)
+    weights = None if representation is None else representation.coefficients()
     if weights is not None:
-        return weights, opened.inside_of_form
+        return weights, opened.inside_of_representation
     raise opened.refusal("a linear model, such as scikit-learn's with coef_")
 
 
@@ -138,27 +138,28 @@ def gini_importance(
     sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Gini importance: shares of the impurity that splits on each feature take away (Table 1), a heuristic.
+    """Gini importance: the share of the impurity decrease by splits on each feature (Table 1), a heuristic.
 
     Parameters
     ----------
-    model : trees, a forest or boosted trees, such as those of scikit-learn, XGBoost, LightGBM and CatBoost; at the end
-        of a Pipeline if its other steps keep columns apart, and values are added up over what they make of a column
+    model : trees, a forest or boosted trees, such as those of scikit-learn, XGBoost, LightGBM and CatBoost; also as the
+        last step of a Pipeline whose other steps transform columns separately: values are then summed over the columns
+        derived from a column of X
     X : rows, for the names and the order of columns
-    y, sample_weight : are not looked at: what the model remembers of its training is all there is
+    y, sample_weight : ignored: the values are statistics of the training that the model has stored
     groups : mapping of names to columns, whose values are added up
-    feature_names : names for the columns, where X has none or others are wanted
+    feature_names : names of the columns, if X has none or to replace them
 
     Returns
     -------
-    Explanation, without ``constant``, ``total`` and ``base``. Values add up to 1, whatever the library; to 0 where no
-    tree has a split
+    Explanation, without ``constant``, ``total`` and ``base``. Values add up to 1 for every library, or to 0 if no tree
+    has a split
 
     Notes
     -----
-    What a library keeps differs. scikit-learn has ``feature_importances_``, the decrease of the impurity, tree by tree
-    in shares; its histogram boosting, XGBoost and LightGBM the gain of the objective, summed over splits (XGBoost's own
-    ``feature_importances_`` is the mean over splits instead); CatBoost the change of predictions.
+    Libraries store different statistics. scikit-learn has ``feature_importances_``, the decrease of impurity as shares
+    of each tree. Its histogram boosting, XGBoost and LightGBM have the gain of the objective, summed over splits
+    (``feature_importances_`` of XGBoost is the mean over splits). CatBoost has the change of predictions.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def gini_importance(
     if gains is None:
         raise opened.refusal(_trees_with(HasGains))
     inside = opened.inside
-    table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
+    table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     total = gains.values.sum()
     shares = gains.values / total if total > 0 else np.zeros_like(gains.values)
     remarks = [Note(gains.remark)] if gains.remark else []
@@ -191,16 +192,17 @@ def number_of_splits(
     sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    """Number of splits of all trees that are about each feature (Table 1), a heuristic.
+    """Number of splits: how many splits of all trees use each feature (Table 1), a heuristic.
 
     Parameters
     ----------
-    model : trees, a forest or boosted trees, such as those of scikit-learn, XGBoost, LightGBM and CatBoost; at the end
-        of a Pipeline if its other steps keep columns apart, and values are added up over what they make of a column
+    model : trees, a forest or boosted trees, such as those of scikit-learn, XGBoost, LightGBM and CatBoost; also as the
+        last step of a Pipeline whose other steps transform columns separately: values are then summed over the columns
+        derived from a column of X
     X : rows, for the names and the order of columns
-    y, sample_weight : are not looked at
+    y, sample_weight : ignored
     groups : mapping of names to columns, whose values are added up
-    feature_names : names for the columns, where X has none or others are wanted
+    feature_names : names of the columns, if X has none or to replace them
 
     Returns
     -------
@@ -208,8 +210,8 @@ def number_of_splits(
 
     Notes
     -----
-    Trees that predictions do not use, after the best iteration of XGBoost and LightGBM, do not count. CatBoost asks one
-    question for a whole level of a tree, which counts once; one about a statistic of several categories together
+    Trees after the best iteration of XGBoost and LightGBM, which predictions do not use, do not count. A level of a
+    CatBoost tree has the same split at every node, which counts once; a split on a statistic of several categories
     counts for each of them.
 
     Examples
@@ -222,25 +224,25 @@ def number_of_splits(
     """
     opened = OpenedModel.of("number of splits", model)
     counts, inside = _split_counts(opened)
-    table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
+    table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     return table.explanation(table.summed(counts, inside), [ABOUT_SPLITS])
 
 
 def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
-    """Splits on each column that the last estimator gets, (D,), and where these come from."""
+    """Returns the number of splits on each column that the last estimator gets, (D,), and their origin."""
     trees = opened.ability(HasSplitCounts)
     counts = None if trees is None else trees.split_counts()
     if counts is not None:
         return counts, opened.inside
-    form = opened.ability_of_form(HasSplitCounts)
-    counts = None if form is None else form.split_counts()
+    representation = opened.ability_of_representation(HasSplitCounts)
+    counts = None if representation is None else representation.split_counts()
     if counts is not None:
-        return counts, opened.inside_of_form
+        return counts, opened.inside_of_representation
     raise opened.refusal(_trees_with(HasSplitCounts))
 
 
 def _trees_with(kind: type) -> str:
-    """What to give to a measure that reads an ability of trees."""
+    """Returns the words for models whose adapters can read a property of trees."""
     *others, last = libraries_with(kind)
     libraries = f"{', '.join(others)} or {last}" if others else last
     return f"trees, a forest or boosted trees of {libraries}"
@@ -258,25 +260,24 @@ def network_weights(
     sample_weight: WeightsLike | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Explanation:
-    r"""Network weights: the magnitude of the weights that a network has on each feature (Table 1), a heuristic.
+    r"""Network weights: the magnitude of a network's weights on each feature (Table 1), a heuristic.
 
     .. math:: \phi_i = \sum_h |W_1|_{ih} \qquad \text{or, through all layers,} \qquad
         \phi_i = \sum_k \big( |W_1| |W_2| \cdots |W_L| \big)_{ik}
 
     Parameters
     ----------
-    model : MLPClassifier or MLPRegressor of scikit-learn, also at the end of a Pipeline if its other steps keep columns
-        apart; or a PyTorch module whose rows go into Linear layers
+    model : MLPClassifier or MLPRegressor of scikit-learn, also as the last step of a Pipeline whose other steps
+        transform columns separately; or a PyTorch module that applies Linear layers to rows
     X : rows, for the names and the order of columns, and for their scales
-    y : is not looked at
-    through : "first layer", or "all layers" for products of the magnitudes of weights along all ways to the outputs,
-        which bound how steep the network is where its activations are nowhere steeper than 1; for networks of full
-        layers alone
-    scaled : False, the default, for weights as they are, which depend on the units of columns; True for times the
-        standard deviation, over the rows of X, of what they are multiplied with
+    y : ignored
+    through : "first layer", or "all layers" for products of the magnitudes of weights along all paths to the outputs,
+        which bound the slope of a network whose activations have slopes of at most 1; only for fully connected networks
+    scaled : False, the default, for plain weights, which depend on the units of columns; True for weights times the
+        standard deviation of their inputs over the rows of X
     groups : mapping of names to columns, whose values are added up
-    sample_weight : one weight a row, for standard deviations
-    feature_names : names for the columns, where X has none or others are wanted
+    sample_weight : one weight for each row, for standard deviations
+    feature_names : names of the columns, if X has none or to replace them
 
     Returns
     -------
@@ -284,8 +285,8 @@ def network_weights(
 
     Notes
     -----
-    Behind a scaler weights are those of the scaled columns; of a column that is one-hot encoded they are added up.
-    BatchNorm beside a Linear layer of a ``Sequential`` is taken into it.
+    After a scaler, weights are those of the scaled columns; the weights of a one-hot encoded column are added up. A
+    BatchNorm next to a Linear layer of a ``Sequential`` is folded into that layer.
 
     Examples
     --------
@@ -307,7 +308,7 @@ def network_weights(
             wanted='"first layer"',
             hint="a torch.nn.Sequential of Linear layers",
         )
-    table = opened.beside(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
+    table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     sizes = table.sizes(weights.first, inside, scaled=scaled)
     for later in weights.later or () if through == "all layers" else ():
         sizes = sizes @ np.abs(later)
@@ -316,14 +317,14 @@ def network_weights(
 
 
 def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, InnerColumns]:
-    """Weights of the layers, and where the columns of the first come from.
+    """Returns the weights of the layers, and the origin of the columns of the first layer.
 
-    The form is asked first, since it has a BatchNorm beside a Linear layer taken into that.
+    The representation has precedence, since there a BatchNorm is folded into the Linear layer next to it.
     """
-    width, form = int(as_table(X, "X").shape[1]), opened.ability_of_form(HasLayerWeights)
-    weights = None if form is None else form.layer_weights(width)
+    width, representation = int(as_table(X, "X").shape[1]), opened.ability_of_representation(HasLayerWeights)
+    weights = None if representation is None else representation.layer_weights(width)
     if weights is not None:
-        return weights, opened.inside_of_form
+        return weights, opened.inside_of_representation
     network = opened.ability(HasLayerWeights)
     weights = None if network is None else network.layer_weights(width)
     if weights is not None:
@@ -333,14 +334,14 @@ def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, Inn
 
 def _about_scale(what: str, scaled: bool) -> Note:
     if scaled:
-        return Note(f"{what} are times the standard deviation, over the rows of X, of what they are multiplied with.")
-    plain = f"{what} are as large as the units of their columns make them: "
+        return Note(f"{what} are multiplied by the standard deviation of their inputs over the rows of X.")
+    plain = f"{what} depend on the units of their columns: "
     return Note([plain, Set("scaled", True), " makes them comparable."])
 
 
 @dataclass(frozen=True)
 class OpenedModel:
-    """A model that a measure is to be read off, taken out of its wrappers."""
+    """A model without its wrappers, from which a measure is read off."""
 
     measure: str
     f: Predictor
@@ -352,51 +353,51 @@ class OpenedModel:
 
     @property
     def adapter(self) -> ModelAdapter:
-        """What reads the last estimator."""
+        """The adapter of the last estimator."""
         return adapter_of(self.unwrapped.last)
 
     def ability(self, kind: type[Ability]) -> Ability | None:
-        """An ability of the last estimator."""
+        """Returns an ability of the last estimator, None if it does not have it."""
         return ability(self.adapter, kind)
 
-    def ability_of_form(self, kind: type[Ability]) -> Ability | None:
-        """An ability of the form of the whole model's insides."""
+    def ability_of_representation(self, kind: type[Ability]) -> Ability | None:
+        """Returns an ability of the representation of the full model, None if it does not have it."""
         return None if self.structure is None else ability(self.structure.representation, kind)
 
     @property
     def inside(self) -> InnerColumns:
-        """Where the columns of the last estimator come from."""
+        """The origin of the columns of the last estimator."""
         try:
             return self.unwrapped.inner_columns()
         except UnknownStructureError as error:
             raise InputError(
                 "model",
                 got=f"{self.f.name}, of whose steps {error}",
-                wanted="steps before the last each column of which is made of one column of X: scalers, imputers, "
+                wanted="steps before the last that derive each column from one column of X: scalers, imputers, "
                 "encoders, selectors",
                 hint=ANY_MODEL,
             ) from error
 
     @property
-    def inside_of_form(self) -> InnerColumns:
-        """Where the columns of the form come from."""
+    def inside_of_representation(self) -> InnerColumns:
+        """The origin of the columns of the model representation."""
         return InnerColumns() if self.structure is None else InnerColumns.of(self.structure)
 
     @cached_property
     def structure(self) -> Structure | None:
-        """The model's insides as an adapter has read them; None where it has not."""
+        """The structure of the model as its adapter reads it; None if it cannot."""
         try:
             return None if self.f.structure is None else self.f.structure()
-        except Exception:  # insides that were not understood are as good as none
+        except Exception:  # an unknown structure is treated as none
             return None
 
-    def refusal(self, wanted: str, hint: Words = ANY_MODEL) -> InputError:
-        """The error for a model that has no such thing."""
+    def refusal(self, expected: str, hint: Words = ANY_MODEL) -> InputError:
+        """Returns the error for a model without the measure."""
         origin, last = self.f.origin, self.unwrapped.last
         got = self.f.name if origin is None or origin is last else f"{self.f.name} around {type(last).__name__}"
-        return InputError("model", got=f"{got}, which has no {self.measure}", wanted=wanted, hint=hint)
+        return InputError("model", got=f"{got}, which has no {self.measure}", wanted=expected, hint=hint)
 
-    def beside(
+    def with_table(
         self,
         X: TableLike,
         *,
@@ -404,7 +405,7 @@ class OpenedModel:
         sample_weight: WeightsLike | None,
         feature_names: Sequence[str] | None,
     ) -> ModelAndTable:
-        """The model beside the columns of X."""
+        """Returns the model together with the columns of X."""
         table = as_table(X, "X")
         arranged, names = self.f.arrange(table), column_names(table, feature_names, self.f.feature_names)
         player_order = PlayerOrder.of(names, table, arranged, groups)
@@ -413,7 +414,7 @@ class OpenedModel:
 
 @dataclass(frozen=True)
 class ModelAndTable:
-    """A model beside X, its columns in the model's order, and the weights of its rows (n,), which add up to one."""
+    """A model and a table X, its columns in the model's order, with the weights of its rows (n,), which sum to one."""
 
     opened: OpenedModel
     X: Any
@@ -421,38 +422,40 @@ class ModelAndTable:
     weights: np.ndarray
 
     def owner(self, inside: InnerColumns, count: int) -> np.ndarray:
-        """The column of X that each of so many inner columns is made of."""
+        """Returns the column of X that each of ``count`` inner columns is derived from."""
         d = int(self.X.shape[1])
         owner = np.arange(count) if inside.owner is None else inside.owner
         if len(owner) != count or (inside.owner is None and count != d) or (count and owner.max() >= d):
-            wanted = f"those that {self.opened.f.name} was fitted on"
-            raise InputError("X", got=f"{d} columns", wanted=wanted, hint="the columns that the model predicts from")
+            expected = f"those that {self.opened.f.name} was fitted on"
+            raise InputError("X", got=f"{d} columns", wanted=expected, hint="the columns that the model predicts from")
         return np.asarray(owner)
 
     def summed(self, values: np.ndarray, inside: InnerColumns) -> np.ndarray:
-        """Values (D, ...) of inner columns, added up over those that are made of one column: (d, ...)."""
+        """Adds up values (D, ...) of inner columns that are derived from the same column: (d, ...)."""
         sums = np.zeros((int(self.X.shape[1]), *values.shape[1:]))
         np.add.at(sums, self.owner(inside, len(values)), values)
         return sums
 
     def sizes(self, coefficients: np.ndarray, inside: InnerColumns, *, scaled: bool) -> np.ndarray:
-        """How large coefficients (D, H) of inner columns are for each column of X, (d, H).
+        """Returns the magnitudes of coefficients (D, H) of inner columns for each column of X, (d, H).
 
-        The sum of their magnitudes over what is made of a column; ``scaled``: the standard deviation, over the rows
-        of X, of what the column adds to each of the H sums.
+        These are sums of absolute values over the columns derived from a column; if ``scaled``, the standard deviation
+        over the rows of X of the contribution of the column to each of the H linear combinations.
         """
         if not scaled:
             return self.summed(np.abs(coefficients), inside)
         owner, z = self.owner(inside, len(coefficients)), self._rows(inside)
         sizes = np.zeros((int(self.X.shape[1]), coefficients.shape[1]))
         for column in np.unique(owner):
-            its = owner == column
-            added = (z[:, its] - z[:1, its]) @ coefficients[its]  # from the first row on: a constant adds zero
+            inner = owner == column
+            added = (z[:, inner] - z[:1, inner]) @ coefficients[
+                inner
+            ]  # relative to the first row: a constant adds zero
             sizes[column] = np.sqrt(self.weights @ (added - self.weights @ added) ** 2)
         return sizes
 
     def _rows(self, inside: InnerColumns) -> np.ndarray:
-        """Rows of X as the last estimator gets them, (n, D)."""
+        """Returns the rows of X as the last estimator gets them, (n, D)."""
         schema = schema_of(self.X)
         rows = schema.encode(self.X, "X")
         try:
@@ -473,14 +476,14 @@ class ModelAndTable:
         return rows
 
     def by_player(self, values: np.ndarray) -> np.ndarray:
-        """Values (..., d) of columns, added up over the members of groups, in the user's order: (..., p)."""
+        """Adds up values (..., d) of columns over the members of groups, in the user's order: (..., p)."""
         players = self.player_order.players
         sums = np.zeros((len(players), *values.shape[:-1]))
         np.add.at(sums, players.owner, np.moveaxis(values, -1, 0))
         return np.moveaxis(sums[list(self.player_order.order)], 0, -1)
 
     def explanation(self, values: np.ndarray, notes: Sequence[Note], **changes: Any) -> Explanation:
-        """Values (d,) of columns as an explanation; ``changes`` are fields that differ from a plain heuristic's."""
+        """Returns values (d,) of columns as an explanation; ``changes`` replace the default fields of heuristics."""
         sums, row = self.by_player(values), MEASURES[self.opened.measure]
         if self.player_order.members is not None:
             notes = (*notes, Note("The value of a group is the sum of the values of its members."))

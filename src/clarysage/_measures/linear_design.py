@@ -1,4 +1,4 @@
-"""Design matrices and response columns of linear models."""
+"""Design matrices and response columns of linear models: indicators of categories, mean imputation, scaling."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from clarysage.models import as_predictor
 from clarysage.removal.normal_scores import ColumnFeatures
 from clarysage.tables import Categories, Schema
 
-CELLS = 200_000_000  # of a design at most (1.6 GB)
-ROUNDING = 16 * np.finfo(np.float64).eps  # spread of a column, as a share of its size, that is rounding alone
+MAX_CELLS = 200_000_000  # of a design matrix (1.6 GB)
+ROUNDING = 16 * np.finfo(np.float64).eps  # relative standard deviation below which a column counts as constant
 
 
 def numbers_of(schema: Schema, codes: np.ndarray, argument: str = "X") -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n, d) of a table, with numbers that were kept as objects as such, and which columns are numbers (d,)."""
-    found, is_number = codes.copy(), schema.is_number.copy()
+    """Returns the codes (n, d) with columns of numeric objects as numbers, and which columns are numbers (d,)."""
+    numbers, is_number = codes.copy(), schema.is_number.copy()
     for j, column in enumerate(schema.columns):
         if isinstance(column, Categories) and column.holds_numbers:
-            known = column.backend.to_float(column.decode(np.arange(float(len(column.values)))))
-            there = ~np.isnan(codes[:, j])
-            found[there, j], is_number[j] = known[codes[there, j].astype(np.intp)], True
-    strange = np.isinf(found).any(axis=0) & is_number
-    if strange.any():
-        name = schema.names[int(strange.argmax())]
+            category_values = column.backend.to_float(column.decode(np.arange(float(len(column.values)))))
+            is_present = ~np.isnan(codes[:, j])
+            numbers[is_present, j], is_number[j] = category_values[codes[is_present, j].astype(np.intp)], True
+    is_infinite = np.isinf(numbers).any(axis=0) & is_number
+    if is_infinite.any():
+        name = schema.names[int(is_infinite.argmax())]
         raise InputError(argument, got=f"infinite cells in column {name!r}", wanted="finite numbers, or missing ones")
-    return found, is_number
+    return numbers, is_number
 
 
-def linear_design(codes: np.ndarray, is_number: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of numbers (n, q) for a linear model, and the column (q,) of the table that each is of.
+def linear_design(codes: np.ndarray, is_number: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the design matrix (n, q) of a linear model, and the column (q,) of the table behind each of its columns.
 
-    Numbers are centred and brought to unit variance, so that a learner that shrinks coefficients shrinks them alike,
-    with the mean, zero, in place of missing cells; constant ones are zero. Each category has an indicator, and so have
-    missing cells, which is 0 or 1. Means and variances are those of rows by their ``mass``, such as rows to fit on.
+    Numbers are standardised, so that a penalty treats them alike. Missing numbers are replaced by the mean, which is
+    zero, and constant columns are zero. Each category has an indicator, and so have missing cells. Means and variances
+    are weighted; rows of weight zero, such as test rows, do not change them.
 
     Examples
     --------
@@ -53,34 +53,34 @@ def linear_design(codes: np.ndarray, is_number: np.ndarray, mass: np.ndarray) ->
     """
     cells = codes.copy()
     for j in np.flatnonzero(is_number):
-        cells[:, j] = scaled(codes[:, j], mass)  # of mean zero, which is then what a missing cell counts as
-    features = ColumnFeatures.of(cells, mass, is_number, most=len(cells))
-    if len(features.owner) * len(cells) > CELLS:
+        cells[:, j] = scaled(codes[:, j], weights)  # missing cells remain, and count as the mean, zero
+    features = ColumnFeatures.of(cells, weights, is_number, most=len(cells))
+    if len(features.owner) * len(cells) > MAX_CELLS:
         got = f"{len(cells):,} rows of {len(features.owner):,} columns, once each category has one"
-        raise InputError("X", got=got, wanted=f"at most {CELLS:,} cells", hint="fewer categories, or fewer rows")
+        raise InputError("X", got=got, wanted=f"at most {MAX_CELLS:,} cells", hint="fewer categories, or fewer rows")
     return features(cells), features.owner
 
 
-def scaled(column: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """A column (n,) of mean 0 and variance 1 by mass over the cells that are there; zeros where it is constant."""
-    there = ~np.isnan(column)
-    known = np.flatnonzero(there & (mass > 0))
-    if not len(known):
-        return np.where(there, 0.0, np.nan)
-    largest = float(np.abs(column[known]).max()) or 1.0
-    small, weights = column[known] / largest, mass[known] / mass[known].sum()
-    mean = float(weights @ small)
-    spread = float(np.sqrt(weights @ (small - mean) ** 2))
-    if spread <= ROUNDING:
-        return np.where(there, 0.0, np.nan)
-    return np.asarray((column / largest - mean) / spread)
+def scaled(column: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Standardises the present cells of a column (n,) to weighted mean 0 and variance 1; zeros if it is constant."""
+    is_present = ~np.isnan(column)
+    rows = np.flatnonzero(is_present & (weights > 0))
+    if not len(rows):
+        return np.where(is_present, 0.0, np.nan)
+    largest = float(np.abs(column[rows]).max()) or 1.0
+    cells, shares = column[rows] / largest, weights[rows] / weights[rows].sum()
+    mean = float(shares @ cells)
+    deviation = float(np.sqrt(shares @ (cells - mean) ** 2))
+    if deviation <= ROUNDING:
+        return np.where(is_present, 0.0, np.nan)
+    return np.asarray((column / largest - mean) / deviation)
 
 
 def is_of_classes(y: np.ndarray, model: Any = None, loss: Any = "auto") -> bool:
-    """Whether responses are classes.
+    """Returns whether responses are classes.
 
-    Text and booleans are. Numbers are if a loss of classes is asked for, or else a model is a classifier; where neither
-    says, if they are two whole numbers such as 0 and 1.
+    Text and booleans are classes. Numbers are classes if the loss is one of classification, or else if the model is a
+    classifier; without either, if they are two whole numbers such as 0 and 1.
 
     Examples
     --------
@@ -91,17 +91,17 @@ def is_of_classes(y: np.ndarray, model: Any = None, loss: Any = "auto") -> bool:
         return True
     if y.ndim > 1:
         return False
-    asked = [as_loss(one) for one in (loss if isinstance(loss, (list, tuple)) else [loss]) if not is_auto(one)]
-    if any(one.task == "classification" for one in asked):
+    losses = [as_loss(name) for name in (loss if isinstance(loss, (list, tuple)) else [loss]) if not is_auto(name)]
+    if any(chosen.task == "classification" for chosen in losses):
         return True
-    if asked and all(one.task == "regression" for one in asked):
+    if losses and all(chosen.task == "regression" for chosen in losses):
         return False
     task = None if model is None else _task(model)
     return looks_like_two_classes(y) if task is None else task == "classification"
 
 
 def as_columns(y: np.ndarray, model: Any = None) -> np.ndarray:
-    """Responses as columns of numbers (n, k), those of classes as one indicator a class.
+    """Returns responses as columns of numbers (n, k), with one indicator for each class.
 
     Examples
     --------
@@ -124,5 +124,5 @@ def as_columns(y: np.ndarray, model: Any = None) -> np.ndarray:
 def _task(model: Any) -> str | None:
     try:
         return as_predictor(model).task
-    except ClarysageError:  # a model that cannot be asked has nothing to say here
+    except ClarysageError:  # not a fitted model: its task is unknown
         return None

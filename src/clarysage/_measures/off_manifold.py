@@ -1,4 +1,4 @@
-"""Whether marginal removal leaves the data's manifold: asked by itself, and for a run of cs.sage."""
+"""Classifier two-sample test of hybrid rows against real ones: does marginal removal leave the data's manifold?"""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from clarysage.tables import as_table, schema_of
 def off_manifold(
     X: TableLike, background: TableLike | None = None, *, groups: GroupsLike | None = None, rng: Seed = None
 ) -> OffManifold:
-    """How many of the rows that marginal removal makes look unlike real ones.
+    """Estimates how many of the rows that marginal removal makes look unlike real ones (classifier two-sample test).
 
-    A hybrid row has the columns of a random coalition, sizes alike, from a row of X and the others from a background
-    row. A classifier of extremely randomised trees, shown the columns and how far each is from what the others predict,
-    tries to tell such rows from real ones, of X and background; it is judged on rows it has not seen. Where features
-    are independent it cannot, and its AUC is 0.5.
+    A hybrid row has the columns of a random coalition from a row of X, and the other columns from a background row; all
+    coalition sizes are equally likely. A classifier of extremely randomised trees tries to distinguish hybrid rows from
+    real rows of X and the background, by their columns and by the residuals of each column given the others. Its AUC is
+    that on test rows; if features are independent it is 0.5.
 
     Parameters
     ----------
-    X, background : tables of rows; default background: X itself. At most 512 rows are looked at, and 1024 columns
+    X, background : tables of rows; default background: X itself. At most 512 rows are used, and 1024 columns
     groups : mapping of names to columns that are withheld together
     rng : seed or Generator
 
@@ -39,9 +39,9 @@ def off_manifold(
 
     Notes
     -----
-    A high share says that the model is asked about rows unlike those it knows; it does not say that its answers there
-    matter, which :func:`~clarysage.removal_quality` tells. A low one says that this classifier found nothing: what few
-    columns among many do to each other, in ways that are not monotone, escapes it.
+    A high share says that the model is evaluated on rows unlike those it was fitted on; whether that matters for its
+    predictions is measured by :func:`~clarysage.removal_quality`. A low share says that this classifier found nothing:
+    it may miss dependence that is not monotone, or that is among a few of many columns.
 
     Examples
     --------
@@ -57,58 +57,75 @@ def off_manifold(
     players = Players.of(schema.names, groups)
     x, b = schema.encode(rows, "X"), schema.encode(others, "background")
     if len(players) < 2:
-        raise InputError("X", got="one player", wanted="two or more, to be taken from different rows")
-    own = np.arange(len(x)) if background is None else match_by_cells(x, b)
+        raise InputError("X", got="one player", wanted="two or more, since a hybrid row mixes players of two rows")
+    self_match = np.arange(len(x)) if background is None else match_by_cells(x, b)
     even = np.full(len(x), 1.0), np.full(len(b), 1.0)
-    found = _looked(x, b, own, *even, players, schema.is_number, generator, is_apart=False)
-    if found is None:
+    result = _tested(x, b, self_match, *even, players, schema.is_number, generator, is_apart=False)
+    if result is None:
         raise InputError(
             "X",
-            got=f"{len(x):,} rows beside {len(b):,} of background",
+            got=f"{len(x):,} rows and {len(b):,} background rows",
             wanted=f"enough for {FEWEST} pairs of a row of X and another one of background",
         )
-    return found
+    return result
 
 
 def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note | str]:
-    """A warning where many of the rows that the removal of a run makes are unlike real ones."""
+    """Returns a warning if many of the rows that the removal of a run makes look unlike real ones."""
     row, f_S = REMOVALS.row_of(problem.removal), ability(v.restricted, HybridRows)
     if not run.check_manifold or row is None or row.mixes is None or f_S is None:
         return []
     name = problem.removal_name
     try:
-        found = _of_run(v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_apart=row.mixes == "columns")
-    except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # of a classifier on strange data
+        result = _test_of_run(
+            v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_apart=row.mixes == "columns"
+        )
+    except (
+        ValueError,
+        ArithmeticError,
+        RuntimeError,
+        MemoryError,
+    ) as error:  # raised by the classifier on unusual data
         reason = " ".join(str(error).split())[:200]
         return [f"Rows made by {name} removal could not be compared with real ones ({reason})."]
-    if found is None or not found.is_high:
+    if result is None or not result.is_high:
         return []
     text = (
-        f"At least {100 * found.share:.0f} % of the rows made by {name} removal look unlike real ones (a "
-        f"classifier tells them apart with an AUC of {found.auc:.2f} ± {found.std_error:.2f}), since features "
-        "depend on each other: there the model is asked about what it does not know."
+        f"At least {100 * result.share:.0f} % of the rows made by {name} removal look unlike real ones (a "
+        f"classifier tells them apart with an AUC of {result.auc:.2f} ± {result.std_error:.2f}), since features "
+        "depend on each other: there the model extrapolates."
     )
     advice = ("Try ", Set("removal", "auto conditional"), ", or groups of correlated features.")
     return [Note(text, advice, topic="manifold")]
 
 
-def _of_run(
+def _test_of_run(
     v: PredictivePower, f_S: HybridRows, removal: Removal, rng: np.random.Generator, *, is_apart: bool
 ) -> OffManifold | None:
-    background, mass, own = f_S.background, f_S.background_weights, v.self_match
+    background, background_weights, self_match = f_S.background, f_S.background_weights, v.self_match
     made_of = ability(removal, MadeOfRows)
-    if is_apart and made_of is not None:  # rows of f_S are mixtures already
+    if is_apart and made_of is not None:  # rows of f_S are already mixtures
         background = f_S.schema.encode(made_of.background, "background")
-        mass, own = np.ones(len(background)), match_by_cells(v.X, background)
-    return _looked(v.X, background, own, v.weights, mass, v.players, f_S.schema.is_number, rng, is_apart=is_apart)
+        background_weights, self_match = np.ones(len(background)), match_by_cells(v.X, background)
+    return _tested(
+        v.X,
+        background,
+        self_match,
+        v.weights,
+        background_weights,
+        v.players,
+        f_S.schema.is_number,
+        rng,
+        is_apart=is_apart,
+    )
 
 
-def _looked(
+def _tested(
     X: np.ndarray,
     background: np.ndarray,
-    own: np.ndarray | None,
+    self_match: np.ndarray | None,
     weights: np.ndarray,
-    mass: np.ndarray,
+    background_weights: np.ndarray,
     players: Players,
     is_number: np.ndarray,
     rng: np.random.Generator,
@@ -116,6 +133,6 @@ def _looked(
     is_apart: bool,
 ) -> OffManifold | None:
     columns, players = some_columns(players, rng)
-    pairs = Pairs.draw(X, background, own, weights, mass, rng)
+    pairs = Pairs.draw(X, background, self_match, weights, background_weights, rng)
     pairs = Pairs(pairs.x[:, columns], pairs.b[:, columns])
     return look(pairs, players, is_number[columns], rng, is_apart=is_apart)

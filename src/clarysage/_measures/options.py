@@ -1,14 +1,14 @@
-"""Options that all measures share: of the data and the removal, and of the run.
+"""Options that all measures share: data and removal, and how a run is made.
 
-A measure states what is its own and takes the rest as one group, which :func:`with_shared_options` writes out in its
-signature and describes in its docstring::
+A measure declares its own options and takes the shared ones as ``**options``. The decorator :func:`with_shared_options`
+writes them out in its signature and describes them in its docstring::
 
     @with_shared_options(unused={"removal": "a feature is set to its mean"})
     def mean_importance(model, X, y=None, *, loss="auto", **options: Unpack[SharedOptions]): ...
-        data, run = apart(options)
+        data, run = split_options(options)
 
-Every measure so decorated accepts every shared option, so that a loop over measures needs no cases: of those that it
-has no use for, a note in the explanation says so.
+Every decorated measure accepts every shared option, so that a loop over measures needs no special cases. A note in the
+explanation names the options that a measure does not use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Measuring = TypeVar("Measuring", bound=Callable[..., Any])
 
 
 class RunOptions(TypedDict, total=False):
-    """How a run is made: when it ends, who computes, how much memory it takes; of a :class:`Run`, one by one."""
+    """Options of a run: when it stops, who computes, how much memory it takes. They are the fields of :class:`Run`."""
 
     tolerance: float | None
     budget: float | None
@@ -49,7 +49,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class DataOptions(TypedDict, total=False):
-    """The data beside X and y, how features are withheld, and the seed."""
+    """Options of the data other than X and y, of the removal, and the seed."""
 
     background: TableLike | None
     removal: RemovalLike
@@ -61,7 +61,7 @@ class DataOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Run:
-    """How runs are made, as one object that several calls can share; options of a call go before it.
+    """Options of runs as one object that several calls can share; the options of a call take precedence.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Run:
 
     @classmethod
     def of(cls, run: Run | None, options: RunOptions) -> Run:
-        """The run of a call, whose options go before those of an object; a deadline counts from now on."""
+        """Makes the run of a call, whose options take precedence over the object. A deadline counts from now."""
         if run is not None and not isinstance(run, Run):
             raise InputError("run", got=type(run).__name__, wanted="a Run, or None", hint=Call("Run", "n_jobs=2"))
         given = cast(dict[str, Any], options)
@@ -103,7 +103,7 @@ class Run:
 
 
 class SharedOptions(DataOptions, RunOptions, total=False):
-    """All that measures share."""
+    """All shared options of measures."""
 
     run: Run | None
 
@@ -116,96 +116,96 @@ DEFAULTS: Mapping[str, Any] = {
     "sample_weight": None,
     "feature_names": None,
     "rng": None,
-    **{one.name: one.default for one in fields(Run) if one.default is not MISSING},
+    **{option.name: option.default for option in fields(Run) if option.default is not MISSING},
     "run": None,
 }
-OF_DATA = tuple(DataOptions.__annotations__)
-OF_RUN = tuple(RunOptions.__annotations__)
-NEEDLESS = "this measure does without"
-SEVERAL_RUNS = "None, since there are several runs, and a file holds one"
-UNSAID = ("check_manifold", "rng", "n_jobs", "progress", "run")  # of which no note says that they were not used
-ELSEWHERE = {"random_state": "rng", "seed": "rng", "scoring": "loss", "n_repeats": "repeats"}  # as others call options
+DATA_OPTIONS = tuple(DataOptions.__annotations__)
+RUN_OPTIONS = tuple(RunOptions.__annotations__)
+NOT_NEEDED = "this measure does not need it"
+SEVERAL_RUNS = "None, since there are several runs, and a file holds only one"
+WITHOUT_NOTE = ("check_manifold", "rng", "n_jobs", "progress", "run")  # no note says that these were not used
+FOREIGN_NAMES = {"random_state": "rng", "seed": "rng", "scoring": "loss", "n_repeats": "repeats"}  # of other libraries
 DECORATED: set[Callable[..., Any]] = set()  # measures that take all shared options
 TYPES = {name: hint.__forward_arg__ for name, hint in SharedOptions.__annotations__.items()}
 SHARED = """
     loss : {loss}; a callable ``loss(y_true, y_pred)`` that returns one value per example; or a list of these,
         evaluated in one pass
     method : {method}; or an object such as ``SurrogateWalks(regressor)``
-    background : rows that stand in for withheld features; default X itself, thinned to 512 rows
-        (4,096 for a removal that learns from them). Of a path or a dataset so many rows are drawn
+    background : rows whose values replace withheld features; default a random sample of X of at most 512 rows
+        (4,096 for a removal that learns from them). A path or a dataset is sampled to the same size
     removal : {removal}; or an object such as ``Copula(X_train)``
-    groups : mapping of names to columns that play as one; columns not named stay players of their own
-    sample_weight : one weight an example, or the name of a column
-    feature_names : names for the columns, where X has none or others are wanted
+    groups : mapping of names to columns that are one player together; every other column is a player by itself
+    sample_weight : one weight for each example, or the name of a column
+    feature_names : names of the columns, if X has none or to replace them
     rng : seed or Generator
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values
         (Sec. 3.3), at this many model rows, or after this many seconds, whichever comes first
     stop : a further rule, or a list of them: called with the Estimate, it returns a StopReason or None
     n_jobs : workers: a number, -1 for all cores, or a cluster: a Dask client, ``Dask(address)`` or ``Ray(address)``;
-        default as ``joblib.parallel_config`` says, else one. Results are the same bits for any of them
-    checkpoint : a file to keep the run in, written at the end of every round and when the run is interrupted, so that
-        the same call goes on where it was, with the bits of a run that was not interrupted. ``rng=None`` takes up the
-        seed in it; a finer ``tolerance`` goes on from a run that had converged. A file of another run, or a damaged
-        one, is refused
+        default the number of ``joblib.parallel_config``, else one. Results are the same bits for any of them
+    checkpoint : a file that stores the run at the end of every round and when it is interrupted. The same call then
+        continues it, with the bits of a run that was not interrupted. ``rng=None`` uses the seed in the file; a smaller
+        ``tolerance`` continues a run that had converged. A damaged file, or that of another run, is an error
     progress : True for a bar on stderr
-    max_rows : rows of X to take at most, drawn at random without replacement. Default: all of a table in memory; of one
-        on disk, or of an Arrow table too large for the memory limit, 100,000, or as many as the limit holds
-    memory_limit : bytes, about, that the rows given to the model at once may take, in each worker, and that the rows
-        of a table on disk may take in all; default 1e9. Where a removal object has a limit of its own, the lower holds
-    batch_size : rows that the model gets at once, at most, and that a worker's batch holds; default 32,768, or what the
-        memory limit allows. For a slow model and many workers, as many as take it a second or so
-    check_manifold : whether to look for rows that are unlike any real one, of which a note then warns; this fits a
-        classifier to some hundred rows
-    run : a :class:`~clarysage.Run` with those of these options that are about the run, for several calls alike
+    max_rows : the largest number of rows of X to use, a simple random sample without replacement. Default: all rows of
+        a table in memory; of one on disk, or of an Arrow table too large for the memory limit, 100,000 rows, or as many
+        as fit into the limit
+    memory_limit : approximate limit, in bytes, for the rows given to the model at once in each worker, and for all
+        rows read from a table on disk; default 1e9. If a removal object has its own limit, the lower one holds
+    batch_size : the largest number of rows that the model gets at once, and the size of a worker's batch; default
+        32,768, or what the memory limit allows. For a slow model and many workers: about a second's worth of rows
+    check_manifold : whether to test for rows that are unlike any real one, and to warn of them in a note; the test fits
+        a classifier to a few hundred rows
+    run : a :class:`~clarysage.Run` with the options of the run, which several calls can share
 """
-WIDTH = 120  # of lines of docstrings
+DOCSTRING_WIDTH = 120
 PARAMETER = re.compile(r"^    (\S.*?) : .*\n(?:        .*\n)*", re.MULTILINE)
 
 
-def apart(options: SharedOptions) -> tuple[DataOptions, Run]:
-    """The options of the data, and those of the run as one object.
+def split_options(options: SharedOptions) -> tuple[DataOptions, Run]:
+    """Splits shared options into those of the data, and those of the run as one object.
 
     Examples
     --------
-    >>> data, run = apart({"budget": 1000, "groups": None, "run": Run(tolerance=0.1)})
+    >>> data, run = split_options({"budget": 1000, "groups": None, "run": Run(tolerance=0.1)})
     >>> data, run.budget, run.tolerance
     ({'groups': None}, 1000, 0.1)
     """
-    of_run = cast(RunOptions, {name: value for name, value in options.items() if name in OF_RUN})
-    of_data = cast(DataOptions, {name: value for name, value in options.items() if name in OF_DATA})
+    of_run = cast(RunOptions, {name: value for name, value in options.items() if name in RUN_OPTIONS})
+    of_data = cast(DataOptions, {name: value for name, value in options.items() if name in DATA_OPTIONS})
     return of_data, Run.of(options.get("run"), of_run)
 
 
 def with_shared_options(
     *,
     unused: Mapping[str, str] | None = None,
-    otherwise: str = NEEDLESS,
+    otherwise: str = NOT_NEEDED,
     defaults: Mapping[str, Any] | None = None,
     refused: Mapping[str, str] | None = None,
 ) -> Callable[[Measuring], Measuring]:
-    """Decorates a measure so that it takes all shared options, and says what it does with them.
+    """Decorates a measure so that it accepts all shared options.
 
     Parameters
     ----------
-    unused : shared options that the measure has no use for, with the reason, which ends the sentence "background= was
+    unused : shared options that the measure does not use, with the reason, which ends the sentence "background= was
         not used: ..." in a note
-    otherwise : the reason for those that it neither names, nor takes as ``**options``, nor gives a reason for
-    defaults : of shared options, where they are others for this measure
-    refused : options that it would do harm to leave out silently, with what is wanted in place of them
+    otherwise : the reason for other options that it neither names nor takes as ``**options``
+    defaults : defaults of shared options that differ for this measure
+    refused : options that raise an error, since to ignore them would mislead, with the value that is accepted
     """
 
     def decorated(function: Measuring) -> Measuring:
         refusals = refused or {}
         reasons = {**_unused(function, unused or {}, otherwise), **refusals}
         signature = _written_out(function, reasons, {**DEFAULTS, **(defaults or {})})
-        known = [*signature.parameters, *(name for name in DEFAULTS if name not in signature.parameters)]
+        names = [*signature.parameters, *(name for name in DEFAULTS if name not in signature.parameters)]
         name = getattr(function, "__name__", "a measure")
 
         @wraps(function)
         def measured(*args: Any, **options: Any) -> Any:
             for option in options:
-                if option not in known:
-                    raise _unexpected(name, option, known)
+                if option not in names:
+                    raise _unexpected(name, option, names)
             for option in refusals:
                 if not is_default(option, options.get(option, DEFAULTS[option])):
                     raise InputError(option, got=repr(options[option])[:80], wanted=refusals[option])
@@ -213,7 +213,7 @@ def with_shared_options(
             notes = [
                 Note([Set(option), f" was not used: {reasons[option]}."])
                 for option, value in options.items()
-                if option in reasons and option not in UNSAID and not is_default(option, value)
+                if option in reasons and option not in WITHOUT_NOTE and not is_default(option, value)
             ]
             try:
                 return _noted(function(*args, **used), notes)
@@ -229,50 +229,54 @@ def with_shared_options(
 
 
 def taking_shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A measure that takes all shared options: of other packages one that is decorated here, where it is not yet."""
+    """Returns the measure, decorated to accept all shared options if it is not (one of another package)."""
     return function if function in DECORATED else with_shared_options()(function)
 
 
 def options_of(function: Callable[..., Any]) -> list[str]:
-    """Names of the options that a measure makes use of, beside model, X and y.
+    """Returns the names of the options that a measure uses, in addition to model, X and y.
 
     Examples
     --------
     >>> options_of(lambda model, X, y=None, *, loss="auto": None)
     ['loss']
     """
-    return [one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    return [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
 
 
 def is_default(option: str, value: Any) -> bool:
-    """Whether a shared option is as it was; of tables and other objects only None is."""
+    """Returns whether a shared option has its default value; tables and other objects are never equal to a default."""
     default = DEFAULTS[option]
     return value is default or (isinstance(value, (str, float)) and value == default)
 
 
-def _unexpected(name: str, option: str, known: Sequence[str]) -> TypeError:
-    elsewhere = ELSEWHERE.get(option, "")
-    close = elsewhere if elsewhere in known else resembling(option, known).replace("'", "")
-    meant = f"; did you mean {close}?" if close else f"; it takes {', '.join(known)}"
+def _unexpected(name: str, option: str, names: Sequence[str]) -> TypeError:
+    own_name = FOREIGN_NAMES.get(option, "")
+    close = own_name if own_name in names else resembling(option, names).replace("'", "")
+    meant = f"; did you mean {close}?" if close else f"; it takes {', '.join(names)}"
     return TypeError(f"{name}() got an unexpected keyword argument {option!r}{meant}")
 
 
 def _unused(function: Callable[..., Any], given: Mapping[str, str], otherwise: str) -> dict[str, str]:
-    """Reasons by the shared options that a function has no use for."""
+    """Returns the shared options that a function does not use, with the reasons."""
     parameters = inspect.signature(function).parameters
-    takes_rest = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    left = [name for name in DEFAULTS if name not in parameters and (name == "loss" or not takes_rest)]
+    takes_shared = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    left = [name for name in DEFAULTS if name not in parameters and (name == "loss" or not takes_shared)]
     return {**dict.fromkeys(left, otherwise), **given}
 
 
 def _written_out(
     function: Callable[..., Any], reasons: Mapping[str, str], defaults: Mapping[str, Any]
 ) -> inspect.Signature:
-    """The signature of a function with the shared options that it uses in place of ``**options``."""
+    """Returns the signature of a function with the shared options that it uses in place of ``**options``."""
     signature = inspect.signature(function)
-    explicit = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    explicit = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     if len(explicit) < len(signature.parameters):
-        names = {one.name for one in explicit}
+        names = {parameter.name for parameter in explicit}
         explicit += [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=TYPES[name])
             for name, default in defaults.items()
@@ -282,8 +286,8 @@ def _written_out(
 
 
 def _described(doc: str, signature: inspect.Signature) -> str:
-    """A docstring with the shared options after the parameters that it describes itself."""
-    head, mark, rest = doc.partition("    Returns\n    -------\n")
+    """Adds the shared options to a docstring, after the parameters that it describes."""
+    head, mark, tail = doc.partition("    Returns\n    -------\n")
     if not mark or "Parameters\n    -------" not in head:
         return doc
     choices = {
@@ -292,26 +296,26 @@ def _described(doc: str, signature: inspect.Signature) -> str:
         "removal": removals_in_words(),
         "drawing": drawing_removals_in_words(),
     }
-    head = PARAMETER.sub(lambda own: _with_choices(own[0], choices), head)
-    described = {name for own in PARAMETER.finditer(head) for name in own[1].split(", ")}
+    head = PARAMETER.sub(lambda match: _with_choices(match[0], choices), head)
+    described = {name for match in PARAMETER.finditer(head) for name in match[1].split(", ")}
     missing = [
-        _with_choices(shared[0], choices)
-        for shared in PARAMETER.finditer(SHARED)
-        if all(name in signature.parameters and name not in described for name in shared[1].split(", "))
+        _with_choices(match[0], choices)
+        for match in PARAMETER.finditer(SHARED)
+        if all(name in signature.parameters and name not in described for name in match[1].split(", "))
     ]
-    return f"{head.rstrip()}\n{''.join(missing)}\n{mark}{rest}"
+    return f"{head.rstrip()}\n{''.join(missing)}\n{mark}{tail}"
 
 
 def _with_choices(parameter: str, choices: Mapping[str, str]) -> str:
-    """The description of a parameter with names of rows where it has a place for them, in lines of a docstring."""
+    """Fills the lists of names into the description of a parameter, in lines of a docstring."""
     if not any(f"{{{name}}}" in parameter for name in choices):
         return parameter
     parameter = parameter.format_map(choices)
-    return fill(" ".join(parameter.split()), WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8) + "\n"
+    return fill(" ".join(parameter.split()), DOCSTRING_WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8) + "\n"
 
 
 def _noted(result: Any, notes: Sequence[Note]) -> Any:
-    """A result with further notes; a list of them, each with these."""
+    """Adds notes to a result, or to each of a list of results."""
     if isinstance(result, list):
-        return [_noted(one, notes) for one in result]
+        return [_noted(explanation, notes) for explanation in result]
     return replace(result, notes=(*result.notes, *notes)) if notes and isinstance(result, Explanation) else result

@@ -1,4 +1,7 @@
-"""Perturbation importances: how much worse a model predicts when one feature is permuted, redrawn or averaged."""
+"""Perturbation importances: how much worse a model predicts if one feature is permuted, redrawn or averaged.
+
+Permutation importance (Breiman 2001), its conditional variant (Strobl et al. 2008), and mean importance.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from clarysage._measures.explain import with_constant
-from clarysage._measures.options import DataOptions, Run, SharedOptions, apart, with_shared_options
+from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem, about_loss
 from clarysage._measures.run import Runner, as_asked, rules_of
 from clarysage.catalogue import REMOVALS, removals_that_draw_given_others
@@ -22,7 +25,7 @@ from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, Target
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation
 
-ROWS_TO_DRAW = 16_384  # of X, where no background is given: a row more costs nothing, since each is drawn by itself
+ROWS_TO_DRAW = 16_384  # of X, if no background is given: more rows cost nothing, since single rows are drawn
 EXACT = "values are exact, and take a fixed number of model rows"
 
 
@@ -65,34 +68,34 @@ def permutation_test(
     repeats: int | None = None,
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Permutation test: how much worse the model predicts when one feature is taken from another row.
+    r"""Permutation test: how much worse the model predicts if one feature is taken from a random row.
 
     .. math:: \phi_i = E_{XY}\big[ E_{X_i} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big] - E[\ell(f(X), Y)]
 
     with :math:`X_i` from its marginal distribution, and :math:`\phi_0 = \min_c E[\ell(c, Y)] - E[\ell(f(X), Y)] -
-    \sum_i \phi_i` (Table 3), so that u(D) is what the model saves over the best constant prediction. The model is
-    judged on each drawn row, not on their mean prediction: of an additive model whose errors are independent of the
-    features, under squared error and with independent features, a value is twice the SAGE value.
+    \sum_i \phi_i` (Table 3), so that u(D) is the loss that the model saves compared with the best constant prediction.
+    The loss is that of the prediction for each drawn row, not of their mean prediction: for an additive model whose
+    errors are independent of the features, squared error and independent features, a value is twice the SAGE value.
 
     Parameters
     ----------
     model, X, y, loss : as in :func:`~clarysage.sage`
-    groups : mapping of names to columns that are taken from the same row; columns not named are taken alone
-    background : rows that features are drawn from; default X itself, thinned to 16,384 rows
-    repeats : so many repeats, each of which draws a row for every example and feature; default: five or more, until a
-        rule says stop
-    tolerance : stop when the largest standard error is below this share of the range of the values (Sec. 3.3); not
-        looked at with ``repeats``
+    groups : mapping of names to columns that are taken from the same row; every other column is taken alone
+    background : rows that features are drawn from; default X itself, or a random sample of 16,384 rows
+    repeats : the number of repeats, each of which draws a row for every example and feature; default: five or more,
+        until a stopping rule holds
+    tolerance : stop when the largest standard error is below this share of the range of the values (Sec. 3.3); ignored
+        if ``repeats`` is given
     budget, deadline : at most so many model rows and seconds
 
     Returns
     -------
-    Explanation, or a list of them for a list of losses; its ``std_error`` is over repeats
+    Explanation, or a list of them for a list of losses. ``std_error`` is estimated from the repeats
 
     Notes
     -----
-    A feature whose information others share gets little, and correlated features lead to rows unlike any real one:
-    see :func:`~clarysage.conditional_permutation_test`.
+    A feature that is redundant given the others gets a small value, and correlated features lead to rows unlike any
+    real one: see :func:`~clarysage.conditional_permutation_test`.
 
     Examples
     --------
@@ -101,11 +104,11 @@ def permutation_test(
     >>> permutation_test(lambda X: 3 * X[:, 0] + X[:, 1], X, 3 * X[:, 0] + X[:, 1], rng=0).top(2)
     ['x0', 'x1']
     """
-    data, run = apart(options)
-    return by_repeats("permutation test", model, X, y, data, run, loss, repeats, rows_to_draw=ROWS_TO_DRAW)
+    data, run = split_options(options)
+    return explain_by_repeats("permutation test", model, X, y, data, run, loss, repeats, rows_to_draw=ROWS_TO_DRAW)
 
 
-def by_repeats(
+def explain_by_repeats(
     measure: str,
     model: ModelLike,
     X: TableLike,
@@ -114,13 +117,13 @@ def by_repeats(
     run: Run,
     loss: LossLike | LossList,
     repeats: int | None,
-    **draws: Any,
+    **background_options: Any,
 ) -> Explanation | list[Explanation]:
-    """The explanation of both permutation tests; ``draws`` says what :class:`Problem` makes of the background."""
+    """Returns the explanation of both permutation tests; ``background_options`` are those of :class:`Problem`."""
     check_given(y)
     count = None if repeats is None else _count(repeats)
     runner = Runner.of(run, rules_of(run) if count is None else [])
-    problem = Problem.of(model, X, y, run=run, **runner.seeded(data), **draws)
+    problem = Problem.of(model, X, y, run=run, **runner.seeded(data), **background_options)
     v = SingleDraws.of(
         problem.restricted,
         loss,
@@ -131,14 +134,14 @@ def by_repeats(
         codes=problem.codes,
     ).after(problem.removal_rows)
     if count is not None:
-        made = AfterRepeats(count, int((v.weights > 0).sum()))
-        runner = replace(runner, rules=rules_of(replace(run, tolerance=None, stop=[made, *run.further_rules])))
+        enough = AfterRepeats(count, int((v.weights > 0).sum()))
+        runner = replace(runner, rules=rules_of(replace(run, tolerance=None, stop=[enough, *run.further_rules])))
     estimator = Repeats(count)
-    notes, shown = [*about_loss(loss, v.power), *v.power.remarks], over_best_constant(v.power)
+    notes, shown_game = [*about_loss(loss, v.power), *v.power.remarks], over_best_constant(v.power)
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
         explanations = problem.explained(
-            shown, result, measure=measure, method=estimator.name, notes=notes, is_linear=True
+            shown_game, result, measure=measure, method=estimator.name, notes=notes, is_linear=True
         )
         return as_asked(with_constant(explanations), loss)
 
@@ -146,12 +149,12 @@ def by_repeats(
 
 
 def check_given(y: TargetLike | None) -> None:
-    """Raise where there are no responses: losses are of predictions beside these."""
+    """Raises an error without responses, since a loss compares predictions with them."""
     if y is None:
         raise InputError(
             "y",
             got="None",
-            wanted="the responses to judge predictions by",
+            wanted="the responses that predictions are compared with",
             hint=[Call("cs.shapley_effects", "model, X"), ", which needs none"],
         )
 
@@ -162,7 +165,7 @@ def _count(repeats: Any) -> int:
             "repeats",
             got=f"{repeats!r}",
             wanted="a whole number of two or more, or None",
-            hint=[Set("repeats", 10), ", since errors are found by comparing repeats"],
+            hint=[Set("repeats", 10), ", since standard errors are estimated from several repeats"],
         )
     return int(repeats)
 
@@ -201,19 +204,20 @@ def conditional_permutation_test(
     repeats: int | None = None,
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Conditional permutation test: how much worse the model predicts when a feature is drawn given the others.
+    r"""Conditional permutation test: how much worse the model predicts if a feature is drawn given the others.
 
     .. math:: \phi_i = E_{XY}\big[ E_{X_i | X_{D \setminus \{i\}}} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big]
         - E[\ell(f(X), Y)]
 
-    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). What others tell of a feature stays: it
-    counts for what it alone knows, and rows look like real ones as far as the removal does.
+    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). The information that other features have
+    about a feature is kept: its value measures what it alone adds. Rows resemble real ones as far as the removal fits
+    the conditional distribution.
 
     Parameters
     ----------
     removal : how a feature is drawn given the others: {drawing}; or an object such as ``Gaussian(X_train)``. The
-        default, "copula", copes with columns of any kind. A surrogate has no values to draw
-    background : rows that the removal learns from; default X itself, thinned to 4,096 rows
+        default, "copula", works for columns of any type. A surrogate cannot draw values
+    background : rows that the removal learns from; default X itself, or a random sample of 4,096 rows
     model, X, y, loss, repeats : as in :func:`~clarysage.permutation_test`
 
     Returns
@@ -227,19 +231,27 @@ def conditional_permutation_test(
     >>> X = np.hstack([x, x + 0.1 * np.random.default_rng(1).normal(size=(400, 1))])
     >>> f = lambda X: X[:, 0] + X[:, 1]
     >>> given = conditional_permutation_test(f, X, f(X), removal="gaussian", rng=0)
-    >>> bool((given.values < 0.05).all())  # each is known from the other
+    >>> bool((given.values < 0.05).all())  # each can be predicted from the other
     True
     """
-    data, run = apart(options)
+    data, run = split_options(options)
     data.setdefault("removal", "copula")
-    _check(data["removal"])
-    return by_repeats(
-        "conditional permutation test", model, X, y, data, run, loss, repeats, among=removals_that_draw_given_others()
+    _check_that_draws(data["removal"])
+    return explain_by_repeats(
+        "conditional permutation test",
+        model,
+        X,
+        y,
+        data,
+        run,
+        loss,
+        repeats,
+        candidates=removals_that_draw_given_others(),
     )
 
 
-def _check(removal: Any) -> None:
-    """Raise for a removal that does not draw features given the others."""
+def _check_that_draws(removal: Any) -> None:
+    """Raises an error for a removal that does not draw features given the others."""
     if is_auto_conditional(removal):
         return
     row = REMOVALS.get_row(removal) if isinstance(removal, str) else REMOVALS.row_of(removal)
@@ -248,14 +260,14 @@ def _check(removal: Any) -> None:
         return
     automatic = [] if REMOVALS.special is None else [REMOVALS.special.name]
     names = ", ".join(map(repr, (*drawing, *automatic)))
-    wanted: Words = [f"one of {names}", PythonOnly(", or an object such as Gaussian(X_train)")]
+    expected: Words = [f"one of {names}", PythonOnly(", or an object such as Gaussian(X_train)")]
     if row.is_conditional:
-        got = f"a {row.name}, which predicts without a feature and has no values to put in"
-        raise InputError("removal", got=got, wanted=wanted, hint=Set("removal", "copula"))
+        got = f"a {row.name}, which predicts without a feature and draws no values"
+        raise InputError("removal", got=got, wanted=expected, hint=Set("removal", "copula"))
     raise InputError(
         "removal",
-        got=f"{row.name!r}, which does not look at the other features",
-        wanted=wanted,
+        got=f"{row.name!r}, which ignores the other features",
+        wanted=expected,
         hint=[Call("cs.permutation_test", "model, X, y"), Or(), "cs.mean_importance for a baseline"],
     )
 
@@ -286,7 +298,7 @@ def mean_importance(
     unused={
         "removal": "a feature is set to its mean",
         **dict.fromkeys(("tolerance", "budget", "deadline", "stop"), EXACT),
-        "check_manifold": "what features are set to is a mean, not a row",
+        "check_manifold": "features are set to means, not to values of other rows",
     }
 )
 def mean_importance(
@@ -297,19 +309,19 @@ def mean_importance(
     loss: LossLike | LossList = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Mean importance: how much worse the model predicts when one feature is set to its mean.
+    r"""Mean importance: how much worse the model predicts if one feature is set to its mean.
 
     .. math:: \phi_i = E[\ell(f(E[X_i], X_{D \setminus \{i\}}), Y)] - E[\ell(f(X), Y)]
 
-    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). Categories take the most frequent one.
-    Values are exact for the rows at hand; intervals are about the population of rows.
+    and :math:`\phi_0` as in :func:`~clarysage.permutation_test` (Table 3). A category is set to the most
+    frequent one. Values are exact for the given rows; intervals are about the population of rows.
 
     Parameters
     ----------
     model, X, y, loss : as in :func:`~clarysage.sage`
-    groups : mapping of names to columns that are all set to their means; columns not named are set alone
+    groups : mapping of names to columns that are set to their means together; every other column is set alone
     background : rows whose means are taken; default X itself
-    rng : not needed, since nothing is drawn; here so that all measures are called alike
+    rng : ignored, since nothing is random and all measures have the same arguments
 
     Returns
     -------
@@ -317,8 +329,8 @@ def mean_importance(
 
     Notes
     -----
-    A mean may be a value that no row has, and a row with it unlike any other. A model that is even in a feature, say,
-    may hardly notice that it is gone.
+    A mean may be a value that no row has, which makes the row unlike any real one. And a model may depend on a feature
+    although its output at the mean is typical, such as an even function of a centred feature.
 
     Examples
     --------
@@ -328,7 +340,7 @@ def mean_importance(
     ['x0', 'x1']
     """
     check_given(y)
-    data, run = apart(options)
+    data, run = split_options(options)
     runner = Runner.of(run, ())
     problem = Problem.of(model, X, y, run=run, **runner.seeded({**data, "removal": "baseline"}))
     v = PredictivePower.of(
@@ -340,11 +352,11 @@ def mean_importance(
         sample_weight=problem.sample_weight,
         codes=problem.codes,
     )
-    notes, shown = [*about_loss(loss, v), *v.remarks], over_best_constant(v)
+    notes, shown_game = [*about_loss(loss, v), *v.remarks], over_best_constant(v)
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
         explanations = problem.explained(
-            shown, result, measure="mean importance", method=LEAVE_ONE_OUT.name, notes=notes
+            shown_game, result, measure="mean importance", method=LEAVE_ONE_OUT.name, notes=notes
         )
         return as_asked(with_constant(explanations), loss)
 
@@ -352,7 +364,7 @@ def mean_importance(
 
 
 def over_best_constant(v: PredictivePower) -> PredictivePower:
-    r"""The game with the best constant prediction in the place of f with nothing known, :math:`\min_c E[\ell(c, Y)]`.
+    r"""Returns the game with the best constant, :math:`\min_c E[\ell(c, Y)]`, as the prediction without features.
 
     Examples
     --------

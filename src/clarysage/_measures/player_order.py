@@ -1,4 +1,4 @@
-"""Who plays: names of the user's columns, and the players by the columns as a game has them."""
+"""Players in the order of a game's columns and in the order of the user; names of columns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from clarysage.tables import labels_of
 
 @dataclass(frozen=True)
 class PlayerOrder:
-    """Players of a game whose columns need not be in the user's order.
+    """The players of a game whose columns may be in another order than the user's.
 
     Attributes
     ----------
-    players : numbered by the columns of the game
-    order : leads from these to the players in the user's order
-    members : names of the columns of each player, where the user made groups
+    players : the players, in the order of the game's columns
+    order : the numbers of these players in the user's order
+    members : the names of the columns of each player, if the user made groups
 
     Examples
     --------
@@ -40,22 +40,22 @@ class PlayerOrder:
     def of(
         cls, names: tuple[str, ...], X: Any, arranged: Any = None, groups: Mapping[str, Sequence[Any]] | None = None
     ) -> PlayerOrder:
-        """Players of X, whose columns have the given names, for a game of ``arranged``, the same in another order."""
-        named = Players.of(names, groups)  # numbers in groups are places in X as it was handed in
+        """Makes the players of X for a game of ``arranged``, a table of the same columns in another order."""
+        named = Players.of(names, groups)  # numbers in groups are columns of X as the user gave it
         is_same = arranged is None or arranged is X
-        columns = names if is_same else tuple(names[place] for place in _places(X, arranged))
+        columns = names if is_same else tuple(names[number] for number in _column_numbers(X, arranged))
         players = named if columns == names else Players.of(columns, named.members(names))
-        place = {name: player for player, name in enumerate(players.names)}
-        order = tuple(place[name] for name in named.names)
+        number = {name: player for player, name in enumerate(players.names)}
+        order = tuple(number[name] for name in named.names)
         return cls(players, order, None if groups is None else named.members(names))
 
-    def spread(self, owner: np.ndarray) -> PlayerOrder:
-        """The same players over columns (q,), each made of one of the columns before."""
+    def over_derived_columns(self, owner: np.ndarray) -> PlayerOrder:
+        """Returns the players of a table whose columns (q,) are each derived from the column ``owner`` of this one."""
         return PlayerOrder(Players(self.players.names, self.players.owner[owner]), self.order, self.members)
 
 
 def column_names(X: Any, given: Any, *others: Any) -> tuple[str, ...]:
-    """Names of the columns of X: those given, its own, the first of others that are known, or x0, x1, ..."""
+    """Returns the given names of the columns of X, or its own, or the first of other known names, or x0, x1, ..."""
     width = int(X.shape[1])
     if given is not None:
         return _checked(given, width)
@@ -77,7 +77,7 @@ def _checked(given: Any, width: int) -> tuple[str, ...]:
     return names
 
 
-def _places(X: Any, arranged: Any) -> list[int]:
-    """Where the columns of the arranged table are in X."""
+def _column_numbers(X: Any, arranged: Any) -> list[int]:
+    """Returns the numbers in X of the columns of the arranged table."""
     labels = labels_of(X)
     return list(range(X.shape[1])) if labels is None else [labels.index(label) for label in labels_of(arranged) or ()]

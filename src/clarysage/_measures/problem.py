@@ -1,4 +1,4 @@
-"""The problem that measures of a model start from: model, data, players, removal and seed, checked and put in order."""
+"""The problem that a measure solves: model, data, players, removal and seed, checked and in a fixed order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.examples import MEMORY_LIMIT, Examples, background_from, check_memory, check_size, narrowed
+from clarysage._measures.examples import (
+    MEMORY_LIMIT,
+    Examples,
+    background_from,
+    check_memory,
+    check_size,
+    without_targets,
+)
 from clarysage._measures.explain import explained
 from clarysage._measures.options import Run
 from clarysage._measures.player_order import PlayerOrder, column_names
@@ -44,22 +51,21 @@ FEW_TO_LEARN_FROM = 50
 
 @dataclass(frozen=True)
 class Problem:
-    """A model and data, checked once, with a removal made of the background.
+    """A model and data, checked once, with a removal made from the background.
 
-    X is in the order of the model's own columns, so that the order in which the user has them changes no bit.
+    The columns of X are in the order of the model, so that the results do not depend on the user's order.
 
     Attributes
     ----------
     predictor : the model as a function of tables
-    X, y, sample_weight : the rows that were taken, and what belongs to them, whatever the user gave
-    removal : of which the restricted model is made
-    players : features or groups, numbered by the columns of X; ``order`` leads from these to the user's order, and
-        ``members`` are the names of the columns of each, where the user made groups
-    seed : behind every random stream
+    X, y, sample_weight : the sampled rows, their responses and their weights
+    removal : how features are withheld; it makes the restricted model
+    players : features or groups, numbered by the columns of X; ``order`` has their numbers in the user's order, and
+        ``members`` the names of their columns if the user made groups
+    seed : the seed of all random streams
     notes : on the rows, the background and the removal
-    codes : X as codes, (N, d), encoded once
-    removal_rows : model rows that choosing a removal took
-    source_rows : how many rows X was drawn from, where not all were taken
+    removal_rows : the model rows that choosing a removal took
+    source_rows : the number of rows that X was sampled from, None if all were taken
     """
 
     predictor: Predictor
@@ -89,13 +95,13 @@ class Problem:
         feature_names: Sequence[str] | None = None,
         rng: Any = None,
         run: Run | None = None,
-        among: Sequence[str] | None = None,
+        candidates: Sequence[str] | None = None,
         rows_to_draw: int | None = None,
     ) -> Problem:
-        """The problem that the arguments of a measure state.
+        """Makes a problem from the arguments of a measure.
 
-        ``among`` are the removals that "auto conditional" chooses from, all by default; ``rows_to_draw`` is how many
-        rows of X the background has at most, where none is given and its rows are drawn one by one, not averaged over.
+        ``candidates`` are the removals that "auto conditional" chooses from, by default all. ``rows_to_draw`` is the
+        largest size of a background sampled from X for measures that draw single rows and do not average over them.
         """
         run = run or Run()
         check_size(run.max_rows, "max_rows", "rows", Set("max_rows", 100_000))
@@ -110,7 +116,7 @@ class Problem:
             memory_limit=run.memory_limit,
             rng=stream(seed, ROWS, 0),
         )
-        background = narrowed(background, examples.X, examples.apart)
+        background = without_targets(background, examples.X, examples.target_columns)
         limit = MEMORY_LIMIT if run.memory_limit is None else run.memory_limit
         arranged = f.arrange(examples.X)
         rows, source, about_background = _background(background, removal, f, arranged, seed, rows_to_draw, limit)
@@ -119,7 +125,7 @@ class Problem:
         q: Removal
         about_removal: tuple[Note | str, ...]
         if is_auto_conditional(removal):
-            choice = choose_removal(f, arranged, rows, player_order.players, seed, source=source, among=among)
+            choice = choose_removal(f, arranged, rows, player_order.players, seed, source=source, candidates=candidates)
             q, about_removal, removal_rows = choice.removal, (choice.note,), choice.model_rows
         else:
             q, about_removal, removal_rows = as_removal(removal, rows, None, stream(seed, REMOVAL, 0)), (), 0
@@ -143,16 +149,16 @@ class Problem:
 
     @cached_property
     def restricted(self) -> RestrictedModel:
-        """f_S, the model restricted by the removal."""
+        """The restricted model f_S."""
         return self.removal.restrict(self.predictor, self.X)
 
     @cached_property
     def codes(self) -> np.ndarray:
-        """X as codes, (N, d), which the removal has made when it restricted the model."""
+        """X as codes, (N, d), which the removal made when it restricted the model."""
         return codes_of(self.restricted, self.X)
 
     def game(self, loss: Any) -> tuple[PredictivePower, list[Note | str]]:
-        """The game v_f of the model, without y that of its own outputs; and a note on a loss that was chosen."""
+        """Returns the game v_f (without y, w_f of the model's own outputs), and a note if the loss was chosen."""
         players, weight, codes = self.players, self.sample_weight, self.codes
         notes: list[Note | str] = []
         if self.y is not None:
@@ -166,17 +172,18 @@ class Problem:
             raise InputError(
                 "loss",
                 got=[f"{loss!r} ", Either("with y=None", "without --target")],
-                wanted='"squared error", which makes Shapley effects',
+                wanted='"squared error", which gives Shapley effects',
             )
         return replace(v, rows_before=self.removal_rows) if self.removal_rows else v, notes
 
     @property
     def removal_name(self) -> str:
+        """The name of the removal."""
         return name_of(self.removal)
 
     @property
     def held_fixed(self) -> HeldFixed:
-        """What is taken as it is when intervals are about other rows."""
+        """The condition of intervals about other rows: a fixed removal, if it learns, or a fixed background."""
         name = self.removal_name
         return "removal" if name in REMOVALS and REMOVALS[name].is_conditional else "background"
 
@@ -190,7 +197,7 @@ class Problem:
         notes: Sequence[Note | str] = (),
         is_linear: bool = False,
     ) -> list[Explanation]:
-        """One explanation by a measure of the table for each loss of the game."""
+        """Returns one explanation for each loss of the game, by a measure of the table."""
         return explained(
             v,
             result,
@@ -210,23 +217,22 @@ class Problem:
 
 
 def about_loss(loss: Any, v: PredictivePower) -> list[Note | str]:
-    """A note on the loss of a game, where it was chosen."""
+    """Returns a note on the loss of a game if it was chosen."""
     return [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
 
 
-def drawn_background(rows: Any, size: float, seed: int) -> tuple[Any, np.ndarray]:
-    """Rows of a table to stand in for withheld features, so many at most, and their places in it.
+def sampled_background(rows: Any, size: float, seed: int) -> tuple[Any, np.ndarray]:
+    """Samples background rows from a table in memory, and returns them with their row numbers.
 
-    Every background that is drawn from a table in memory is drawn here, so that the same seed draws the same rows for
-    measures, for monitoring and for the command line.
+    Measures, monitoring and the command line all use this function, so that the same seed gives the same rows.
     """
     n = len(rows)
-    places = background_places(n, size, seed)
-    return (rows, places) if n <= size else (rows_of(rows, places), places)
+    numbers = background_row_numbers(n, size, seed)
+    return (rows, numbers) if n <= size else (rows_of(rows, numbers), numbers)
 
 
-def background_places(rows: int, size: float, seed: int) -> np.ndarray:
-    """Places of the rows of a table that stand in for withheld features, so many at most, ascending."""
+def background_row_numbers(rows: int, size: float, seed: int) -> np.ndarray:
+    """Returns the row numbers of a sampled background, ascending; all rows if there are at most ``size``."""
     if rows <= size:
         return np.arange(rows)
     return np.sort(stream(seed, BACKGROUND, 0).choice(rows, int(size), replace=False))
@@ -235,12 +241,12 @@ def background_places(rows: int, size: float, seed: int) -> np.ndarray:
 def _background(
     given: Any, removal: Any, f: Predictor, X: Any, seed: int, rows_to_draw: int | None, limit: float
 ) -> tuple[Any, np.ndarray | None, tuple[Note | str, ...]]:
-    """Rows of which the removal is made, their places where they are rows of X, and notes on them."""
+    """Returns the background rows, their row numbers if they are rows of X, and notes on them."""
     if not isinstance(removal, str):
         if given is not None:
             raise InputError(
                 "background",
-                got="a background beside a removal object",
+                got="a background and a removal object",
                 wanted="one of the two",
                 hint=[
                     Set("removal"),
@@ -248,7 +254,7 @@ def _background(
                     Or(),
                     "leaving out ",
                     Set("background"),
-                    ", since the object has rows of its own",
+                    ", since the object has its own rows",
                 ],
             )
         return None, None, ()
@@ -262,29 +268,29 @@ def _background(
         return rows, None, () if rows_to_draw else _about_size(len(rows), removal)
     n = len(X)
     few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
-    rows, places = drawn_background(X, size, seed)
+    rows, numbers = sampled_background(X, size, seed)
     if len(rows) == n:
-        return rows, places, (f"Background: all rows of X, {n:,} in number, since none was given.", *few)
+        return rows, numbers, (f"Background: all rows of X, {n:,} in number, since none was given.", *few)
     note = (f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given.",)
-    return rows, places, note
+    return rows, numbers, note
 
 
 def _about_size(size: int, removal: str) -> tuple[Note | str, ...]:
-    """A note on a background that is small or large for a removal."""
+    """Returns a note on a background that is very small or very large for a removal; an error for one row."""
     if is_conditional(removal):
         if size < 2:
             raise InputError(
                 "background",
                 got="one row",
                 wanted="several hundred rows for a removal to learn from",
-                hint=[Set("removal", "baseline"), " for one row that stands in"],
+                hint=[Set("removal", "baseline"), " for a single background row"],
             )
         if size >= FEW_TO_LEARN_FROM:
             return ()
-        return (f"Background: {size:,} rows are little to learn from; several hundred are wanted.",)
-    if size <= LARGE_BACKGROUND or np.isinf(default_rows(removal)):  # a baseline is the mean of any number
+        return (f"Background: {size:,} rows are few to learn from; several hundred are better.",)
+    if size <= LARGE_BACKGROUND or np.isinf(default_rows(removal)):  # a baseline averages any number of rows
         return ()
     return (
         f"Background: {size:,} rows; each prediction with features withheld averages over all of them. "
-        f"About {default_rows(removal):,} rows commonly do as well.",
+        f"About {default_rows(removal):,} rows are usually enough.",
     )

@@ -25,15 +25,21 @@ from clarysage.tables import Categories, Schema
 if TYPE_CHECKING:
     from clarysage._measures.problem import Problem
 
-PROBES = 256  # rows at which a model's predictions are compared
-SAME = 1e-9  # of the size of predictions
-FREE = ("tolerance", "memory_limit", "background", "examples", "name")  # settings that may differ, or are told apart
-LONGEST = 80  # signs of a value that is quoted
-FINGERPRINT = re.compile("[0-9a-f]{32}")  # of which the beginning will do
+PROBES = 256  # rows on which predictions of models are compared
+SAME = 1e-9  # relative difference of predictions that counts as none
+IGNORED = (
+    "tolerance",
+    "memory_limit",
+    "background",
+    "examples",
+    "name",
+)  # settings that may differ, or are compared elsewhere
+MAX_QUOTE = 80  # characters of a quoted value
+FINGERPRINT = re.compile("[0-9a-f]{32}")  # messages show its first characters
 
 
 def fingerprint(*arrays: np.ndarray) -> str:
-    """The fingerprint of arrays, in their order."""
+    """Returns a hash of arrays, which depends on their order."""
     digest = hashlib.sha256()
     for array in arrays:
         kind = array.astype(str) if array.dtype.kind in "OUS" else np.ascontiguousarray(array)
@@ -43,31 +49,31 @@ def fingerprint(*arrays: np.ndarray) -> str:
 
 
 def fingerprint_of_rows(codes: np.ndarray, schema: Schema) -> str:
-    """The fingerprint of rows of codes, which is the same for the same cells.
+    """Returns a hash of the cells of rows of codes.
 
-    Neither the order in which a model has the columns nor the codes that a run gave to categories make a difference.
+    It depends neither on the order of the columns nor on the codes that a run gave to categories.
     """
     columns = zip(schema.names, schema.columns, codes.T, strict=True)
-    found = sorted((name, _of_column(numbers, column)) for name, column, numbers in columns)
-    return fingerprint(np.array(found))
+    fingerprints = sorted((name, _of_column(numbers, column)) for name, column, numbers in columns)
+    return fingerprint(np.array(fingerprints))
 
 
 def _of_column(codes: np.ndarray, column: object) -> str:
     if not isinstance(column, Categories):
         return fingerprint(codes)
-    there, places = np.unique(codes, return_inverse=True)  # NaN, a missing cell, comes last
-    texts = np.array([str(cell) for cell in column.decode(there)])
+    distinct, numbers = np.unique(codes, return_inverse=True)  # NaN, a missing cell, comes last
+    texts = np.array([str(cell) for cell in column.decode(distinct)])
     order = np.argsort(texts, kind="stable")
-    return fingerprint(texts[order], np.argsort(order)[places])
+    return fingerprint(texts[order], np.argsort(order)[numbers])
 
 
 def versions() -> dict[str, str]:
-    """Versions of what results depend on."""
+    """Returns the versions of the libraries that results depend on."""
     return {"clarysage": __version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
 def provenance_of(problem: Problem, v: PredictivePower) -> dict[str, Any]:
-    """All that tells one run on a problem from another."""
+    """Returns the provenance of a run: versions, seed, sizes, and fingerprints of the data."""
     seed, made = seed_in(problem.removal), ability(v.restricted, FromBackground)
     return {
         **versions(),
@@ -94,35 +100,35 @@ def _of_background(restricted: RestrictedModel) -> str:
 
 @dataclass(frozen=True)
 class CheckpointFile:
-    """A file to keep a run in, and what it holds already; no file at all where ``file`` is None."""
+    """The checkpoint file of a run and its content; ``file`` is None without a checkpoint."""
 
     file: Path | None = None
     saved: SavedRun | None = None
 
     @classmethod
     def at(cls, path: Any) -> CheckpointFile:
-        """The file at a path; an error where nothing can be written, or of a file that is not to be trusted."""
+        """Opens the file at a path; an error if it cannot be written, or is damaged."""
         if path is None:
             return cls()
         file = file_for(path)
         return cls(file, read_checkpoint(file) if file.exists() else None)
 
     def seed(self, given: Any) -> Any:
-        """The seed that is given, or that of the run that is kept: the same call then goes on with it."""
+        """Returns the given seed, or the seed of the run in the file, so that the same call continues it."""
         seed = None if self.saved is None else self.saved.identity.get("seed")
         return seed if given is None and type(seed) is int and seed >= 0 else given
 
     def checkpoint(
         self, problem: Problem, v: PredictivePower, *, measure: str, estimator: Any, rules: Sequence[Any]
     ) -> Checkpoint | None:
-        """The checkpoint of a run; an error where the file is of another, with all that differs."""
+        """Returns the checkpoint of a run; an error with all differences if the file is of another run."""
         if self.file is None:
             return None
         identity = identity_of(problem, v, measure, estimator, rules)
-        if self.saved is not None and (found := differences(self.saved.identity, identity)):
+        if self.saved is not None and (changes := differences(self.saved.identity, identity)):
             raise InputError(
                 "checkpoint",
-                got=f"{self.file}, which is of another run: {'; '.join(found)}",
+                got=f"{self.file}, which is of another run: {'; '.join(changes)}",
                 wanted="a checkpoint of this one",
                 hint=START_OVER,
             )
@@ -132,12 +138,12 @@ class CheckpointFile:
 def identity_of(
     problem: Problem, v: PredictivePower, measure: str, estimator: Any, rules: Sequence[Any]
 ) -> dict[str, Any]:
-    """What makes a run the one it is: all that its bits depend on.
+    """Returns the identity of a run: everything that its bits depend on.
 
-    Workers, a deadline, memory and the tolerance do not belong to it: rounds are the same whatever these are. Plans
-    reckon with fewer model rows where there is a deadline, but a plan that was made is kept to.
+    Workers, a deadline, memory and the tolerance are no part of it: they do not change the rounds. A pilot run is
+    shorter if there is a deadline, but its result is stored in the checkpoint.
     """
-    known, chosen = provenance_of(problem, v), np.unique(np.linspace(0, len(v.X) - 1, PROBES).astype(int))
+    provenance, chosen = provenance_of(problem, v), np.unique(np.linspace(0, len(v.X) - 1, PROBES).astype(int))
     budget = row_limit(rules)
     deciding = [rule for rule in rules if not isinstance(rule, (*LIMITS, Converged))]
     return {
@@ -145,48 +151,48 @@ def identity_of(
         "measure": measure,
         "model": problem.predictor.name,
         "seed": problem.seed,
-        "method": told(estimator),
-        "removal": f"{problem.removal_name} {told(problem.removal)}",
+        "method": described(estimator),
+        "removal": f"{problem.removal_name} {described(problem.removal)}",
         "loss": ", ".join(loss.name for loss in v.losses),
         "features": ", ".join(problem.players.names),
         "columns of features": fingerprint(np.asarray(problem.players.owner)),
         "groups": repr(problem.members),
-        **{f"data of {name}": found for name, found in known["fingerprints"].items()},
+        **{f"data of {name}": digest for name, digest in provenance["fingerprints"].items()},
         "batch size": v.batch_size,
         "budget": f"{float(budget):.17g}" if budget < np.inf else "none",
-        "stop": ", ".join(told(rule) for rule in deciding) or "none",
+        "stop": ", ".join(described(rule) for rule in deciding) or "none",
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),
         "losses without features": v.weights @ v.ends[0],
     }
 
 
-def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """What differs between the run of a file and this one, in words.
+def differences(file: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
+    """Describes the differences between the run of a file and this run.
 
     Examples
     --------
     >>> differences({"seed": 1, "loss": "brier"}, {"seed": 2, "loss": "brier"})
     ['seed: 1 there, 2 here']
     """
-    found = []
-    for name in dict.fromkeys([*there, *here]):
-        one, other = there.get(name), here.get(name)
-        if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-            found += _apart(name, one, other)
-        elif type(one) is not type(other) or one != other:
-            found.append(f"{name}: {_quoted(one)} there, {_quoted(other)} here")
-    return found
+    changes = []
+    for name in dict.fromkeys([*file, *run]):
+        saved, current = file.get(name), run.get(name)
+        if isinstance(saved, np.ndarray) and isinstance(current, np.ndarray):
+            changes += _differences_of_arrays(name, saved, current)
+        elif type(saved) is not type(current) or saved != current:
+            changes.append(f"{name}: {_quoted(saved)} there, {_quoted(current)} here")
+    return changes
 
 
-def told(thing: Any) -> str:
-    """An object by its type and its settings, the same in every process.
+def described(thing: Any) -> str:
+    """Describes an object by its type and its settings, identically in every process.
 
     Examples
     --------
     >>> from clarysage.inference.sequential import TopKnown
-    >>> told(TopKnown(3))
+    >>> described(TopKnown(3))
     'TopKnown(k=3, confidence=0.95, negligible=0.01)'
-    >>> told(differences)
+    >>> described(differences)
     'function differences'
     """
     if isinstance(thing, np.generic):
@@ -196,27 +202,27 @@ def told(thing: Any) -> str:
     if isinstance(thing, np.ndarray):
         return f"array {fingerprint(thing)[:12]}"
     if isinstance(thing, (tuple, list)):
-        return f"({', '.join(told(one) for one in thing)})"
+        return f"({', '.join(described(item) for item in thing)})"
     kind = type(thing).__name__
     if is_dataclass(thing) and type(thing).__module__.startswith("clarysage."):
-        inside = {field.name: getattr(thing, field.name) for field in fields(thing) if field.name not in FREE}
-        return f"{kind}({', '.join(f'{name}={told(value)}' for name, value in inside.items())})"
+        inside = {field.name: getattr(thing, field.name) for field in fields(thing) if field.name not in IGNORED}
+        return f"{kind}({', '.join(f'{name}={described(value)}' for name, value in inside.items())})"
     if hasattr(thing, "get_params"):  # a regressor
         return " ".join(repr(thing).split())
     return f"{kind} {thing.__qualname__}" if hasattr(thing, "__qualname__") else kind
 
 
-def _apart(name: str, one: np.ndarray, other: np.ndarray) -> list[str]:
-    if one.shape != other.shape:
-        return [f"{name}: of shape {one.shape} there, {other.shape} here"]
+def _differences_of_arrays(name: str, saved: np.ndarray, current: np.ndarray) -> list[str]:
+    if saved.shape != current.shape:
+        return [f"{name}: of shape {saved.shape} there, {current.shape} here"]
     with np.errstate(invalid="ignore"):
-        off = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other))
-    size = max((float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (one, other)), default=0.0)
-    return [] if (off <= SAME * size).all() else [f"{name}: differ by up to {np.max(off):.3g}"]
+        error = np.where((saved == current) | (np.isnan(saved) & np.isnan(current)), 0.0, np.abs(saved - current))
+    size = max((float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (saved, current)), default=0.0)
+    return [] if (error <= SAME * size).all() else [f"{name}: differ by up to {np.max(error):.3g}"]
 
 
 def _quoted(value: Any) -> str:
     text = "nothing" if value is None else str(value) if isinstance(value, str) else repr(value)
     if FINGERPRINT.fullmatch(text):
         return text[:8]
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}..."

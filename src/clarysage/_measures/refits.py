@@ -1,4 +1,4 @@
-"""Refits: data to fit and to judge learners on, runs whose budget counts fits, and their explanations."""
+"""Refits of learners on subsets of features: training and test data, runs whose budget counts fits, prefetching."""
 
 from __future__ import annotations
 
@@ -40,33 +40,33 @@ from clarysage.results import Explanation
 from clarysage.tables import as_table, labels_of, read_target, read_weights, select
 
 TrainLike = Sequence[Any]  # (X, y), or (X, y, weights)
-OF_REFITS: dict[str, str] = {  # shared options that measures of refits have no use for
-    **dict.fromkeys(("background", "removal"), "learners are fitted without features, and nothing stands in"),
-    "checkpoint": "runs of refits are not kept",
+UNUSED_BY_REFITS: dict[str, str] = {  # shared options that measures with refits do not use
+    **dict.fromkeys(("background", "removal"), "learners are fitted without features, which need no replacement"),
+    "checkpoint": "runs with refits have no checkpoints",
     **dict.fromkeys(("max_rows", "memory_limit", "batch_size"), "learners are fitted on whole tables in memory"),
     "check_manifold": "no hybrid rows are made",
 }
 
 
 class RefitOptions(SharedOptions, total=False):
-    """Options of measures that fit learners anew."""
+    """Options of measures that refit learners."""
 
     learner: object
     train: TrainLike | None
     folds: int
 
 
-PLACES = {"X": "train", "y": "train", "sample_weight": "train", "test": "X"}  # names of ours for those of the game
+ARGUMENTS = {"X": "train", "y": "train", "sample_weight": "train", "test": "X"}  # of measures, by those of games
 
 
 @dataclass(frozen=True)
 class RefitData:
-    """X and y, by which learners are judged, and rows to fit on, where they are others.
+    """The test data of learners, X and y, and their training data, if these are separate.
 
     Attributes
     ----------
-    X, y, weights : to judge by
-    train : rows, responses and weights to fit on; None for cross-fitting on X
+    X, y, weights : the test data
+    train : the training rows, responses and weights; None for cross-fitting on X
     """
 
     X: Any
@@ -76,7 +76,7 @@ class RefitData:
 
     @classmethod
     def of(cls, X: Any, y: Any, *, train: Any, sample_weight: Any) -> RefitData:
-        """Both tables, checked, with the columns of X in the order of those to fit on."""
+        """Checks both tables, and puts the columns of X into the order of the training data."""
         X = as_table(X, "X")
         if y is None:
             raise InputError("y", got="None", wanted="a response for each row of X")
@@ -88,7 +88,7 @@ class RefitData:
             raise InputError(
                 "train",
                 got=type(train).__name__,
-                wanted="(X_train, y_train), or with weights as a third",
+                wanted="(X_train, y_train), or (X_train, y_train, weights)",
                 hint=[Set("train"), "(X_train, y_train)"],
             )
         rows, responses = as_table(train[0], "train"), train[1]
@@ -96,77 +96,77 @@ class RefitData:
             responses = read_target(responses, rows, len(rows))
         except InputError as error:
             raise InputError("train", **error.parts) from error
-        kinds = [(one.shape[1:], one.dtype.kind in "OUS") for one in (target, responses)]
+        kinds = [(values.shape[1:], values.dtype.kind in "OUS") for values in (target, responses)]
         if kinds[0] != kinds[1]:
             raise InputError(
                 "train",
                 got=f"responses of shape {responses.shape} and dtype {responses.dtype}",
-                wanted=f"such as y, of shape {target.shape} and dtype {target.dtype}",
+                wanted=f"the same as y, of shape {target.shape} and dtype {target.dtype}",
             )
         weights = train[2] if len(train) == 3 else None
         read_weights(weights, rows, len(rows), "train", "train")
-        return cls(as_in(rows, X, "X", "train"), target, sample_weight, (rows, responses, weights))
+        return cls(in_column_order(rows, X, "X", "train"), target, sample_weight, (rows, responses, weights))
 
     @property
     def notes(self) -> tuple[Note | str, ...]:
-        """A note on what learners are fitted on, where that was left open."""
+        """A note on cross-fitting, if no training data are given."""
         if self.train is not None:
             return ()
-        text = "Learners are fitted on parts of X, since no rows to fit on were given: "
+        text = "Learners are fitted on folds of X, since no training rows were given: "
         return (Note((text, Set("train"), "(X_train, y_train).")),)
 
     def rows_to_fit_on(self, folds: Any) -> int:
-        """Rows that a learner is fitted on, at least; all of X for a number of folds that the game will refuse."""
+        """Returns the smallest number of training rows; all of X for invalid folds, which the game refuses."""
         if self.train is not None:
             return len(self.train[0])
         n = len(self.X)
         return n - -(-n // int(folds)) if isinstance(folds, (int, np.integer)) and folds > 0 else n
 
     def arranged(self, arrange: Callable[[Any], Any]) -> RefitData:
-        """These data with the columns of both tables put in order by their names; as it is where one has none."""
+        """Returns the data with the columns of both tables ordered by name; unchanged if a table has no names."""
         if labels_of(self.X) is None or (self.train is not None and labels_of(self.train[0]) is None):
-            return self  # columns that go by their places in both
+            return self  # columns are identified by their positions
         train = None if self.train is None else (arrange(self.train[0]), *self.train[1:])
         return RefitData(arrange(self.X), self.y, self.weights, train)
 
     def game(self, learner: Any, **options: Any) -> UniversalPower:
-        """The game of a learner that is fitted and judged so; options are those of :class:`UniversalPower`."""
+        """Makes the game of a learner on these data; the options are those of :class:`UniversalPower`."""
         if self.train is None:
             return UniversalPower.of(learner, self.X, self.y, sample_weight=self.weights, **options)
         rows, responses, weights = self.train
-        there = (self.X, self.y) if self.weights is None else (self.X, self.y, self.weights)
+        test = (self.X, self.y) if self.weights is None else (self.X, self.y, self.weights)
         try:
-            return UniversalPower.of(learner, rows, responses, sample_weight=weights, test=there, **options)
+            return UniversalPower.of(learner, rows, responses, sample_weight=weights, test=test, **options)
         except InputError as error:
-            if type(error) is InputError and error.argument in PLACES:
-                raise InputError(PLACES[error.argument], **error.parts) from error
+            if type(error) is InputError and error.argument in ARGUMENTS:
+                raise InputError(ARGUMENTS[error.argument], **error.parts) from error
             raise
 
 
-def as_in(rows: Any, table: Any, argument: str, of: str) -> Any:
-    """A table with its columns in the order of others', where both have names."""
-    own, labels = labels_of(table), labels_of(rows)
+def in_column_order(rows: Any, table: Any, argument: str, other: str) -> Any:
+    """Returns a table with its columns in the order of another table, if both have names."""
+    labels_of_table, labels = labels_of(table), labels_of(rows)
     if rows.shape[1] != table.shape[1]:
-        raise InputError(argument, got=f"{table.shape[1]} columns", wanted=f"{rows.shape[1]}, as in {of}")
-    if own is None or labels is None or own == labels:
+        raise InputError(argument, got=f"{table.shape[1]} columns", wanted=f"{rows.shape[1]}, as in {other}")
+    if labels_of_table is None or labels is None or labels_of_table == labels:
         return table
-    place = {str(label): label for label in own}
-    missing = [str(label) for label in labels if str(label) not in place]
+    label_by_name = {str(label): label for label in labels_of_table}
+    missing = [str(label) for label in labels if str(label) not in label_by_name]
     if missing:
-        raise InputError(argument, got=f"no column {missing[0]!r}", wanted=f"the columns of {of}, in any order")
-    return select(table, [place[str(label)] for label in labels])
+        raise InputError(argument, got=f"no column {missing[0]!r}", wanted=f"the columns of {other}, in any order")
+    return select(table, [label_by_name[str(label)] for label in labels])
 
 
 @dataclass(frozen=True)
 class RefitProblem:
-    """A game of refits, whose players are in the order of its columns, and what there is to say of it.
+    """A game of refits with its players and notes; a measure runs an estimator on it.
 
     Attributes
     ----------
-    game : of a learner and data
-    player_order : its players, and their order for the user
-    loss : as it was asked for; of a list there are as many explanations
-    seed : of the run
+    game : the game of a learner and data
+    player_order : its players, in the order of columns and of the user
+    loss : the argument of the user; a list of losses gives a list of explanations
+    seed : the seed of the run
     notes : on the data and the learner
     """
 
@@ -184,24 +184,24 @@ class RefitProblem:
         headline: str,
         run: Run,
         rules: Sequence[Rule] = (),
-        most: float = np.inf,
+        max_fits: float = np.inf,
         notes: Sequence[Note | str] = (),
     ) -> Explanation | list[Explanation]:
-        """The explanation, or the list of them, that an estimator makes of the game, by ``most`` fits.
+        """Runs an estimator on the game with at most ``max_fits`` fits, and returns its explanations.
 
-        Fits are shared out to the executor's workers. Sampling estimators judge all examples at once, since a fit tells
-        of them all.
+        Fits are distributed to the workers. Sampling estimators evaluate all examples at once, since a fit predicts all
+        of them.
         """
         v = self.game if estimator.limit(self.game) is not None else self.game.together
         observer = observer_of(run.progress, rules)
         executor = Prefetching(
             as_executor(run.n_jobs),
             v,
-            budget=most // v.fits_per_coalition - 1,
+            budget=max_fits // v.fits_per_coalition - 1,
             observer=observer,
-            of=_coalitions(estimator, v),
+            total=_coalitions(estimator, v),
         )
-        asked = [rule if isinstance(rule, LIMITS) else RuleOfRefits(rule, v) for rule in rules]
+        stop = [rule if isinstance(rule, LIMITS) else RuleOfRefits(rule, v) for rule in rules]
         watching = ObserverOfRefits(observer, v)
 
         def explain(result: Estimate) -> Explanation | list[Explanation]:
@@ -224,14 +224,14 @@ class RefitProblem:
             return as_asked(explanations, self.loss)
 
         def estimated() -> Estimate:
-            return estimate(v, estimator, stop=asked, executor=executor, seed=self.seed, observer=watching)
+            return estimate(v, estimator, stop=stop, executor=executor, seed=self.seed, observer=watching)
 
         return explained_run(estimated, explain)
 
 
 @dataclass(frozen=True)
 class RuleOfRefits:
-    """A rule that gets the rows of distinct refits; estimators count repeated subsets, too."""
+    """A stopping rule whose ``model_rows`` count distinct refits, while estimators also count repeated subsets."""
 
     inner: StoppingRule
     game: UniversalPower
@@ -240,13 +240,13 @@ class RuleOfRefits:
         return self.inner(replace(estimate, model_rows=self.game.rows_learned))
 
     def __conform__(self, kind: type[Kind]) -> Kind | None:
-        """A rule that decides does so here, too."""
+        """Passes on the abilities of the inner rule, such as sequential decisions."""
         return ability(self.inner, kind)
 
 
 @dataclass(frozen=True)
 class ObserverOfRefits:
-    """An observer that gets the rows of distinct refits; estimators count repeated subsets, too."""
+    """An observer whose ``model_rows`` count distinct refits, while estimators also count repeated subsets."""
 
     inner: Observer
     game: UniversalPower
@@ -262,7 +262,7 @@ class ObserverOfRefits:
 
 
 def _coalitions(estimator: Estimator[Any], v: UniversalPower) -> int:
-    """Coalitions between the ends that an estimator goes through; 0 where that has no end."""
+    """Returns the number of coalitions that an estimator enumerates; 0 for a sampling estimator."""
     enumerates = ability(estimator, Enumerates)
     return 0 if enumerates is None else enumerates.coalitions(v)
 
@@ -275,13 +275,13 @@ def _notes(v: UniversalPower) -> list[Note | str]:
     )
     notes: list[Note | str] = [
         Note(learner, topic="learner"),
-        "Values are about what this learner can make of the data, from below: a better one may find more. It may do "
+        "Values are lower bounds for what the data can predict: a better learner may gain more. A learner may also do "
         "worse with more features, so that values may be negative.",
     ]
     if refits.weights is not None and refits.takes_weights is None:
-        notes.append(f"{refits.name} takes no sample weights: they count in losses and constants, not in its fits.")
+        notes.append(f"{refits.name} takes no sample weights: they are used in losses and constants, not in its fits.")
     elif refits.weights is not None and refits.takes_weights != "sample_weight":
-        notes.append("Sample weights go to the last step of the pipeline, and to no other.")
+        notes.append("Sample weights are passed to the last step of the pipeline only.")
     return notes
 
 
@@ -304,35 +304,33 @@ def _provenance(v: UniversalPower, entropy: int) -> dict[str, Any]:
 
 
 class Prefetching:
-    """An executor for the chunks of a game of refits, which has the fits made before the chunks that need them.
+    """An executor for the chunks of a game of refits that makes all fits before the chunks that need them.
 
-    Why: here a payoff costs a fit, and chunks ask for the same coalitions again and again. Were chunks shared out to
-    workers, as elsewhere, two of them would fit the same coalition, and nobody would know when a budget is spent.
+    Every payoff costs a fit, and chunks need the same coalitions again and again. If whole chunks were distributed to
+    workers, as for other games, several workers would fit the same coalition, and a budget of fits could not be
+    checked. Therefore each round of chunks has three steps:
 
-    How, for each round of chunks:
+    1. Dry run. Each chunk is drawn with a game whose cache is a :class:`CoalitionRecorder`: it records the coalitions
+       and returns zeros at no cost. Random draws do not depend on payoffs, so that the real chunk needs the same ones.
+    2. Fitting. The workers fit each recorded coalition that is not in the game's cache, once.
+    3. Real run. Each chunk is drawn again from the same random stream, and finds all payoffs in the cache.
 
-    1. Rehearse. Each chunk is drawn with a game whose memory is a :class:`Script`: it answers every question with
-       zeros, at no cost, and writes down which coalitions were asked for. Draws come from random streams and do not
-       depend on payoffs, so that the chunk will ask for the same ones in earnest.
-    2. Learn. Coalitions on the list that are not in the game's memory are fitted by the workers, each once.
-    3. Play. Each chunk is drawn again, from the same stream, with the game itself: all it asks for is in memory now.
-
-    The budget is looked at in the first step: a chunk that it does not suffice for is not begun.
+    The budget is checked in the first step: a chunk that would exceed it is not started.
 
     Parameters
     ----------
-    executor : the workers, who learn
-    game : whose memory takes up what was learned
-    budget : coalitions to be learned at most, none for no limit
-    observer : told how far an enumeration of all coalitions is, where ``of`` says how many it has
+    executor : the workers that fit
+    game : the game, whose cache stores the payoffs
+    budget : the largest number of coalitions to fit
+    observer : is informed of the progress of an enumeration of ``total`` coalitions
     """
 
     def __init__(
-        self, executor: Executor, game: UniversalPower, *, budget: float = np.inf, observer: Observer, of: int = 0
+        self, executor: Executor, game: UniversalPower, *, budget: float = np.inf, observer: Observer, total: int = 0
     ) -> None:
-        self.executor, self.game, self.budget, self.observer, self.of = executor, game, budget, observer, of
-        self.learned = game.learned  # one object for all rounds, which is sent to workers once
-        self.done, self.begun = 0, time.monotonic()
+        self.executor, self.game, self.budget, self.observer, self.total = executor, game, budget, observer, total
+        self.learned = game.learned  # one object for all rounds, so that it is sent to workers only once
+        self.done, self.started = 0, time.monotonic()
 
     def map(
         self,
@@ -340,42 +338,42 @@ class Prefetching:
         tasks: Sequence[Task],
         time_left: Callable[[], float] = without_end,
     ) -> Generator[Result, None, None]:
-        wanted = self._rehearsed(function, tasks)
-        keys = [key for new in wanted for key in new]
-        with closing(self.executor.map(self.learned, keys, time_left)) as coming:
-            for task, new in zip(tasks, wanted, strict=False):
+        new_keys = self._dry_run(function, tasks)
+        keys = [key for new in new_keys for key in new]
+        with closing(self.executor.map(self.learned, keys, time_left)) as payoffs:
+            for task, new in zip(tasks, new_keys, strict=False):
                 for key in new:
-                    self.game.memo.put(key, next(coming))
+                    self.game.memo.put(key, next(payoffs))
                     self.done += 1
-                    if self.of:
-                        self.observer.count(self.done / self.of, time.monotonic() - self.begun)
+                    if self.total:
+                        self.observer.count(self.done / self.total, time.monotonic() - self.started)
                 yield function(task)
-        if len(wanted) < len(tasks):
+        if len(new_keys) < len(tasks):
             raise ExhaustedError
 
-    def _rehearsed(self, function: Any, tasks: Sequence[Any]) -> list[list[bytes]]:
-        """New coalitions of each task, up to the first that the budget is too small for."""
-        wanted: list[list[bytes]] = []
+    def _dry_run(self, function: Any, tasks: Sequence[Any]) -> list[list[bytes]]:
+        """Returns the new coalitions of each task, up to the first task that exceeds the budget."""
+        new_keys: list[list[bytes]] = []
         planned: set[bytes] = set()
         for task in tasks:
-            script = Script(len(self.game.weights), len(self.game.losses))
-            replace(function, game=replace(self.game, memo=script))(task)
-            new = [key for key in script.asked if key not in planned and key not in self.game.memo]
+            recorder = CoalitionRecorder(len(self.game.weights), len(self.game.losses))
+            replace(function, game=replace(self.game, memo=recorder))(task)
+            new = [key for key in recorder.recorded if key not in planned and key not in self.game.memo]
             if self.done + len(planned) + len(new) > self.budget:
                 break
             planned.update(new)
-            wanted.append(new)
-        return wanted
+            new_keys.append(new)
+        return new_keys
 
 
-class Script(LRUCache[np.ndarray]):
-    """A memory that knows nothing, answers zeros, and takes down what it was asked."""
+class CoalitionRecorder(LRUCache[np.ndarray]):
+    """An empty cache that records the coalitions that are looked up, and returns zeros."""
 
     def __init__(self, states: int, losses: int) -> None:
         super().__init__()
-        self.asked: dict[bytes, None] = {}
+        self.recorded: dict[bytes, None] = {}
         self.zeros = np.zeros((states, losses))
 
     def get(self, key: bytes, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        self.asked[key] = None
+        self.recorded[key] = None
         return self.zeros

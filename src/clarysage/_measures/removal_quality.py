@@ -1,4 +1,4 @@
-"""Which removal comes nearest to E[f | x_S] on given data."""
+"""Removal error: the mean squared error of f_S against f, to compare removals by their distance to E[f | x_S]."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clarysage.removal.removal_error import MEMORY, Judged, Panel, Trial, mean_a
 from clarysage.results import RemovalQuality
 from clarysage.tables import as_table, read_weights, rows_of
 
-FEWEST = 4  # rows of X that can be split in two
+MIN_ROWS = 4  # of X, to split it in two halves
 
 
 def removal_quality(
@@ -45,28 +45,28 @@ def removal_quality(
     feature_names: Sequence[str] | None = None,
     rng: Seed = None,
 ) -> RemovalQuality:
-    r"""How near removals come to withholding features by the conditional distribution, as SAGE is defined (Eq. 1).
+    r"""Measures how close removals are to the conditional expectation E[f | x_S], by which SAGE is defined (Eq. 1).
 
-    Whatever stands in for withheld features,
+    For every removal,
 
     .. math:: E\|f - f_S\|^2 = E[Var(f | X_S)] + E\|f_S - E[f | X_S]\|^2
 
-    where the first part does not depend on the removal: the smaller the error, the nearer f_S is to E[f | x_S]. The
-    mean is over rows of X and coalitions of all sizes but the empty and the full one, sizes alike.
+    where the first part does not depend on the removal: the smaller the error, the closer f_S is to E[f | x_S]. The
+    mean is over rows of X and coalitions other than the empty and the full one; all sizes are equally likely.
 
     Parameters
     ----------
-    removals : names and objects in a list, one of them alone, a mapping of labels to them, or "all": every removal that
-        has a name and can be made of the data
+    removals : a list of names and objects, a single one, a mapping of labels to them, or "all": every removal that has
+        a name and can be made from the data
     model : anything fitted, any callable of rows, or a :class:`~clarysage.Predictor`
-    X : rows to judge on; labels are not needed
-    background : rows of which removals that are given by name are made; default: a random half of X, of which
-        removals that average over it take 512 rows at most, others 4,096; the other half is judged, so that no removal
-        is judged on rows it was made of
-    coalitions, rows : how many coalitions each row is judged with, and how many rows at most, drawn at random
+    X : rows to evaluate removals on; labels are not needed
+    background : rows from which removals given by name are made; default: a random half of X, or at most 512 rows of it
+        for removals that average over them, and 4,096 for others. The other half is used for the evaluation, so that no
+        removal is evaluated on rows that it was made from
+    coalitions, rows : the number of coalitions for each row, and the largest number of rows, which are sampled
     groups : mapping of names to columns that are withheld together
-    sample_weight : one weight a row of X; removals are made without, as in :func:`~clarysage.sage`
-    feature_names : names for the columns, where X has none
+    sample_weight : one weight for each row of X; removals are made without, as in :func:`~clarysage.sage`
+    feature_names : names of the columns, if X has none
     rng : seed or Generator
 
     Returns
@@ -75,16 +75,16 @@ def removal_quality(
 
     Notes
     -----
-    A removal that averages over m draws has an error larger by Var(f | x_S) / m, or so: this is part of what is judged,
-    since it is part of the f_S that is used. Removal objects are judged as they are; make them of other rows than X. A
-    small error says that f_S is near E[f | x_S] on the whole, not that this is what one wants to explain: a marginal
-    removal tells what the model does with its inputs, a conditional one what information they carry.
+    A removal that averages over m draws has an error that is larger by about Var(f | x_S) / m. This is a part of its
+    error, since such an f_S is used in explanations. Removal objects are evaluated as they are; make them from other
+    rows than X. A small error says that f_S is close to E[f | x_S] on average, not that this is the right question: a
+    marginal removal explains how the model uses its inputs, a conditional one what information they carry.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(200, 1))
-    >>> X = np.hstack([x, x, x])  # whatever is withheld can be told from what is kept
+    >>> X = np.hstack([x, x, x])  # withheld columns can be predicted from kept ones
     >>> quality = removal_quality(["marginal", "baseline"], lambda X: X.sum(axis=1) ** 2, X, rng=0)
     >>> quality.best
     'marginal'
@@ -92,11 +92,11 @@ def removal_quality(
     _check_count("coalitions", coalitions)
     _check_count("rows", rows)
     entropy, table = entropy_of(rng), as_table(X, "X")
-    asked, is_all = _asked(removals)
+    labelled, is_all = _labelled(removals)
     weights = read_weights(sample_weight, table, len(table))
     numbers, notes = np.arange(len(table)), tuple[str, ...]()
     made_of = None if background is None else as_table(background, "background")
-    if made_of is None and any(isinstance(one, str) for one in asked.values()):
+    if made_of is None and any(isinstance(removal, str) for removal in labelled.values()):
         made_of, numbers, notes = _halves(table, stream(entropy, BACKGROUND, 0))
     problem = Problem.of(
         model,
@@ -114,34 +114,34 @@ def removal_quality(
         return as_removal(removal, few, None, stream(entropy, REMOVAL, 0))
 
     def draws() -> np.random.Generator:
-        return stream(entropy, TRIAL, 1)  # the same for each
+        return stream(entropy, TRIAL, 1)  # the same for each removal
 
     if is_all:
-        makers = {label: partial(make, removal) for label, removal in asked.items()}
-        found, left_out = panel.judge_those_that_can(makers, draws)
+        makers = {label: partial(make, removal) for label, removal in labelled.items()}
+        judged, left_out = panel.judge_those_that_can(makers, draws)
     else:
-        found, left_out = {label: panel.judge(make(removal), draws()) for label, removal in asked.items()}, {}
-    notes += _about_own(
-        {label: asked[label] for label in found}, made_of, problem.predictor, table, numbers[trial.rows]
+        judged, left_out = {label: panel.judge(make(removal), draws()) for label, removal in labelled.items()}, {}
+    notes += _about_overlap(
+        {label: labelled[label] for label in judged}, made_of, problem.predictor, table, numbers[trial.rows]
     )
-    return _quality(found, panel, weights[numbers][trial.rows], left_out, notes)
+    return _quality(judged, panel, weights[numbers][trial.rows], left_out, notes)
 
 
 def _quality(
-    found: dict[str, Judged], panel: Panel, weights: np.ndarray, left_out: dict[str, str], notes: tuple[str, ...]
+    judged: dict[str, Judged], panel: Panel, weights: np.ndarray, left_out: dict[str, str], notes: tuple[str, ...]
 ) -> RemovalQuality:
-    errors = np.column_stack([one.errors for one in found.values()])
+    errors = np.column_stack([result.errors for result in judged.values()])
     scores, covariance = mean_and_covariance(errors, weights, panel.trial.share)
-    n, mass = len(weights), weights / weights.sum()
-    f = panel.outputs - panel.outputs[:1]  # so that a constant has a variance of zero to the last bit
-    variance = float(mass @ ((f - mass @ f) ** 2).sum(axis=1) * n / (n - 1))
+    n, shares = len(weights), weights / weights.sum()
+    f = panel.outputs - panel.outputs[:1]  # so that the variance of a constant is exactly zero
+    variance = float(shares @ ((f - shares @ f) ** 2).sum(axis=1) * n / (n - 1))
     return RemovalQuality(
-        names=tuple(found),
+        names=tuple(judged),
         scores=scores,
         covariance=covariance,
         variance=variance,
-        seconds=np.array([one.seconds for one in found.values()]),
-        model_rows=np.array([one.model_rows for one in found.values()]),
+        seconds=np.array([result.seconds for result in judged.values()]),
+        model_rows=np.array([result.model_rows for result in judged.values()]),
         rows=n,
         coalitions=panel.trial.coalitions.shape[1],
         left_out=left_out,
@@ -149,79 +149,81 @@ def _quality(
     )
 
 
-def _asked(removals: Any) -> tuple[dict[str, Any], bool]:
-    """Removals by their labels, and whether all were asked for."""
+def _labelled(removals: Any) -> tuple[dict[str, Any], bool]:
+    """Returns removals by label, and whether the user asked for all."""
     if isinstance(removals, str) and removals.lower().strip() == "all":
         return {name: name for name in REMOVALS}, True
     if isinstance(removals, Mapping):
-        found = {str(label): removal for label, removal in removals.items()}
+        by_label = {str(label): removal for label, removal in removals.items()}
     else:
-        found = {}
+        by_label = {}
         for removal in removals if isinstance(removals, (list, tuple)) else [removals]:
             label = _label(removal)
-            count = sum(known == label or known.startswith(f"{label} (") for known in found)
-            found[f"{label} ({count + 1})" if count else label] = removal
-    if not found:
+            count = sum(other == label or other.startswith(f"{label} (") for other in by_label)
+            by_label[f"{label} ({count + 1})" if count else label] = removal
+    if not by_label:
         raise InputError("removals", got="none", wanted="one removal or more", hint=Set("removals", "all"))
-    return found, False
+    return by_label, False
 
 
 def _label(removal: Any) -> str:
     if is_auto_conditional(removal):
         raise InputError(
             "removals",
-            got="'auto conditional', a choice among removals",
-            wanted="removals to judge",
+            got="'auto conditional', which chooses a removal",
+            wanted="removals to compare",
             hint=Set("removals", "all"),
         )
     return name_of(removal)
 
 
 def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[str, ...]]:
-    """Rows of X to make removals of, the numbers of those to judge, and a word about it."""
+    """Splits X: returns rows to make removals from, the numbers of rows to evaluate on, and a note."""
     n = len(X)
-    if n < FEWEST:
+    if n < MIN_ROWS:
         raise InputError(
             "X",
             got=f"{n:,} rows, and no background",
-            wanted=f"at least {FEWEST} rows to split in two",
-            hint=[Set("background"), ", rows of which removals are made"],
+            wanted=f"at least {MIN_ROWS} rows to split in two",
+            hint=[Set("background"), ", rows that removals are made from"],
         )
     order = rng.permutation(n)
     made_of, judged = np.sort(order[: n // 2][:ROWS_TO_LEARN_FROM]), np.sort(order[n // 2 :])
-    note = f"Removals were made of {len(made_of):,} rows of X, and judged on {len(judged):,} others."
+    note = f"Removals were made from {len(made_of):,} rows of X, and evaluated on {len(judged):,} others."
     return rows_of(X, made_of), judged, (note,)
 
 
 def _thinned(rows: Any, removal: str) -> Any:
-    """As many of the rows as a removal takes where the user does not say."""
+    """Returns as many of the rows as a removal takes by default."""
     size = default_rows(removal)
     return rows if len(rows) <= size else rows_of(rows, np.linspace(0, len(rows) - 1, int(size)).astype(np.intp))
 
 
 def _trial(weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator) -> Trial:
     if p < 2:
-        raise InputError("X", got="one player", wanted="two or more: one alone is either known or not")
+        raise InputError(
+            "X", got="one player", wanted="two or more: a single player has no coalition between empty and full"
+        )
     if (weights > 0).sum() < 2:
-        raise InputError("X", got="one row to judge", wanted="two or more")
+        raise InputError("X", got="one row to evaluate on", wanted="two or more")
     return Trial.draw(weights, rows, coalitions, p, rng)
 
 
-def _about_own(asked: dict[str, Any], made_of: Any, f: Any, X: Any, judged: np.ndarray) -> tuple[str, ...]:
-    """A word on removals that were made of rows they are judged on."""
+def _about_overlap(labelled: dict[str, Any], made_of: Any, f: Any, X: Any, judged: np.ndarray) -> tuple[str, ...]:
+    """Returns notes on removals that are evaluated on rows they were made from."""
     notes = []
-    for label, removal in asked.items():
+    for label, removal in labelled.items():
         of_rows = ability(removal, MadeOfRows)
         background = made_of if isinstance(removal, str) else None if of_rows is None else of_rows.background
         if background is None:
             continue
         bound = bound_to(f, X, background, MEMORY)
-        own = match_by_cells(bound.examples.codes, bound.background)
-        count = 0 if own is None else int((own[judged] >= 0).sum())
+        self_match = match_by_cells(bound.examples.codes, bound.background)
+        count = 0 if self_match is None else int((self_match[judged] >= 0).sum())
         if count:
             notes.append(
-                f"{label!r} was made of {count:,} of the {len(judged):,} rows it was judged on: its error looks "
-                "smaller than it is for others."
+                f"{label!r} was made from {count:,} of the {len(judged):,} rows it was evaluated on: its error is "
+                "larger for other rows."
             )
     return tuple(notes)
 

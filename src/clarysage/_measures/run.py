@@ -1,4 +1,4 @@
-"""The run behind all measures: rules, workers, a checkpoint, an estimator on a game, and explanations."""
+"""The run that all measures share: stopping rules, workers and a checkpoint, and an estimator applied to a game."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from clarysage.inference.stopping import LIMITS, Budget, Converged, Deadline, co
 from clarysage.protocols import Estimator, Executor, Game, Observer, Rule
 
 Result = TypeVar("Result")
-LEAST = 0.01  # seconds that a run has at least, whatever its preparations took
+SHORTEST_RUN = 0.01  # seconds that remain for the estimator, however long the preparations took
 
 
 @dataclass(frozen=True)
 class Runner:
-    """What a run needs beside a problem: made first, so that options that make no sense end the call at once.
+    """Runs an estimator on a game, with the stopping rules, workers and checkpoint file of a call.
+
+    It is made before anything is computed, so that invalid options raise an error at once.
 
     Attributes
     ----------
-    run : the options
-    rules : that end the run; a deadline counts from the call of the measure, see :meth:`left`
+    run : the options of the run
+    rules : the stopping rules; a deadline counts from the call of the measure, see :meth:`remaining`
     executor : the workers
-    file : to keep the run in
+    file : the checkpoint file, if there is one
     """
 
     run: Run
@@ -43,18 +45,21 @@ class Runner:
 
     @classmethod
     def of(cls, run: Run, rules: Sequence[Rule] | None = None) -> Runner:
-        """A runner by the rules of a run, or others."""
+        """Makes a runner with the stopping rules of a run, or with others."""
         rules = rules_of(run) if rules is None else rules
         return cls(run, rules, as_executor(run.n_jobs), CheckpointFile.at(run.checkpoint))
 
     def seeded(self, data: DataOptions) -> DataOptions:
-        """Options of the data, with the seed of the run that the checkpoint holds where none is given."""
+        """Adds the seed of the run in the checkpoint to the data options, if no seed is given."""
         return {**data, "rng": self.file.seed(data.get("rng"))}
 
-    def left(self, rules: Sequence[Rule]) -> list[Rule]:
-        """The rules, with what is left by now of a deadline, which counts from the call of the measure."""
-        gone = time.monotonic() - self.run.called
-        return [Deadline(max(LEAST, rule.seconds - gone)) if isinstance(rule, Deadline) else rule for rule in rules]
+    def remaining(self, rules: Sequence[Rule]) -> list[Rule]:
+        """Returns the rules with the remaining time of a deadline, which counts from the call of the measure."""
+        elapsed = time.monotonic() - self.run.called
+        return [
+            Deadline(max(SHORTEST_RUN, rule.seconds - elapsed)) if isinstance(rule, Deadline) else rule
+            for rule in rules
+        ]
 
     def explained(
         self,
@@ -67,10 +72,11 @@ class Runner:
         rules: Sequence[Rule] | None = None,
         may_be_null: bool = False,
     ) -> Result:
-        """The explanation of what an estimator finds of a game; of a run that fails, in the error, of what it found.
+        """Runs an estimator on a game and returns the explanation that ``explain`` makes of its estimate.
 
-        ``rules`` end the run in place of the runner's own. ``may_be_null``: a game that no player moves is looked for
-        first, which takes few model rows.
+        ``rules`` replace the stopping rules of the runner. ``may_be_null``: a game in which no player changes any
+        payoff is recognised first, which takes few model rows. If the run fails, its error carries the explanation of
+        the estimate so far.
         """
         rules = self.rules if rules is None else rules
         point = self.file.checkpoint(problem, game.power, measure=measure, estimator=estimator, rules=rules)
@@ -78,12 +84,12 @@ class Runner:
         def estimated() -> Estimate:
             null, played = None, game
             if may_be_null and estimator.limit(game) is None:
-                null, rows = estimate_null_game(game, self.left(rules), executor=self.executor, seed=problem.seed)
+                null, rows = estimate_null_game(game, self.remaining(rules), executor=self.executor, seed=problem.seed)
                 played = game.after(rows)
             return null or estimate(
                 played,
                 estimator,
-                stop=self.left(rules),
+                stop=self.remaining(rules),
                 executor=self.executor,
                 seed=problem.seed,
                 observer=observer_of(self.run.progress, rules),
@@ -94,7 +100,7 @@ class Runner:
 
 
 def explained_run(estimated: Callable[[], Estimate], explain: Callable[[Estimate], Result]) -> Result:
-    """The explanation of an estimate; the error of a run that failed carries the explanation of the estimate so far."""
+    """Returns the explanation of an estimate; the error of a failed run gets the explanation of the estimate so far."""
     try:
         result = estimated()
     except RunFailedError as error:
@@ -103,12 +109,12 @@ def explained_run(estimated: Callable[[], Estimate], explain: Callable[[Estimate
 
 
 def as_asked(explanations: list[Result], loss: object) -> Result | list[Result]:
-    """All explanations where a list of losses was asked for, else the only one."""
+    """Returns the list of explanations if the user gave a list of losses, and the only explanation if not."""
     return explanations if isinstance(loss, (list, tuple)) else explanations[0]
 
 
 def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Estimator[Any], list[Note]]:
-    """The estimator that a method names, or that fits the game; and why, where it was chosen."""
+    """Returns the estimator that a method names, or for "auto" one that fits the game, with a note that says why."""
     if not is_auto(method):
         return as_estimator(method, game, rules), []
     estimator, why = choose(game, rules)
@@ -116,17 +122,17 @@ def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Es
 
 
 def is_auto(method: Any) -> bool:
-    """Whether a method is left to be chosen."""
+    """Returns whether a method is "auto"."""
     return METHODS.is_special(method)
 
 
 def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[Rule]:
-    """The rules that a run stops by, of which there must be one; the tolerance and the budget may have other uses."""
+    """Returns the stopping rules of a run, at least one; some measures use the tolerance or the budget differently."""
     rules: list[Rule] = []
     if tolerance and run.tolerance is not None:
         rules.append(Converged(run.tolerance))
     if budget and run.budget is not None:
-        rules.append(Budget(cast(int, run.budget)))  # which is checked there
+        rules.append(Budget(cast(int, run.budget)))  # checked by Budget
     if run.deadline is not None:
         rules.append(Deadline(run.deadline))
     for rule in run.further_rules:
@@ -139,7 +145,7 @@ def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[R
 
 
 def observer_of(progress: bool | None, rules: Sequence[Rule]) -> Observer:
-    """A bar on stderr where one is wanted."""
+    """Returns a progress bar on stderr if the user wants one, and a silent observer if not."""
     if not progress:
         return Silent()
     return ProgressBar(convergence_rule(rules).progress)

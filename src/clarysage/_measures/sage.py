@@ -1,4 +1,4 @@
-"""SAGE values and Shapley effects: from a model and data to an Explanation, in five steps; and their game."""
+"""SAGE values (Covert, Lundberg and Lee 2020), Shapley effects (Owen 2014), and the game that both are values of."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Unpack, overload
 
-from clarysage._measures.examples import without
-from clarysage._measures.explain import with_rows_wanted
+from clarysage._measures.examples import without_target
+from clarysage._measures.explain import with_sample_size_note
 from clarysage._measures.off_manifold import about_manifold
-from clarysage._measures.options import Run, RunOptions, SharedOptions, apart, with_shared_options
+from clarysage._measures.options import Run, RunOptions, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
 from clarysage._measures.run import Runner, as_asked, chosen_estimator
 from clarysage.errors import Note, Set
@@ -30,11 +30,11 @@ from clarysage.protocols import (
 )
 from clarysage.results import Explanation
 
-SLOW_RUN = 30.0  # seconds ...
-SLOW_ROW = 2e-4  # ... at so many a model row, about twenty times what a surrogate takes
+SLOW_RUN = 30.0  # seconds of a run ...
+SLOW_ROW = 2e-4  # ... and of a model row, about twenty times the time of a surrogate: a note suggests surrogate walks
 NO_RUN = dict.fromkeys(
     ("tolerance", "budget", "deadline", "stop", "n_jobs", "checkpoint", "progress", "check_manifold"),
-    "a game is not yet a run",
+    "a game is not a run yet",
 )
 
 
@@ -84,10 +84,10 @@ def sage(
     Parameters
     ----------
     model : anything fitted, any callable of rows, or a :class:`~clarysage.Predictor`
-    X, y : examples to judge the model on, best not those it was fitted on; ``y=None`` explains the variance of the
-        model's output instead (Shapley effects), without labels. X is a table in memory, or one on disk, of which only
-        drawn rows are read: the path of a Parquet file, of a folder of them or of an Arrow file, a list of
-        Parquet files, or a dataset or file of pyarrow. Where columns have names, y may be the name of one
+    X, y : examples to evaluate the model on, preferably not those it was fitted on. ``y=None`` explains the variance of
+        the model's output instead (Shapley effects), without labels. X is a table in memory or on disk: the path of a
+        Parquet file, of a folder of them or of an Arrow file, a list of Parquet files, or a dataset or file of pyarrow.
+        Of a table on disk only the sampled rows are read. If columns have names, y may be the name of one
 
     Returns
     -------
@@ -96,13 +96,13 @@ def sage(
     Notes
     -----
     A value is in units of the loss. It can be negative: the feature then makes the model's predictions worse. Under
-    marginal removal strongly correlated features lead to rows unlike any real one, and a note says so where there are
-    many of them (:func:`~clarysage.off_manifold`); see ``removal``.
+    marginal removal strongly correlated features lead to rows unlike any real one, and a note warns if there are many
+    of them (:func:`~clarysage.off_manifold`); see ``removal``.
 
-    Of a table on disk the features are the columns that the model was fitted on, or all but y and the weights where it
-    does not say. The model gets pandas frames for a path, Arrow tables for an object of pyarrow, unless it takes others
-    only. Rows are drawn with equal chances whatever their weights, which are then those of the rows drawn, adding up to
-    one: values are ratios of sums, as survey statistics have them.
+    The features of a table on disk are the columns that the model was fitted on, or all columns but y and the weights
+    if the model does not know its columns. The model gets pandas frames for a path and Arrow tables for an object of
+    pyarrow, unless it accepts only others. Rows are sampled with equal probabilities, and the weights of the sampled
+    rows are normalised to add up to one: values are ratio estimators, as in survey sampling.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def sage(
         run=runner.run,
     )
     v, notes = problem.game(loss)
-    estimator, why = chosen_estimator(method, v, runner.left(runner.rules))
+    estimator, why = chosen_estimator(method, v, runner.remaining(runner.rules))
     notes += [*v.remarks, *why, *about_manifold(v, problem, runner.run)]
     measure = "shapley effects" if y is None else "sage"
     begun = time.monotonic()
@@ -134,20 +134,22 @@ def sage(
     def explain(result: Estimate) -> list[Explanation] | Explanation:
         speed = _about_speed(time.monotonic() - begun, result, estimator.name)
         explanations = problem.explained(v, result, measure=measure, method=estimator.name, notes=[*notes, *speed])
-        return as_asked([with_rows_wanted(one, runner.run.tolerance) for one in explanations], loss)
+        return as_asked(
+            [with_sample_size_note(explanation, runner.run.tolerance) for explanation in explanations], loss
+        )
 
     return runner.explained(problem, v, estimator, explain, measure=measure, may_be_null=True)
 
 
 def _about_speed(seconds: float, result: Estimate, method: str) -> list[Note | str]:
-    """A note on surrogate walks, where a model is so slow that they would pay."""
+    """Returns a note that suggests surrogate walks if the model is slow."""
     if method == SurrogateWalks().name or seconds < SLOW_RUN or seconds < SLOW_ROW * result.model_rows:
         return []
     text = f"The model took {1e3 * seconds / result.model_rows:.2g} ms a row: "
-    return [Note([text, Set("method", "surrogate walks"), " asks it for fewer rows."], topic="speed")]
+    return [Note([text, Set("method", "surrogate walks"), " needs fewer of them."], topic="speed")]
 
 
-@with_shared_options(unused={"loss": "shares of a variance are found by squared error"})
+@with_shared_options(unused={"loss": "shares of a variance are computed with squared error"})
 def shapley_effects(
     model: ModelLike,
     X: TableLike,
@@ -166,7 +168,7 @@ def shapley_effects(
     Parameters
     ----------
     model, X : as in :func:`~clarysage.sage`
-    y : not looked at; here so that all measures are called alike. A column that it names is no feature
+    y : ignored, since all measures have the same arguments; if it names a column of X, that is not a feature
     method : as in :func:`~clarysage.sage`
 
     Returns
@@ -180,7 +182,7 @@ def shapley_effects(
     >>> shapley_effects(lambda X: 3 * X[:, 0] + X[:, 1], X, rng=0).top(2)
     ['x0', 'x1']
     """
-    return sage(model, without(X, y), method=method, **options)
+    return sage(model, without_target(X, y), method=method, **options)
 
 
 @with_shared_options(unused=NO_RUN)
@@ -192,18 +194,18 @@ def game(
     loss: LossLike | LossList = "auto",
     **options: Unpack[SharedOptions],
 ) -> PredictivePower:
-    """v_f, the predictive power of subsets of features (Eq. 2), of which :func:`~clarysage.sage` gives Shapley values.
+    """Returns v_f, the predictive power of subsets of features (Eq. 2), whose Shapley values are SAGE values.
 
-    For :meth:`clarysage.Explanation.agreement`, and for summaries of one's own. All parameters are those of
-    :func:`~clarysage.sage`.
+    It is the argument of :meth:`clarysage.Explanation.agreement`, and it can be analysed with other solutions of
+    cooperative games. All parameters are those of :func:`~clarysage.sage`.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> v = game(lambda X: X[:, 0], X, X[:, 0])
-    >>> float((v.weights @ (v.ends[1] - v.ends[0])).round(1)[0])  # of all features, less that of none
+    >>> float((v.weights @ (v.ends[1] - v.ends[0])).round(1)[0])  # v_f of all features
     1.0
     """
-    data, run = apart(options)
+    data, run = split_options(options)
     return Problem.of(model, X, y, run=run, **data).game(loss)[0]

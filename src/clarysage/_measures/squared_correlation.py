@@ -1,4 +1,4 @@
-"""Squared correlation: the share of the variance of y that each feature explains linearly, by itself."""
+"""Squared correlation: R^2 of the linear model of y on each single feature (for categories the correlation ratio)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._measures.examples import taken_apart
+from clarysage._measures.examples import separate_targets
 from clarysage._measures.linear_design import as_columns, linear_design, numbers_of, scaled
 from clarysage._measures.options import with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
@@ -20,11 +20,11 @@ from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, We
 from clarysage.results import Explanation
 from clarysage.tables import read_target, read_weights, schema_of
 
-SECOND_ORDER = 2.0  # of what chance explains of a column, squared: its variance, as that of chi-square
-BY_CHANCE = 0.05  # of the variance, that a feature may seem to explain without a note
+SECOND_ORDER = 2.0  # variance of chi-square for each degree of freedom: of R^2 by chance, in second order
+BY_CHANCE = 0.05  # expected R^2 of an uninformative feature, above which a note warns
 
 
-@with_shared_options(otherwise="values are found from X and y in one pass")
+@with_shared_options(otherwise="values are computed from X and y in one pass")
 def squared_correlation(
     model: ModelLike,
     X: TableLike,
@@ -38,38 +38,38 @@ def squared_correlation(
 
     .. math:: \phi_i = \mathrm{Corr}(X_i, Y)^2, \qquad \phi_0 = 0    (Table 3)
 
-    Where a feature is not one column of numbers it is R^2 of the linear model on what stands for it, which is the same
-    for one column. For a column of categories that is the correlation ratio, the share of the variance of y that lies
-    between the means of categories.
+    For a feature that is not one column of numbers the value is R^2 of the linear model on the columns that encode it,
+    which is the squared correlation for one column. For a column of categories it is the correlation ratio: the share
+    of the variance of y that is between categories.
 
     Parameters
     ----------
-    model : looked at for no more than whether numbers in y are classes; may be None
-    X, y : rows, all of which are used. Missing cells are a category of their own; a column of numbers with missing
-        cells is that of numbers, its mean in their place, and a mark for missing
-    groups : mapping of names to columns whose share is that of the linear model on all of them
-    sample_weight : one weight a row
-    feature_names : names for the columns, where X has none or others are wanted
+    model : used only to decide whether numbers in y are classes; may be None
+    X, y : rows, all of which are used. Missing categories are a category; missing numbers are replaced by the mean,
+        with an indicator of missing cells as a second column
+    groups : mapping of names to columns; the value of a group is R^2 of the linear model on all of its columns
+    sample_weight : one weight for each row
+    feature_names : names of the columns, if X has none or to replace them
 
     Returns
     -------
-    Explanation, without ``base`` and ``total``: values are shares, and no model is judged
+    Explanation, without ``base`` and ``total``: values are shares, and no model is evaluated
 
     Notes
     -----
-    Classes are as many indicators, and several responses several columns: what is explained of each is added up, and
-    divided by the sum of their variances. Of two classes it is the squared point-biserial correlation, and of classes
-    by categories Goodman and Kruskal's tau.
+    Each class is an indicator, and several responses are several columns: the explained variances are added up, and
+    divided by the sum of all variances. For two classes the value is the squared point-biserial correlation, and for
+    classes and a categorical feature Goodman and Kruskal's tau.
 
-    A constant column explains nothing. R^2 of few rows is too large: by about (k - 1) / N for k categories that tell
-    nothing, or k columns of a group.
+    A constant column has the value zero. R^2 is biased upwards for few rows: by about (k - 1) / N for k uninformative
+    categories, or for a group of k columns.
 
-    Intervals are about the population of rows, by the influence of each row on R^2,
+    Intervals are about the population of rows, by the influence function of R^2,
 
     .. math:: \frac{(1 - R^2) (y - \bar y)^2 - (y - \hat y)^2}{\mathrm{Var}(y)}
 
-    and by what chance adds, 2 k ((1 - R^2) / N)^2 for k numbers that the linear model has to choose, without which they
-    would be too narrow near 0. R^2 is not normal there: they may reach below it.
+    and by the second-order variance 2 k ((1 - R^2) / N)^2 for k parameters of the linear model, without which intervals
+    would be too narrow near 0. R^2 is not normally distributed there, and intervals may include negative values.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def squared_correlation(
     >>> bool(np.isclose(explanation.values[0], np.corrcoef(X[:, 0], 3 * X[:, 0] + X[:, 1])[0, 1] ** 2))
     True
     """
-    table, y, sample_weight = taken_apart(X, y, sample_weight)
+    table, y, sample_weight = separate_targets(X, y, sample_weight)
     if y is None:
         raise InputError("y", got="None", wanted="a response for each row of X")
     target, weights = read_target(y, table, len(table)), read_weights(sample_weight, table, len(table))
@@ -132,14 +132,14 @@ def squared_correlation(
 
 
 @dataclass(frozen=True)
-class Share:
-    """Share of the variance that one player explains.
+class ExplainedShare:
+    """The share of the variance that one player explains.
 
     Attributes
     ----------
     value : R^2 on these rows
-    target : what it says of the population of rows; None where there is one row alone
-    by_chance : what as many columns would explain on average if they told nothing
+    target : the estimate for the population of rows; None for a single row
+    by_chance : the expected share that as many uninformative columns would explain
     """
 
     value: float
@@ -147,20 +147,20 @@ class Share:
     by_chance: float
 
     def notes(self, name: str) -> list[Note]:
-        """A note where so many categories, or columns, explain much by themselves."""
+        """Returns a note if a feature has so many categories or columns that they explain much by chance."""
         if self.by_chance <= BY_CHANCE:
             return []
         text = (
-            f"{name!r} would seem to explain {100 * self.by_chance:.0f} % if it told nothing, by its categories or "
-            "columns alone: they are many for so few rows."
+            f"{name!r} would seem to explain {100 * self.by_chance:.0f} % by chance if it were uninformative, since it "
+            "has many categories or columns for so few rows."
         )
         return [Note(text)]
 
 
-def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> Share:
-    """R^2 of centred responses (n, k) by the columns (n, c) of one player, and its influence function."""
+def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> ExplainedShare:
+    """Returns R^2 of centred responses (n, k) on the columns (n, c) of one player, with its influence function."""
     variance = weights @ (responses**2).sum(axis=1)
-    if variance == 0:  # a constant response leaves nothing to explain
+    if variance == 0:  # a constant response has nothing to explain
         influence, value = np.zeros(len(cells)), 0.0
     else:
         fitted = _fitted(cells, is_number, responses, weights)
@@ -171,22 +171,22 @@ def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weig
     by_chance = min(1.0, parameters / max(1, n - 1))
     second = SECOND_ORDER * parameters * ((1 - value) * float(weights @ weights)) ** 2 if variance > 0 else 0.0
     parts = (weights * (value + influence))[:, None]
-    return Share(value, about_rows(np.array([value]), parts, weights, second), by_chance)
+    return ExplainedShare(value, about_rows(np.array([value]), parts, weights, second), by_chance)
 
 
 def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Predictions (n, k) of centred responses by the linear model on the columns."""
+    """Returns predictions (n, k) of centred responses by the linear model on the columns."""
     if cells.shape[1] == 1 and not is_number[0]:
         return _category_means(cells[:, 0], responses, weights)
-    from clarysage.models.least_squares import LeastSquares  # late, since it comes with scikit-learn
+    from clarysage.models.least_squares import LeastSquares  # imported late, since it needs scikit-learn
 
     matrix, _ = linear_design(cells, is_number, weights)
     return LeastSquares().fit(matrix, responses, weights).predict(matrix)
 
 
 def _parameters(cells: np.ndarray, is_number: np.ndarray) -> int:
-    """Numbers that a linear model on the columns has to choose: k - 1 for k categories."""
-    distinct = [len(np.unique(column)) for column in cells.T]  # which takes all NaN for one value
+    """Returns the degrees of freedom of a linear model on the columns: k - 1 for k categories."""
+    distinct = [len(np.unique(column)) for column in cells.T]  # all NaN count as one value
     has_missing = np.isnan(cells).any(axis=0)
     return sum(
         min(values - 1, 1 + int(is_missing)) if is_numeric else values - 1
@@ -195,15 +195,15 @@ def _parameters(cells: np.ndarray, is_number: np.ndarray) -> int:
 
 
 def _category_means(codes: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean responses of the category of each row; for very many categories the same as the linear model, but fast."""
-    _, category = np.unique(codes, return_inverse=True)  # which takes all NaN for one value
+    """Returns the mean responses of each row's category: the linear model on indicators, but faster."""
+    _, category = np.unique(codes, return_inverse=True)  # all NaN count as one value
     category = category.ravel()
     means = [np.bincount(category, weights * response) / np.bincount(category, weights) for response in responses.T]
     return np.column_stack([of_category[category] for of_category in means])
 
 
 def _centred(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Responses (n, k) less their means, in units in which the largest variance is one; zeros where constant."""
+    """Returns centred responses (n, k) in units of the largest standard deviation; zeros if they are constant."""
     largest = float(np.abs(columns).max()) or 1.0
     centred = columns / largest - weights @ (columns / largest)
     is_constant = np.array([not scaled(column, weights).any() for column in columns.T])
@@ -212,9 +212,9 @@ def _centred(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return centred / (spread or 1.0)
 
 
-def _targets(shares: Sequence[Share]) -> dict[str, Target]:
+def _targets(shares: Sequence[ExplainedShare]) -> dict[str, Target]:
     targets = [share.target for share in shares if share.target is not None]
-    if len(targets) < len(shares):  # of one row nothing can be learned about others
+    if len(targets) < len(shares):  # a single row says nothing about the population
         return {}
     parts = (
         np.concatenate([getattr(target, part) for target in targets]) for part in ("values", "std_error", "dof", "skew")

@@ -1,4 +1,7 @@
-"""The measures by name, one row each: what they are in the paper's framework (Tables 1 and 3)."""
+"""The table of measures: one row for each, with its place in the paper's framework (Tables 1 and 3).
+
+A new measure is a function and a row here. Help texts, completion and the docs are generated from the rows.
+"""
 
 from __future__ import annotations
 
@@ -20,30 +23,30 @@ ALL_OR_ALL_BUT_ONE = "all features, all but one"
 NONE_OR_ONE = "no feature, one feature"
 NOTHING = "0"
 THE_REST = "v(D) - sum of values"  # so that u(D) is v(D), and u of all but one what was measured
-TYPICAL_PAIRS = 128  # that walks commonly need at the default tolerance, where all examples are judged at once
+TYPICAL_PAIRS = 128  # of walks, for the default tolerance, if every fit is evaluated on all examples
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A row of the table.
+    """A measure of feature importance: a row of the table.
 
     Attributes
     ----------
-    name : by which it is asked for
+    name : the name that users give
     headline : the sentence above its values; ``{loss}`` stands for the loss
     marks : the columns of Table 1 in their order, "+" for yes, "~" for partly, "-" for no
-    approximates : "v", the power of the data, "v_f", that of the model, "w_f", the variance of its output; None for
-        heuristics, which are outside the framework
-    subdomain : subsets for which u(S) comes close to that (Table 3)
+    approximates : the game that u(S) approximates: "v", the predictive power of the data, "v_f", that of the model, or
+        "w_f", the variance of its output; None for heuristics, which are outside the framework
+    subdomain : the subsets for which u(S) is close to that game (Table 3)
     constant : phi_0 of u(S)
-    refits : whether learners are fitted anew
+    refits : whether learners are refitted
     call : the function, or its path "module:name"; by default the public function of clarysage that has the measure's
         name, with underscores in place of blanks
-    aliases : other names by which it is asked for
-    fits : which subsets of features learners are fitted to: "one by one", all and all but one or one alone, or "all",
-        of which some may be sampled; None where that is not known
-    own_learners : what is fitted whatever ``learner`` other measures are given, such as "linear models"
-    is_by_example : whether values are found for single examples, which takes very many model rows
+    aliases : other names that users may give
+    fits : the subsets of features that learners are fitted on: "one by one" (all features, and all but one or one
+        alone) or "all" (every subset, or a sample of them); None if unknown
+    own_learners : the learners of a measure that ignores ``learner``, such as "linear models"
+    is_by_example : whether values are estimated for every single example, which takes very many model rows
     """
 
     name: str
@@ -61,7 +64,7 @@ class Measure:
 
     @property
     def summary(self) -> str:
-        """One line of help."""
+        """The headline as one line of help."""
         return self.headline.format(loss="loss")
 
     @property
@@ -70,19 +73,19 @@ class Measure:
 
     @property
     def values_are(self) -> Literal["gain", "variance", "heuristic"]:
-        """What the values are amounts of: of a loss that is saved, of the output's variance, or nothing so certain."""
+        """The quantity that values are shares of: a gain (loss saved), a variance of the output, or neither."""
         if self.approximates is None:
             return "heuristic"
         return "variance" if self.approximates == "w_f" else "gain"
 
     @property
     def needs_target(self) -> bool:
-        """Whether it compares predictions with y, as measures of performance do."""
+        """True if the measure needs y, because it compares predictions with it."""
         return self.properties["performance"] != "no"
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function, called with model, X, y and options, which returns an Explanation."""
+        """The function of (model, X, y, **options) that returns an Explanation."""
         if callable(self.call):
             return self.call
         function: Callable[..., Any] = loaded(self.call or f"clarysage:{self.name.replace(' ', '_')}")
@@ -90,11 +93,11 @@ class Measure:
 
     @property
     def properties(self) -> dict[str, str]:
-        """Properties of Table 1, "yes", "partly" or "no"."""
+        """The properties of Table 1, each "yes", "partly" or "no"."""
         return dict(zip(PROPERTIES, (MARKS[mark] for mark in self.marks), strict=True))
 
 
-# Table 1 has no row for Shapley effects; theirs is that of SAGE, without labels and so without performance.
+# Table 1 has no row for Shapley effects; this one is the row of SAGE without performance, since no labels are used.
 MEASURES: Registry[Measure] = Registry(
     "name",
     (
@@ -141,7 +144,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "permutation test",
-            "Permutation test: the {loss} that the model loses when a feature is drawn anew",
+            "Permutation test: the {loss} that the model loses when a feature is drawn at random",
             "++-~+",
             "v_f",
             ALL_OR_ALL_BUT_ONE,
@@ -189,12 +192,12 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "gini importance",
-            "Gini importance: the impurity that splits on each feature take away",
+            "Gini importance: how much the splits on each feature reduce the impurity",
             "----+",
         ),
         Measure(
             "number of splits",
-            "Number of splits: how often the trees ask for each feature",
+            "Number of splits: how often the trees split on each feature",
             "----+",
         ),
         Measure(
@@ -204,7 +207,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "aggregated saliency",
-            "Aggregated saliency: how steep the network is in each feature on the way from a baseline",
+            "Aggregated saliency: how steep the network is in each feature on the path from a baseline",
             "----+",
         ),
     ),
@@ -213,7 +216,9 @@ MEASURES: Registry[Measure] = Registry(
 
 
 def as_measure(name: str | Measure) -> Measure:
-    """A measure by name, or as a row of one's own; names of others' packages are entry points "clarysage.measures".
+    """Returns the measure of a name; a row is returned as it is.
+
+    Other packages add measures by entry points of the group "clarysage.measures".
 
     Examples
     --------
@@ -223,13 +228,15 @@ def as_measure(name: str | Measure) -> Measure:
     if isinstance(name, Measure):
         return name
     if not isinstance(name, str):
-        raise InputError("name", got=repr(name), wanted="the name of a measure, or a row of one's own")
+        raise InputError("name", got=repr(name), wanted="the name of a measure, or a Measure")
     return MEASURES.get_row(name)
 
 
 def measures() -> pd.DataFrame:
-    """All measures as a pandas DataFrame, by name: what they approximate, where, from which phi_0, and their
-    properties.
+    """Lists all measures in a pandas DataFrame with one row for each name.
+
+    The columns say which game a measure approximates, for which subsets, with which phi_0, and which properties of
+    Table 1 it has.
 
     Examples
     --------
@@ -255,39 +262,32 @@ def measures() -> pd.DataFrame:
 
 
 def all_subsets(players: int) -> int:
-    """Subsets to be fitted where none is left out: all but the empty one."""
+    """Returns the number of non-empty subsets, for which an exact method fits learners."""
     return int(2**players - 1)
 
 
 def subsets_of_walks(players: int) -> int:
-    """Subsets that paired walks commonly come by, at most."""
+    """Returns the number of subsets that paired walks typically visit, at most."""
     return 2 * (players - 1) * TYPICAL_PAIRS
 
 
-def one_by_one(players: int) -> int:
-    """Subsets of all players, and of all but one or of one alone."""
-    return 1 if players == 1 else 1 + players
+def expected_fits(measure: Any, players: int, folds: int = 5) -> int | None:
+    """Returns how many fits a measure needs for a number of features or groups: 0 without refits, None if unknown.
 
-
-def _every_subset(players: int) -> int:
-    return min(all_subsets(players), 1 + subsets_of_walks(players)) if players > 1 else 1
-
-
-SUBSETS: dict[str, Callable[[int], int]] = {"one by one": one_by_one, "all": _every_subset}
-
-
-def fits_wanted(measure: Any, players: int, folds: int = 5) -> int | None:
-    """Fits that a measure takes for so many features or groups; 0 if it makes none, None if that is not known.
-
-    One fit a fold: 1 where rows to fit on are given apart from those to judge by. Of measures that may sample, what
-    they commonly take at most.
+    Every subset takes one fit for each fold (``folds=1`` if training rows are given separately). For measures that may
+    sample subsets this is the typical upper limit.
 
     Examples
     --------
-    >>> fits_wanted("feature ablation", players=8), fits_wanted("shapley net effects", players=4)
+    >>> expected_fits("feature ablation", players=8), expected_fits("shapley net effects", players=4)
     (45, 75)
     """
     row = as_measure(measure)
     if not row.refits:
         return 0
-    return None if row.fits is None else SUBSETS[row.fits](players) * folds
+    if row.fits is None:
+        return None
+    if players == 1:
+        return folds
+    subsets = 1 + players if row.fits == "one by one" else min(all_subsets(players), 1 + subsets_of_walks(players))
+    return subsets * folds

@@ -1,4 +1,7 @@
-"""Universal predictive power and Shapley net effects: Shapley values of learners refitted on subsets of features."""
+"""Universal predictive power and Shapley net effects: Shapley values of learners refitted on subsets of features.
+
+Of linear models and R^2 they are known as LMG (Lindeman, Merenda and Gold 1980) and net effects (Lipovetsky 2001).
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from clarysage._measures.examples import taken_apart
+from clarysage._measures.examples import separate_targets
 from clarysage._measures.linear_design import is_of_classes, linear_design, numbers_of
-from clarysage._measures.options import Run, SharedOptions, apart, with_shared_options
+from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
-from clarysage._measures.refits import OF_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
+from clarysage._measures.refits import UNUSED_BY_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
 from clarysage._measures.run import is_auto, rules_of
 from clarysage._measures.table import MEASURES, all_subsets, subsets_of_walks
 from clarysage.errors import InputError, Note, Set, Words
@@ -39,10 +42,10 @@ from clarysage.protocols import (
 from clarysage.results import Explanation
 from clarysage.tables import labels_of, read_weights, schema_of, select
 
-HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
-MEASURE = "shapley net effects"
-SPARE_ROWS = 5  # beyond one a column, below which errors of least squares have no mean, or no variance, over samples
-PENALTY = 1.0  # of a Ridge, beside columns of unit variance
+UNIVERSAL_POWER_HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
+NET_EFFECTS = "shapley net effects"
+SPARE_ROWS = 5  # more than columns; with fewer the errors of least squares have infinite mean or variance
+PENALTY = 1.0  # of ridge regression, for columns of unit variance
 
 
 @overload
@@ -75,7 +78,7 @@ def universal_power(
 ) -> Explanation: ...
 
 
-@with_shared_options(unused=OF_REFITS)
+@with_shared_options(unused=UNUSED_BY_REFITS)
 def universal_power(
     learner: object,
     X: TableLike,
@@ -88,25 +91,26 @@ def universal_power(
     method: MethodLike = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    """Universal predictive power of features: what each adds for the best model to be had (Shapley values of Eq. 3).
+    """Universal predictive power: what each feature adds to the best possible model (Shapley values of Eq. 3).
 
-    No model is explained, but the data: for every subset of features that comes up the learner is fitted anew, and
-    judged by rows it was not fitted on.
+    It explains the data, not a model: for every sampled subset of features the learner is refitted, and evaluated on
+    rows that it was not fitted on.
 
     Parameters
     ----------
-    learner : an estimator as scikit-learn has them (pipelines and the boosters' wrappers among them), fitted or not; it
-        is copied and left alone. Parts whose ``random_state`` is None get seeds derived from ``rng`` and the subset.
-        Lists of columns, as in a ColumnTransformer or ``cat_features``, are narrowed to the subset
-    X, y : rows to fit on and to judge by
-    folds : cross-fitting: each row is predicted by a learner fitted on the other folds; classes are in like shares
-    test, test_size : instead of folds, rows ``(X_test, y_test)`` to judge by, or the share of X to draw for it
-    loss : as in :func:`~clarysage.sage`; subset by subset it is compared with that of its best constant
-    method : "auto" (exact where that takes no more fits than walks are expected to, else paired walks), "exact",
+    learner : an estimator of scikit-learn or compatible with it (pipelines and the wrappers of boosting libraries
+        included), fitted or not; copies of it are fitted. Parts whose ``random_state`` is None get seeds derived from
+        ``rng`` and the subset. Lists of columns, as in a ColumnTransformer or ``cat_features``, are restricted to the
+        subset
+    X, y : training and test data
+    folds : cross-fitting: each row is predicted by a learner fitted on the other folds, which are stratified by class
+    test, test_size : instead of folds, separate test data ``(X_test, y_test)``, or the share of X to sample for testing
+    loss : as in :func:`~clarysage.sage`; it is compared with the loss of the best constant
+    method : "auto" (exact if that takes no more fits than walks are expected to, else paired walks), "exact",
         "paired walks", "permutation" (Algorithm 1), "kernel", or an object such as ``Permutation()``
-    groups : mapping of names to columns that play as one; columns not named stay players of their own
-    sample_weight : one weight a row of X: for losses, for best constants, and for fits where the learner's ``fit``
-        takes ``sample_weight``; of a pipeline its last step. ``test`` may have weights of its own as a third entry
+    groups : mapping of names to columns that are one player together; every other column is a player by itself
+    sample_weight : one weight for each row of X, for losses, for best constants, and for fits if ``fit`` of the learner
+        (or of the last step of a pipeline) takes ``sample_weight``. ``test`` may have weights as a third entry
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values,
         at this many fits of the learner, or after this many seconds, whichever comes first
 
@@ -116,13 +120,13 @@ def universal_power(
 
     Notes
     -----
-    A learner finds the best model of a subset only nearly: values are about what this learner makes of this much data,
-    and their sum falls short of the whole power. It may do worse with more features, so that values of features
-    that tell nothing scatter around zero or below. Correlated features share what they both tell: a feature is not
-    given less for being ignored by some model.
+    A learner finds the best model of a subset only approximately: values depend on the learner and on the number of
+    rows, and their sum is below the full predictive power. A learner may do worse with more features, so that values of
+    uninformative features scatter around zero or below. Correlated features share their common information, whether or
+    not a given model uses them.
 
-    Exact values come with intervals about the population of rows, which take the learners as they were fitted. Sampled
-    methods judge all rows at once, and their intervals are about their own sampling alone.
+    Exact values have intervals about the population of rows, conditional on the fitted learners. Sampling methods
+    evaluate all rows at once, and their intervals are about the sampling of subsets only.
 
     Examples
     --------
@@ -133,11 +137,11 @@ def universal_power(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
-    data, run = apart(options)
+    data, run = split_options(options)
     rules = rules_of_refits(run)
-    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
+    as_executor(run.n_jobs)  # raises for invalid workers before anything is fitted
     seed = entropy_of(data.get("rng"))
-    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
+    X, y, weight = separate_targets(X, y, data.get("sample_weight"))
     player_order = PlayerOrder.of(column_names(X, data.get("feature_names")), X, groups=data.get("groups"))
     game = UniversalPower.of(
         learner,
@@ -152,7 +156,9 @@ def universal_power(
         seed=seed,
     )
     problem = RefitProblem(game, player_order, loss, seed)
-    return over_subsets(problem, method, measure="universal power", headline=HEADLINE, run=run, rules=rules)
+    return over_subsets(
+        problem, method, measure="universal power", headline=UNIVERSAL_POWER_HEADLINE, run=run, rules=rules
+    )
 
 
 @overload
@@ -179,7 +185,7 @@ def shapley_net_effects(
 ) -> Explanation: ...
 
 
-@with_shared_options(unused=OF_REFITS)
+@with_shared_options(unused=UNUSED_BY_REFITS)
 def shapley_net_effects(
     model: ModelLike,
     X: TableLike,
@@ -192,22 +198,22 @@ def shapley_net_effects(
     method: MethodLike = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Shapley net effects: the loss that each feature saves a linear model (Shapley values of Eq. 3).
+    r"""Shapley net effects: the loss that each feature saves a linear model (Shapley values of Eq. 3, LMG).
 
     .. math:: v(S) = \min_{\hat y} E[\ell(\hat y, Y)] - \min_{g \text{ linear}} E[\ell(g(X_S), Y)]
 
-    For every subset of features that comes up a linear model is fitted, and judged by rows it was not fitted on. By
-    squared error v(S) is the variance that the features of S explain, which is shared out.
+    For every sampled subset of features a linear model is fitted, and evaluated on rows that it was not fitted on. For
+    squared error v(S) is the variance that the features of S explain linearly.
 
     Parameters
     ----------
-    model : looked at for no more than whether numbers in y are classes; may be None
-    X, y : rows to judge by. Categories become indicators, missing numbers their mean and an indicator; numbers are
-        centred and brought to unit variance
-    learner : in place of linear regression for numbers, or logistic regression for classes (with cross entropy, unless
-        another loss is asked for): ``Ridge()``, say. It gets the columns so made
+    model : used only to decide whether numbers in y are classes; may be None
+    X, y : test data, and training data without ``train``. Categories become indicators, and missing numbers their mean
+        and an indicator; numbers are standardised
+    learner : a linear model such as ``Ridge()``, instead of linear regression for numbers, or logistic regression for
+        classes (with cross entropy, unless another loss is given). It is fitted on these columns
     train, folds, groups, loss, sample_weight : as in :func:`~clarysage.feature_ablation`
-    method : as in :func:`~clarysage.universal_power`; all subsets are fitted where there are few, others are drawn
+    method : as in :func:`~clarysage.universal_power`; all subsets are fitted if they are few, else a sample of them
     tolerance, budget, deadline : stop when the largest standard error is below this share of the range of the values,
         at this many fits of the learner, or after this many seconds, whichever comes first
 
@@ -217,14 +223,14 @@ def shapley_net_effects(
 
     Notes
     -----
-    Values are about what linear models make of the data, and not about the model: an interaction, or a feature that
-    works both ways, goes unnoticed. Features that tell the same share it, copies equally.
+    Values describe linear models of the data, not the given model: they miss interactions, and effects that are not
+    monotone. Correlated features share their common information, copies equally.
 
-    Numbers in y are classes where the loss is one of classes, or the model is a classifier; without a model, where they
-    are two whole numbers. Logistic regression is scikit-learn's, lightly shrunk (C=1), so that classes that can be told
-    apart without error do no harm. So is linear regression where there are hardly more rows to fit on than columns (a
-    penalty of 1, as a Ridge has it): least squares on about as many columns as rows predicts wildly, and a few such
-    subsets would be all that values tell of.
+    Numbers in y are classes if the loss is one of classification, or the model is a classifier; without a model, if
+    they are two whole numbers. Logistic regression is that of scikit-learn with its default penalty (C=1), so that
+    separable classes are no problem. Linear regression has a ridge penalty of 1 if there are hardly more training rows
+    than columns: the predictions of least squares would have a huge variance, and a few such subsets would dominate the
+    values.
 
     Examples
     --------
@@ -234,32 +240,34 @@ def shapley_net_effects(
     >>> explanation.top(2)
     ['x0', 'x1']
     """
-    data, run = apart(options)
+    data, run = split_options(options)
     rules = rules_of_refits(run)
-    as_executor(run.n_jobs)  # raises where there are no such workers, before anything is fitted
+    as_executor(run.n_jobs)  # raises for invalid workers before anything is fitted
     seed = entropy_of(data.get("rng"))
-    X, y, weight = taken_apart(X, y, data.get("sample_weight"))
+    X, y, weight = separate_targets(X, y, data.get("sample_weight"))
     refit = RefitData.of(X, y, train=train, sample_weight=weight)
     fitted_on = None if refit.train is None else labels_of(refit.train[0])
     names = column_names(X, data.get("feature_names"), fitted_on)
-    refit = refit.arranged(_by_name)
+    refit = refit.arranged(_sorted_by_name)
     player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
     designed, owner = _designed(refit)
-    player_order = player_order.spread(owner)
+    player_order = player_order.over_derived_columns(owner)
     default, notes = _linear(designed, folds, model, loss) if learner is None else (learner, ())
     learner = learner_for_refits(None, default)
     game = designed.game(learner, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, (*refit.notes, *notes))
-    return over_subsets(problem, method, measure=MEASURE, headline=MEASURES[MEASURE].headline, run=run, rules=rules)
+    return over_subsets(
+        problem, method, measure=NET_EFFECTS, headline=MEASURES[NET_EFFECTS].headline, run=run, rules=rules
+    )
 
 
-def _by_name(table: Any) -> Any:
-    """A frame with its columns in the order of their names, so that the order in which they come changes no bit."""
+def _sorted_by_name(table: Any) -> Any:
+    """Returns a frame with its columns sorted by name, so that results do not depend on their order."""
     return select(table, sorted(labels_of(table) or (), key=str))
 
 
 def _linear(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[Note | str, ...]]:
-    """The linear model that goes with the response, and a note where it must be shrunk."""
+    """Returns the linear model for the response, and a note if it is penalised for lack of rows."""
     from sklearn.linear_model import LogisticRegression
 
     from clarysage.models.least_squares import LeastSquares
@@ -269,33 +277,33 @@ def _linear(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any
     columns, rows = designed.X.shape[1], designed.rows_to_fit_on(folds)
     if rows >= columns + SPARE_ROWS:
         return LeastSquares(), ()
-    note = f"There are {columns:,} columns for {rows:,} rows to fit on: linear models are shrunk, as a Ridge is."
+    note = f"There are {columns:,} columns and {rows:,} training rows: linear models have a ridge penalty."
     return LeastSquares(PENALTY), (note,)
 
 
 def _designed(data: RefitData) -> tuple[RefitData, np.ndarray]:
-    """The tables as columns of numbers, and the column of X that each is of."""
+    """Returns the data with tables as design matrices, and the column of X that each column is derived from."""
     rows, weights = (data.X, data.weights) if data.train is None else (data.train[0], data.train[2])
     schema = schema_of(rows, None if data.train is None else data.X, argument="X")
     tables = [rows] if data.train is None else [rows, data.X]
     codes, is_number = numbers_of(schema, np.vstack([schema.encode(table, "X") for table in tables]))
-    mass = np.zeros(len(codes))
-    mass[: len(rows)] = read_weights(weights, rows, len(rows))
-    matrix, owner = linear_design(codes, is_number, mass)
+    weights_to_fit = np.zeros(len(codes))
+    weights_to_fit[: len(rows)] = read_weights(weights, rows, len(rows))
+    matrix, owner = linear_design(codes, is_number, weights_to_fit)
     if data.train is None:
         return replace(data, X=matrix), owner
     return replace(data, X=matrix[len(rows) :], train=(matrix[: len(rows)], *data.train[1:])), owner
 
 
 def rules_of_refits(run: Run) -> list[Rule]:
-    """The rules that a run of refits stops by: of a budget, as many draws."""
-    further = [] if run.budget is None else [AsManyDraws(fits_of(run))]
+    """Returns the stopping rules of a run of refits, with a limit on draws if there is a budget of fits."""
+    further = [] if run.budget is None else [DrawLimit(fits_of(run))]
     return rules_of(replace(run, stop=[*run.further_rules, *further]), budget=False)
 
 
 @dataclass(frozen=True)
-class AsManyDraws:
-    """Ends a run that has made as many draws as there may be fits: subsets that come up again cost none."""
+class DrawLimit:
+    """Stops a run after as many draws as the budget has fits, since repeated subsets cost no fits."""
 
     fits: float
 
@@ -304,7 +312,7 @@ class AsManyDraws:
 
 
 def fits_of(run: Run) -> float:
-    """The budget of a run, which counts fits here."""
+    """Returns the budget of a run, which counts fits."""
     budget = run.budget
     if budget is None:
         return np.inf
@@ -317,46 +325,48 @@ def fits_of(run: Run) -> float:
 def over_subsets(
     problem: RefitProblem, method: MethodLike, *, measure: str, headline: str, run: Run, rules: Sequence[Rule]
 ) -> Explanation | list[Explanation]:
-    """The explanation by Shapley values of all subsets, or of those that walks come by."""
-    v, most = problem.game, fits_of(run)
-    estimator, why = _estimator(method, v, rules, most)
+    """Returns the explanation by Shapley values, from all subsets or from sampled walks."""
+    v, max_fits = problem.game, fits_of(run)
+    estimator, why = _estimator(method, v, rules, max_fits)
     try:
         return problem.explained(
-            estimator, measure=measure, headline=headline, run=run, rules=rules, most=most, notes=why
+            estimator, measure=measure, headline=headline, run=run, rules=rules, max_fits=max_fits, notes=why
         )
     except ExhaustedError:
-        first = 2 * (v.n_players - 1) * max(2, estimator.chunk(v.together))  # subsets of the shortest run at most
-        raise _too_small(most, v, min(all_subsets(v.n_players), 1 + first)) from None
+        first = 2 * (v.n_players - 1) * max(2, estimator.chunk(v.together))  # subsets of the shortest run, at most
+        raise _too_small(max_fits, v, min(all_subsets(v.n_players), 1 + first)) from None
 
 
-def _estimator(method: Any, v: UniversalPower, rules: Sequence[Rule], most: float) -> tuple[Estimator[Any], list[Note]]:
-    """The estimator that was asked for, or that fits the game, and why."""
+def _estimator(
+    method: Any, v: UniversalPower, rules: Sequence[Rule], max_fits: float
+) -> tuple[Estimator[Any], list[Note]]:
+    """Returns the estimator of a method, or for "auto" one that fits the game, with a note that says why."""
     fits = all_subsets(v.n_players) * v.fits_per_coalition
-    is_open = is_auto(method) and v.n_players > 1
-    estimator = as_estimator("exact" if is_open else method, v)
+    is_automatic = is_auto(method) and v.n_players > 1
+    estimator = as_estimator("exact" if is_automatic else method, v)
     limited = ability(estimator, CostLimited)
     if limited is not None and isinstance(method, str):
-        estimator = limited.without_limit()  # fits are what counts here, and they are limited by the budget
-    if is_open:
+        estimator = limited.without_limit()  # the budget limits the number of fits, not of model rows
+    if is_automatic:
         pairs = subsets_of_walks(v.n_players) * v.fits_per_coalition
         would = f"all subsets would take {fits:,.0f} fits" if v.n_players < 64 else "there are very many subsets"
         if time_limit(rules) < np.inf:
             return PairedWalks(), [chosen_note("paired walks", f"{would}, which cannot be cut short at a deadline")]
-        if fits > most:
+        if fits > max_fits:
             return PairedWalks(), [chosen_note("paired walks", f"{would}, more than the budget")]
         if fits > pairs:
             return PairedWalks(), [chosen_note("paired walks", f"{would}, walks about {pairs:,} at most")]
         return estimator, [chosen_note("exact", f"all subsets take {fits:,} fits, no more than walks would")]
     enumerates = ability(estimator, Enumerates)
-    if enumerates is not None and (1 + enumerates.coalitions(v)) * v.fits_per_coalition > most:
-        raise _too_small(most, v, 1 + enumerates.coalitions(v), Set("method", "paired walks"))
+    if enumerates is not None and (1 + enumerates.coalitions(v)) * v.fits_per_coalition > max_fits:
+        raise _too_small(max_fits, v, 1 + enumerates.coalitions(v), Set("method", "paired walks"))
     return estimator, []
 
 
-def _too_small(most: float, v: UniversalPower, coalitions: int, hint: Words = "a larger budget") -> InputError:
+def _too_small(max_fits: float, v: UniversalPower, coalitions: int, hint: Words = "a larger budget") -> InputError:
     return InputError(
         "budget",
-        got=f"{most:,.0f} fits",
+        got=f"{max_fits:,.0f} fits",
         wanted=f"{coalitions * v.fits_per_coalition:,}, {v.fits_per_coalition} for each subset",
         hint=hint,
     )

@@ -181,12 +181,12 @@ def _max_background_rows(request: Request) -> float:
 
 def _sampled_background(rows: Any, request: Request, say: Say) -> Any:
     """Returns the background, or a random sample of it if it has more rows than the maximum."""
-    from clarysage._measures.problem import background_places
+    from clarysage._measures.problem import background_row_numbers
 
     n_rows, max_rows = rows.shape[0], _max_background_rows(request)
     if n_rows <= max_rows:
         return rows
-    sampled = background_places(n_rows, max_rows, request.seed)
+    sampled = background_row_numbers(n_rows, max_rows, request.seed)
     say(f"background: {int(max_rows):,} of the {n_rows:,} rows, drawn at random; --background-rows takes more.")
     return rows.iloc[sampled] if hasattr(rows, "iloc") else rows.take(sampled)
 

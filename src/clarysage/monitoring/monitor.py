@@ -15,7 +15,7 @@ import numpy as np
 
 from clarysage._measures.examples import check_size
 from clarysage._measures.options import SEVERAL_RUNS, Run, RunOptions, with_shared_options
-from clarysage._measures.problem import drawn_background
+from clarysage._measures.problem import sampled_background
 from clarysage._measures.sage import sage
 from clarysage._utils.display import shortened
 from clarysage.drift import shifts_of_each
@@ -312,4 +312,4 @@ def _background(given: Any, rows: int | None, removal: Any, X: Any, entropy: int
     source = X if given is None else select_columns_of(X, as_table(given, "background"))
     if given is not None and rows is None:
         return source
-    return drawn_background(source, default_rows(removal) if rows is None else rows, entropy)[0]
+    return sampled_background(source, default_rows(removal) if rows is None else rows, entropy)[0]

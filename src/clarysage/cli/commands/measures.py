@@ -186,13 +186,13 @@ def _importances(request: Request, only: list[str] | None, say: Say, *, refits: 
 
 def say_costs(inputs: Inputs, only: Sequence[str] | None, say: Say, *, refits: bool) -> None:
     """Prints how many fits the measures with refits need, and estimates their time from one timed fit."""
-    from clarysage._measures.table import MEASURES, as_measure, fits_wanted
+    from clarysage._measures.table import MEASURES, as_measure, expected_fits
 
     if inputs.tables["y"] is None:
         return
     slow = {row.name: row for row in (MEASURES.values() if only is None else map(as_measure, only)) if row.refits}
     folds = {"folds": 1} if inputs.train is not None else {}
-    fits = {name: fits_wanted(name, _n_players(inputs), **folds) for name in slow}
+    fits = {name: expected_fits(name, _n_players(inputs), **folds) for name in slow}
     if only is None and not refits:
         costs = ", ".join(f"{name} ({counted(fits[name])})" for name in slow)
         say(f"left out, since they refit the model: {costs}; --refits asks for them.")
