@@ -647,7 +647,7 @@ def test_wrong_tables_say_what_is_wanted(tables):
         (["a"] * 50, [3], r"every: got \[3\]"),
         (["a"] * 50, True, "every: got True"),
         (["a"] * 50, 5, "every: got 5 rows; wanted 20"),
-        ([None] * 50, None, "by: got missing cells alone"),
+        ([None] * 50, None, "by: got only missing cells"),
         (["a"] * 49, None, "by: got 49 entries; wanted 50"),
         (range(50), None, "by: got slices of fewer than 20 rows"),
         (3, None, "by: got 1 entries"),

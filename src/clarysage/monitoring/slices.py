@@ -55,7 +55,7 @@ def slice_rows(column: Any, every: Any, n_rows: int) -> Slices:
     cells = _as_series(column, n_rows)
     present = np.flatnonzero(cells.notna().to_numpy())
     if len(present) == 0:
-        raise InputError("by", got="missing cells alone", wanted="dates or names of batches")
+        raise InputError("by", got="only missing cells", wanted="dates or names of batches")
     missing = n_rows - len(present)
     notes = [f"{missing:,} rows of current have no slice and are left out."] if missing else []
     cells = cells.iloc[present].reset_index(drop=True)
