@@ -92,54 +92,63 @@ def fixed():
 
 def test_contributions_are_the_closed_form(tables, rows):
     reference, current = tables
-    found = cs.monitor(linear, reference, current, target="y", background=rows, **QUICK)
-    for explanation, side in zip(found.comparison.explanations, tables, strict=True):
+    result = cs.monitor(linear, reference, current, target="y", background=rows, **QUICK)
+    for explanation, side in zip(result.comparison.explanations, tables, strict=True):
         np.testing.assert_allclose(explanation.values, values(side[NAMES], side["y"]), rtol=1e-9)
     losses = [np.mean((side["y"] - linear(side[NAMES])) ** 2) for side in tables]
-    np.testing.assert_allclose(found.losses, losses)
-    assert found.rows == (ROWS, ROWS)
-    assert found.names == ("current",)
-    assert found.flagged[0] == "b"
-    assert found.is_flagged
+    np.testing.assert_allclose(result.losses, losses)
+    assert result.rows == (ROWS, ROWS)
+    assert result.names == ("current",)
+    assert result.flagged[0] == "b"
+    assert result.is_flagged
 
 
 def test_shares_and_that_of_the_loss_without_features_add_up_to_one(tables, rows):
-    found = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
-    bases = [one.base for one in found.comparison.explanations]
-    gained = found.losses[1] - found.losses[0]
-    shares = [one.share for one in found.findings()]
+    result = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    bases = [explanation.base for explanation in result.comparison.explanations]
+    gained = result.losses[1] - result.losses[0]
+    shares = [finding.share for finding in result.findings()]
     assert sum(shares) + (bases[1] - bases[0]) / gained == pytest.approx(1)
     difference = values(tables[1][NAMES], tables[1]["y"]) - values(tables[0][NAMES], tables[0]["y"])
     np.testing.assert_allclose(shares, -difference / gained, rtol=1e-9)
 
 
 def test_findings_are_the_numbers_of_the_comparison_and_of_the_shifts(tables, rows):
-    found = cs.monitor(linear, *tables, target="y", background=rows, level=0.9, **QUICK)
-    low, high = found.comparison.interval(0.9)
-    chances, inputs = found.comparison.p_values(), adjusted(np.array([one.p_value for one in found.shifts[0]]), "holm")
-    np.testing.assert_allclose(found.shift_p_values[0], inputs)
-    for i, one in enumerate(found.findings("current")):
-        assert (one.feature, one.where, one.shift.column) == (NAMES[i], "current", NAMES[i])
-        np.testing.assert_allclose((one.low, one.high, one.p_value), (low[i], high[i], chances[i]))
-        assert one.difference == pytest.approx(one.after - one.before)
-        assert one.inputs_p_value == pytest.approx(inputs[i])
+    result = cs.monitor(linear, *tables, target="y", background=rows, level=0.9, **QUICK)
+    low, high = result.comparison.interval(0.9)
+    chances, inputs = (
+        result.comparison.p_values(),
+        adjusted(np.array([shift.p_value for shift in result.shifts[0]]), "holm"),
+    )
+    np.testing.assert_allclose(result.shift_p_values[0], inputs)
+    for i, feature_finding in enumerate(result.findings("current")):
+        assert (feature_finding.feature, feature_finding.where, feature_finding.shift.column) == (
+            NAMES[i],
+            "current",
+            NAMES[i],
+        )
+        np.testing.assert_allclose(
+            (feature_finding.low, feature_finding.high, feature_finding.p_value), (low[i], high[i], chances[i])
+        )
+        assert feature_finding.difference == pytest.approx(feature_finding.after - feature_finding.before)
+        assert feature_finding.inputs_p_value == pytest.approx(inputs[i])
 
 
 def test_identical_tables_differ_by_nothing(tables, rows):
-    found = cs.monitor(linear, tables[0], tables[0].copy(), target="y", background=rows, **QUICK)
-    assert found.comparison.is_paired
-    assert (found.comparison.p_values() == 1).all()
-    assert (found.shift_p_values == 1).all()
-    assert found.flagged == found.shifted == []
-    assert not found.is_flagged
-    assert {one.verdict for one in found.findings()} == {UNCHANGED}
-    assert {one.share for one in found.findings()} == {None}  # of nothing
-    assert found.sentences() == [
+    result = cs.monitor(linear, tables[0], tables[0].copy(), target="y", background=rows, **QUICK)
+    assert result.comparison.is_paired
+    assert (result.comparison.p_values() == 1).all()
+    assert (result.shift_p_values == 1).all()
+    assert result.flagged == result.shifted == []
+    assert not result.is_flagged
+    assert {finding.verdict for finding in result.findings()} == {UNCHANGED}
+    assert {finding.share for finding in result.findings()} == {None}  # of nothing
+    assert result.sentences() == [
         "Nothing is flagged: no contribution is known to have changed. Nor is any column known to have shifted."
     ]
 
 
-def test_the_very_rows_with_a_fault_are_paired_where_that_is_said(tables, rows):
+def test_the_same_rows_with_a_fault_are_paired_on_request(tables, rows):
     reference = tables[0]
     faulty = reference.assign(b=1.5 * reference["b"])
     apart, together = (
@@ -154,13 +163,13 @@ def test_the_very_rows_with_a_fault_are_paired_where_that_is_said(tables, rows):
 
 @pytest.mark.parametrize("adjust", ["holm", "benjamini hochberg", None])
 def test_p_values_are_adjusted_over_slices_for_contributions_and_inputs_apart(tables, rows, adjust):
-    found = cs.monitor(linear, *tables, target="y", background=rows, every=40, adjust=adjust, **QUICK)
-    assert len(found.names) == 3
-    alone = np.array([[one.p_value for one in columns] for columns in found.shifts])
-    np.testing.assert_allclose(found.shift_p_values, adjusted(alone.ravel(), adjust).reshape(3, 4))
-    raw = found.comparison.p_values(None)
-    np.testing.assert_allclose(found.comparison.p_values(), adjusted(raw.ravel(), adjust).reshape(3, 4))
-    assert ("not adjusted" in str(found)) == (adjust is None)
+    result = cs.monitor(linear, *tables, target="y", background=rows, every=40, adjust=adjust, **QUICK)
+    assert len(result.names) == 3
+    alone = np.array([[shift.p_value for shift in columns] for columns in result.shifts])
+    np.testing.assert_allclose(result.shift_p_values, adjusted(alone.ravel(), adjust).reshape(3, 4))
+    raw = result.comparison.p_values(None)
+    np.testing.assert_allclose(result.comparison.p_values(), adjusted(raw.ravel(), adjust).reshape(3, 4))
+    assert ("not adjusted" in str(result)) == (adjust is None)
 
 
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
@@ -173,11 +182,11 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_jobs():
         "budget": 40_000,
         "background_rows": 30,
     }
-    one = cs.monitor(linear, *sides, rng=3, every=30, **options)
-    other = cs.monitor(linear, *sides, rng=3, every=30, n_jobs=2, **options)
-    np.testing.assert_array_equal(one.comparison.values, other.comparison.values)
-    np.testing.assert_array_equal(one.comparison.p_values(), other.comparison.p_values())
-    assert one.sentences() == other.sentences()
+    serial = cs.monitor(linear, *sides, rng=3, every=30, **options)
+    parallel = cs.monitor(linear, *sides, rng=3, every=30, n_jobs=2, **options)
+    np.testing.assert_array_equal(serial.comparison.values, parallel.comparison.values)
+    np.testing.assert_array_equal(serial.comparison.p_values(), parallel.comparison.p_values())
+    assert serial.sentences() == parallel.sentences()
 
 
 def test_another_seed_draws_another_background():
@@ -222,12 +231,12 @@ def test_any_kind_of_table_gives_the_same_numbers(tables, rows, kind):
     given = [kind(side) for side in tables]
     target = None if isinstance(given[0], tuple) else "y"
     background = rows.to_numpy() if kind is apart else rows
-    found = cs.monitor(linear, *given, target=target, background=background, every=60, **QUICK)
-    assert len(found.names) == 2
-    whole = cs.monitor(linear, *given, target=target, background=background, **QUICK)
-    np.testing.assert_allclose(whole.comparison.values, plain.comparison.values, rtol=1e-9)
-    np.testing.assert_allclose(whole.shift_p_values, plain.shift_p_values)
-    assert [one.verdict for one in whole.findings()] == [one.verdict for one in plain.findings()]
+    result = cs.monitor(linear, *given, target=target, background=background, every=60, **QUICK)
+    assert len(result.names) == 2
+    unsliced = cs.monitor(linear, *given, target=target, background=background, **QUICK)
+    np.testing.assert_allclose(unsliced.comparison.values, plain.comparison.values, rtol=1e-9)
+    np.testing.assert_allclose(unsliced.shift_p_values, plain.shift_p_values)
+    assert [finding.verdict for finding in unsliced.findings()] == [finding.verdict for finding in plain.findings()]
 
 
 def test_columns_beside_those_of_a_model_that_knows_them_are_left_out(tables, rows):
@@ -237,28 +246,28 @@ def test_columns_beside_those_of_a_model_that_knows_them_are_left_out(tables, ro
     plain = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
     model, background = cs.as_predictor(linear, feature_names=NAMES), rows.assign(y=0.0, id=3)
     turned = current[["day", "d", "y", "b", "c", "id", "a"]]
-    found = cs.monitor(model, reference, turned, target="y", background=background, **QUICK)
-    assert found.feature_names == tuple(NAMES)
-    np.testing.assert_allclose(found.comparison.values, plain.comparison.values, rtol=1e-9)
+    result = cs.monitor(model, reference, turned, target="y", background=background, **QUICK)
+    assert result.feature_names == tuple(NAMES)
+    np.testing.assert_allclose(result.comparison.values, plain.comparison.values, rtol=1e-9)
 
 
 def test_columns_of_current_in_another_order_are_found_by_their_names(tables, rows):
     reference, current = tables
     turned = current[["y", "d", "c", "b", "a"]]
-    plain, found = (
+    plain, result = (
         cs.monitor(knowing, reference, side, target="y", background=rows, **QUICK) for side in (current, turned)
     )
-    np.testing.assert_allclose(found.comparison.values, plain.comparison.values, rtol=1e-12)
-    np.testing.assert_array_equal(found.shift_p_values, plain.shift_p_values)
-    assert found.comparison.notes == ()
-    assert [one.column for one in found.shifts[0]] == NAMES
+    np.testing.assert_allclose(result.comparison.values, plain.comparison.values, rtol=1e-12)
+    np.testing.assert_array_equal(result.shift_p_values, plain.shift_p_values)
+    assert result.comparison.notes == ()
+    assert [shift.column for shift in result.shifts[0]] == NAMES
 
 
 def test_labels_that_are_numbers_can_be_the_target(rows):
     rng = np.random.default_rng(0)
     sides = [pd.DataFrame(table(rng).to_numpy()) for _ in range(2)]
-    found = cs.monitor(linear, *sides, target=4, background=rows.to_numpy(), **QUICK)
-    assert found.feature_names == ("0", "1", "2", "3")
+    result = cs.monitor(linear, *sides, target=4, background=rows.to_numpy(), **QUICK)
+    assert result.feature_names == ("0", "1", "2", "3")
 
 
 @pytest.mark.parametrize("is_pair", [False, True])
@@ -266,53 +275,55 @@ def test_weights_count_in_contributions(tables, rows, seed, is_pair):
     weights = [np.random.default_rng([seed, k]).uniform(0.5, 2, size=ROWS) for k in range(2)]
     if is_pair:
         sides = [(side[NAMES], side["y"], weight) for side, weight in zip(tables, weights, strict=True)]
-        found = cs.monitor(linear, *sides, background=rows, every=60, **QUICK)
+        result = cs.monitor(linear, *sides, background=rows, every=60, **QUICK)
     else:
         sides = [side.assign(w=weight) for side, weight in zip(tables, weights, strict=True)]
-        found = cs.monitor(linear, *sides, target="y", sample_weight="w", background=rows, every=60, **QUICK)
-    assert found.feature_names == tuple(NAMES)
-    first, second, third = found.comparison.explanations
+        result = cs.monitor(linear, *sides, target="y", sample_weight="w", background=rows, every=60, **QUICK)
+    assert result.feature_names == tuple(NAMES)
+    first, second, third = result.comparison.explanations
     np.testing.assert_allclose(first.values, values(tables[0][NAMES], tables[0]["y"], weights[0]), rtol=1e-9)
-    for part, one in ((slice(0, 60), second), (slice(60, None), third)):
+    for part, explanation in ((slice(0, 60), second), (slice(60, None), third)):
         side = tables[1].iloc[part]
-        np.testing.assert_allclose(one.values, values(side[NAMES], side["y"], weights[1][part]), rtol=1e-9)
+        np.testing.assert_allclose(explanation.values, values(side[NAMES], side["y"], weights[1][part]), rtol=1e-9)
 
 
 def test_a_group_shifts_as_its_strongest_column(tables, rows):
-    found = cs.monitor(linear, *tables, target="y", background=rows, groups={"last": ["b", "c", "d"]}, **QUICK)
-    assert found.feature_names == ("a", "last")
-    last = found.findings()[1]
+    result = cs.monitor(linear, *tables, target="y", background=rows, groups={"last": ["b", "c", "d"]}, **QUICK)
+    assert result.feature_names == ("a", "last")
+    last = result.findings()[1]
     assert last.shift.column == "b"
-    assert last.inputs_p_value == found.shift_p_values[0, 1]
-    assert found.columns_of("last") == ("b", "c", "d")
-    assert found.flagged[0] == "last"
-    assert f"; in b {last.shift.hints[0]}." in found.sentences()[1]
+    assert last.inputs_p_value == result.shift_p_values[0, 1]
+    assert result.columns_of("last") == ("b", "c", "d")
+    assert result.flagged[0] == "last"
+    assert f"; in b {last.shift.hints[0]}." in result.sentences()[1]
 
 
 def test_without_responses_effects_on_the_output_are_compared(tables, rows):
     features = [side[NAMES] for side in tables]
-    found = cs.monitor(linear, *features, background=rows, method="exact", rng=0)
-    for explanation, side in zip(found.comparison.explanations, features, strict=True):
+    result = cs.monitor(linear, *features, background=rows, method="exact", rng=0)
+    for explanation, side in zip(result.comparison.explanations, features, strict=True):
         r = np.asarray(side) * MODEL
         np.testing.assert_allclose(explanation.values, (r * r.sum(axis=1, keepdims=True)).mean(axis=0), rtol=1e-9)
-    assert found.losses is None
-    assert {one.share for one in found.findings()} == {None}
-    assert found.flagged[0] == "b"
-    assert found.sentences()[1].startswith("b moves the output more: its effect rose from ")
-    assert "This rests on both, its effect and its inputs." in found.sentences()[1]
-    assert "loss" not in str(found)
+    assert result.losses is None
+    assert {finding.share for finding in result.findings()} == {None}
+    assert result.flagged[0] == "b"
+    assert result.sentences()[1].startswith("b moves the output more: its effect rose from ")
+    assert "This rests on both, its effect and its inputs." in result.sentences()[1]
+    assert "loss" not in str(result)
     pair = cs.monitor(linear, *((side, None) for side in features), background=rows, method="exact", rng=0)
-    np.testing.assert_array_equal(pair.comparison.values, found.comparison.values)
+    np.testing.assert_array_equal(pair.comparison.values, result.comparison.values)
 
 
 def test_backgrounds_are_the_same_for_all_and_as_large_as_asked(tables, rows):
     options = {"loss": "squared error", "method": "exact", "rng": 0, "target": "y"}
 
-    def background_rows(found):
-        prints = {one.provenance["fingerprints"]["background"] for one in found.comparison.explanations}
+    def background_rows(result):
+        prints = {
+            explanation.provenance["fingerprints"]["background"] for explanation in result.comparison.explanations
+        }
         assert len(prints) == 1
-        assert {each.about for each in found.comparison.differences} == {"rows"}
-        return {one.provenance["background_rows"] for one in found.comparison.explanations}
+        assert {each.about for each in result.comparison.differences} == {"rows"}
+        return {explanation.provenance["background_rows"] for explanation in result.comparison.explanations}
 
     assert background_rows(cs.monitor(linear, *tables, every=40, **options)) == {ROWS}
     assert background_rows(cs.monitor(linear, *tables, background_rows=25, every=40, **options)) == {25}
@@ -323,11 +334,11 @@ def test_backgrounds_are_the_same_for_all_and_as_large_as_asked(tables, rows):
 @pytest.mark.parametrize("removal", ["baseline", "gaussian", "auto conditional", "object"])
 def test_removals_are_the_same_for_all(tables, rows, removal):
     given = cs.Baseline(np.zeros(4)) if removal == "object" else removal
-    found = cs.monitor(linear, *tables, target="y", removal=given, loss="squared error", every=60, budget=2e5, rng=0)
-    used = {one.removal for one in found.comparison.explanations}
+    result = cs.monitor(linear, *tables, target="y", removal=given, loss="squared error", every=60, budget=2e5, rng=0)
+    used = {explanation.removal for explanation in result.comparison.explanations}
     assert len(used) == 1
     assert used != {"auto conditional"}
-    assert not any("Removals differ" in note for note in found.comparison.notes)
+    assert not any("Removals differ" in note for note in result.comparison.notes)
 
 
 def test_the_reference_decides_on_the_loss_and_on_the_classes(seed):
@@ -339,11 +350,11 @@ def test_the_reference_decides_on_the_loss_and_on_the_classes(seed):
 
     X, Z = rng.normal(size=(200, 2)), rng.normal(size=(60, 2))
     labels = 1 + (rng.random(200) < chances(X)[:, 1])  # 1 and 2
-    found = cs.monitor(chances, (X, labels), (Z, np.full(60, 1)), rng=0)
-    assert {one.loss for one in found.comparison.explanations} == {"cross entropy"}
-    np.testing.assert_allclose(found.losses[1], -np.log(chances(Z)[:, 0]).mean())  # the first class, not the second
+    result = cs.monitor(chances, (X, labels), (Z, np.full(60, 1)), rng=0)
+    assert {explanation.loss for explanation in result.comparison.explanations} == {"cross entropy"}
+    np.testing.assert_allclose(result.losses[1], -np.log(chances(Z)[:, 0]).mean())  # the first class, not the second
     text = cs.monitor(chances, (X, np.array(["no", "yes"])[labels - 1]), (Z, np.full(60, "no")), rng=0)
-    np.testing.assert_allclose(text.losses, found.losses)
+    np.testing.assert_allclose(text.losses, result.losses)
 
 
 # slices
@@ -351,8 +362,8 @@ def test_the_reference_decides_on_the_loss_and_on_the_classes(seed):
 
 def by_date(dates, **options):
     """Names and sizes of slices by dates."""
-    found = slice_rows(dates, options.get("every"), len(dates))
-    return dict(zip(found.names, map(len, found.indices), strict=True))
+    slices = slice_rows(dates, options.get("every"), len(dates))
+    return dict(zip(slices.names, map(len, slices.indices), strict=True))
 
 
 DAYS = pd.date_range("2023-12-28", periods=200, freq="12h")  # to 6 April 2024
@@ -390,8 +401,8 @@ DAYS = pd.date_range("2023-12-28", periods=200, freq="12h")  # to 6 April 2024
 def test_dates_of_any_kind_are_cut_into_months(dates):
     expected = pd.Series(DAYS.strftime("%Y-%m")).value_counts().sort_index()
     few = expected[expected < 20].index  # December and April
-    found = by_date(dates, every="month")
-    assert found == expected.drop(few).to_dict()
+    slices = by_date(dates, every="month")
+    assert slices == expected.drop(few).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -446,15 +457,15 @@ def test_slices_without_an_order_are_known(entries, is_in_order):
     assert slice_rows(None, 30, 90).is_in_order
 
 
-def test_no_beginning_is_told_of_slices_without_an_order(rows, tmp_path):
+def test_no_beginning_is_named_for_slices_without_an_order(rows, tmp_path):
     rng = np.random.default_rng(0)
     reference, current = table(rng, 300), table(rng, 300)
     region = np.repeat(["east", "north", "south"], 100)
     current["b"] = current["b"].where(region == "east", 30 * current["b"])
-    found = cs.monitor(linear, reference, current, target="y", by=region, background=rows, **QUICK)
-    assert " Seen in 2 of 3 slices (north, south); the numbers are of " in found.sentences()[1]
-    found.save(tmp_path / "it.json")
-    assert cs.load(tmp_path / "it.json").sentences() == found.sentences()
+    result = cs.monitor(linear, reference, current, target="y", by=region, background=rows, **QUICK)
+    assert " Seen in 2 of 3 slices (north, south); the numbers are of " in result.sentences()[1]
+    result.save(tmp_path / "it.json")
+    assert cs.load(tmp_path / "it.json").sentences() == result.sentences()
     numbered = cs.monitor(
         linear, reference, current, target="y", by=np.repeat([1, 2, 3], 100), background=rows, **QUICK
     )
@@ -462,14 +473,14 @@ def test_no_beginning_is_told_of_slices_without_an_order(rows, tmp_path):
 
 
 def test_shares_are_left_out_where_the_loss_hardly_moved(tables, rows):
-    found = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
-    first, other = found.comparison.explanations
+    result = cs.monitor(linear, *tables, target="y", background=rows, **QUICK)
+    first, other = result.comparison.explanations
     loss = first.base - first.total
     for moved, is_known in ((1.005, False), (0.995, False), (1.02, True)):
         still = replace(other, base=other.total + moved * loss)
-        again = replace(found, comparison=replace(found.comparison, explanations=(first, still)))
+        again = replace(result, comparison=replace(result.comparison, explanations=(first, still)))
         np.testing.assert_allclose(again.losses, (loss, moved * loss))
-        assert {one.share is not None for one in again.findings()} == {is_known}
+        assert {finding.share is not None for finding in again.findings()} == {is_known}
         assert (" The mean loss hardly moved, from " in again.sentences()[1]) == (not is_known)
 
 
@@ -485,29 +496,29 @@ def test_batches_are_in_the_order_of_their_categories_of_numbers_or_of_text():
 
 def test_slices_hold_the_rows_of_their_entries():
     entries = np.random.default_rng(0).choice(["x", "y", "z"], size=150)
-    found = slice_rows(entries, None, 150)
-    for name, places in zip(found.names, found.indices, strict=True):
+    slices = slice_rows(entries, None, 150)
+    for name, places in zip(slices.names, slices.indices, strict=True):
         np.testing.assert_array_equal(places, np.flatnonzero(entries == name))
 
 
 def test_counts_cut_rows_in_the_order_of_by_and_the_rest_goes_to_the_last():
-    found = slice_rows(None, 40, 130)
-    assert found.names == ("rows 1 to 40", "rows 41 to 80", "rows 81 to 130")
-    np.testing.assert_array_equal(np.concatenate(found.indices), np.arange(130))
+    slices = slice_rows(None, 40, 130)
+    assert slices.names == ("rows 1 to 40", "rows 41 to 80", "rows 81 to 130")
+    np.testing.assert_array_equal(np.concatenate(slices.indices), np.arange(130))
     order = np.random.default_rng(0).permutation(90)
     dates = pd.Series(pd.date_range("2024-01-01", periods=90)).iloc[order]
-    found = slice_rows(dates, 45, 90)
-    assert found.names == ("2024-01-01 to 2024-02-14", "2024-02-15 to 2024-03-30")
-    np.testing.assert_array_equal(order[found.indices[0]], np.arange(45))
+    slices = slice_rows(dates, 45, 90)
+    assert slices.names == ("2024-01-01 to 2024-02-14", "2024-02-15 to 2024-03-30")
+    np.testing.assert_array_equal(order[slices.indices[0]], np.arange(45))
     kinds = pd.Categorical(["late", "early"] * 30, categories=["early", "late"])
     np.testing.assert_array_equal(slice_rows(kinds, 30, 60).indices[0], np.arange(1, 60, 2))
 
 
 def test_rows_without_a_slice_and_slices_of_few_rows_are_left_out_with_a_word():
     entries = ["north"] * 50 + [None] * 7 + ["south"] * 30 + ["east"] * 3
-    found = slice_rows(entries, None, 90)
-    assert found.names == ("north", "south")
-    assert found.notes == (
+    slices = slice_rows(entries, None, 90)
+    assert slices.names == ("north", "south")
+    assert slices.notes == (
         "7 rows of current have no slice and are left out.",
         "Slices of fewer than 20 rows are left out: 'east'.",
     )
@@ -516,46 +527,48 @@ def test_rows_without_a_slice_and_slices_of_few_rows_are_left_out_with_a_word():
 
 
 def test_a_slice_may_be_called_reference_or_nothing():
-    found = slice_rows(["reference", "  ", "reference (slice)"] * 30, None, 90)
-    assert len(set(found.names)) == 3
-    assert "reference" not in found.names
-    assert "(blank)" in found.names
+    slices = slice_rows(["reference", "  ", "reference (slice)"] * 30, None, 90)
+    assert len(set(slices.names)) == 3
+    assert "reference" not in slices.names
+    assert "(blank)" in slices.names
 
 
 def test_slices_by_a_column_are_explained_one_by_one(tables, rows):
     reference, current = tables
     current = current.assign(batch=np.repeat(["one", "two", "three"], 40))
-    found = cs.monitor(linear, reference, current, target="y", by="batch", background=rows, **QUICK)
-    assert found.names == ("one", "three", "two")
-    assert found.feature_names == tuple(NAMES)
-    for name, explanation in zip(found.names, found.comparison.explanations[1:], strict=True):
+    result = cs.monitor(linear, reference, current, target="y", by="batch", background=rows, **QUICK)
+    assert result.names == ("one", "three", "two")
+    assert result.feature_names == tuple(NAMES)
+    for name, explanation in zip(result.names, result.comparison.explanations[1:], strict=True):
         side = current[current["batch"] == name]
         np.testing.assert_allclose(explanation.values, values(side[NAMES], side["y"]), rtol=1e-9)
     entries = cs.monitor(
         linear, reference, current[[*NAMES, "y"]], target="y", by=current["batch"].to_numpy(), background=rows, **QUICK
     )
-    np.testing.assert_array_equal(entries.comparison.values, found.comparison.values)
+    np.testing.assert_array_equal(entries.comparison.values, result.comparison.values)
     both = cs.monitor(linear, reference.assign(batch="old"), current, target="y", by="batch", background=rows, **QUICK)
-    np.testing.assert_array_equal(both.comparison.values, found.comparison.values)
+    np.testing.assert_array_equal(both.comparison.values, result.comparison.values)
 
 
-def test_a_feature_that_slices_are_cut_by_is_not_said_to_have_shifted(rows, seed):
+def test_a_feature_that_slices_are_cut_by_is_never_shifted(rows, seed):
     rng = np.random.default_rng(seed)
     reference, current = (
         table(rng, 300).round({"d": 0}).assign(d=lambda side: side["d"].clip(-1, 1)) for _ in range(2)
     )
     model, options = cs.as_predictor(linear, feature_names=NAMES), {"target": "y", "background": rows, **QUICK}
-    found = cs.monitor(model, reference, current, by="d", **options)
-    assert found.names == ("-1", "0", "1")
-    assert "d" not in found.shifted
-    assert {one.is_shifted for name in found.names for one in found.findings(name) if one.feature == "d"} == {False}
-    assert tuple(map(str, found.notes)) == (
+    result = cs.monitor(model, reference, current, by="d", **options)
+    assert result.names == ("-1", "0", "1")
+    assert "d" not in result.shifted
+    assert {
+        finding.is_shifted for name in result.names for finding in result.findings(name) if finding.feature == "d"
+    } == {False}
+    assert tuple(map(str, result.notes)) == (
         "Slices are cut by 'd', a feature: whether its inputs shifted is not tested.",
     )
-    assert cs.monitor(model, reference, current, by=current["d"], **options).to_dict() == found.to_dict()
+    assert cs.monitor(model, reference, current, by=current["d"], **options).to_dict() == result.to_dict()
     apart = cs.monitor(model, reference, current, by=current["d"].to_numpy(), **options)
     assert "d" in apart.shifted  # of entries without a name it is not known whose they are
-    np.testing.assert_array_equal(apart.comparison.values, found.comparison.values)
+    np.testing.assert_array_equal(apart.comparison.values, result.comparison.values)
 
 
 def test_a_fault_that_begins_is_seen_from_there_on(rows):
@@ -563,19 +576,19 @@ def test_a_fault_that_begins_is_seen_from_there_on(rows):
     reference, current = table(rng, 300), table(rng, 360)
     days = pd.date_range("2024-01-01", periods=360, freq="8h")
     current["b"] = current["b"].where(days < "2024-03-01", 30 * current["b"])
-    found = cs.monitor(
+    result = cs.monitor(
         linear, reference, current.assign(day=days), target="y", by="day", every="month", background=rows, **QUICK
     )
-    assert found.names == ("2024-01", "2024-02", "2024-03", "2024-04")
-    assert [[one.feature for one in found.findings(name) if one.is_flagged] for name in found.names] == [
+    assert result.names == ("2024-01", "2024-02", "2024-03", "2024-04")
+    assert [[finding.feature for finding in result.findings(name) if finding.is_flagged] for name in result.names] == [
         [],
         [],
         ["b"],
         ["b"],
     ]
-    assert found.flagged == ["b"]
-    assert "Seen from 2024-03 on, in 2 of 4 slices; the numbers are of 2024-0" in found.sentences()[1]
-    lines = str(found).splitlines()
+    assert result.flagged == ["b"]
+    assert "Seen from 2024-03 on, in 2 of 4 slices; the numbers are of 2024-0" in result.sentences()[1]
+    lines = str(result).splitlines()
     heads = next(i for i, line in enumerate(lines) if line.split()[:2] == ["slice", "rows"])
     assert [line.split()[:2] for line in lines[heads + 1 : heads + 6]] == [
         ["reference", "300"],
@@ -593,48 +606,54 @@ def test_a_fault_that_begins_is_seen_from_there_on(rows):
 def test_wrong_tables_say_what_is_wanted(tables):
     reference, current = tables
 
-    def told(*arguments, **options):
+    def message_of(*arguments, **options):
         with pytest.raises(InputError) as caught:
             cs.monitor(linear, *arguments, **options)
         return str(caught.value)
 
     plain = {"target": "y"}
-    assert told(reference, current, target="Y").startswith("target: got 'Y', which is no column of reference")
-    assert told(reference, current.drop(columns="y"), **plain).startswith(
+    assert message_of(reference, current, target="Y").startswith("target: got 'Y', which is no column of reference")
+    assert message_of(reference, current.drop(columns="y"), **plain).startswith(
         "target: got 'y', which is no column of current"
     )
-    assert told(reference, current, sample_weight="w", **plain).startswith("sample_weight: got 'w'")
-    assert told(reference, current, by="day", **plain).startswith("by: got 'day', which is no column of current")
-    assert told(reference, current.drop(columns="c"), **plain).startswith("current: got no 'c', which reference has")
-    assert told(reference, current.assign(e=1), **plain).startswith("reference: got no 'e', which current has")
-    assert told(reference.to_numpy(), current, **plain).startswith("target: got 'y', while reference is an array")
-    assert told((reference[NAMES], reference["y"]), current, **plain).startswith(
+    assert message_of(reference, current, sample_weight="w", **plain).startswith("sample_weight: got 'w'")
+    assert message_of(reference, current, by="day", **plain).startswith("by: got 'day', which is no column of current")
+    assert message_of(reference, current.drop(columns="c"), **plain).startswith(
+        "current: got no 'c', which reference has"
+    )
+    assert message_of(reference, current.assign(e=1), **plain).startswith("reference: got no 'e', which current has")
+    assert message_of(reference.to_numpy(), current, **plain).startswith("target: got 'y', while reference is an array")
+    assert message_of((reference[NAMES], reference["y"]), current, **plain).startswith(
         "target: got 'y' beside reference=(X, y)"
     )
-    assert told((reference[NAMES],), current).startswith("reference: got a tuple of 1")
+    assert message_of((reference[NAMES],), current).startswith("reference: got a tuple of 1")
     pair = (reference[NAMES], reference["y"])
-    assert told(pair, (current[NAMES], None)).startswith("current: got no responses, which reference has")
-    assert told(pair, (current[NAMES], current["y"][:50])).startswith("current: got 120 rows and 50 responses")
-    assert told(pair, (*pair, [1.0])).startswith("current: got 120 rows and 1 weights")
-    assert told(pair, (current[NAMES], 3.0)).startswith("current: got 120 rows and float")
-    assert told(pair, pair, by="day").startswith("by: got 'day' beside current=(X, y)")
+    assert message_of(pair, (current[NAMES], None)).startswith("current: got no responses, which reference has")
+    assert message_of(pair, (current[NAMES], current["y"][:50])).startswith("current: got 120 rows and 50 responses")
+    assert message_of(pair, (*pair, [1.0])).startswith("current: got 120 rows and 1 weights")
+    assert message_of(pair, (current[NAMES], 3.0)).startswith("current: got 120 rows and float")
+    assert message_of(pair, pair, by="day").startswith("by: got 'day' beside current=(X, y)")
     arrays = [side.to_numpy() for side in pair]
-    assert told(arrays and tuple(arrays), (arrays[0][:, :3], arrays[1])).startswith("current: got 3 columns; wanted 4")
-    assert told(reference, current[:5], **plain).startswith("current: got 5 rows; wanted 20")
-    assert told(reference[["y"]], current, **plain).startswith(
+    assert message_of(arrays and tuple(arrays), (arrays[0][:, :3], arrays[1])).startswith(
+        "current: got 3 columns; wanted 4"
+    )
+    assert message_of(reference, current[:5], **plain).startswith("current: got 5 rows; wanted 20")
+    assert message_of(reference[["y"]], current, **plain).startswith(
         "reference: got a table with no column that is a feature"
     )
-    assert told(reference, current, loss=["squared error", "brier"], **plain).startswith("loss: got a list of 2")
-    assert told(reference, current, adjust="bonferroni", **plain).startswith("adjust")
-    assert told(reference, current, level=95, **plain).startswith("level")
-    assert told(reference, current, paired="yes", **plain).startswith("paired")
-    fewer = told(reference, current[:-1], paired=True, **plain)
+    assert message_of(reference, current, loss=["squared error", "brier"], **plain).startswith("loss: got a list of 2")
+    assert message_of(reference, current, adjust="bonferroni", **plain).startswith("adjust")
+    assert message_of(reference, current, level=95, **plain).startswith("level")
+    assert message_of(reference, current, paired="yes", **plain).startswith("paired")
+    fewer = message_of(reference, current[:-1], paired=True, **plain)
     assert fewer.startswith(f"paired: got True, with {len(reference)} rows of reference and {len(current) - 1} of")
-    assert "'rows 1 to 30'" in told(reference, current, paired=True, every=30, **plain)
+    assert "'rows 1 to 30'" in message_of(reference, current, paired=True, every=30, **plain)
     for rows in (0, True, 10.5, np.nan, np.inf):
-        assert told(reference, current, background_rows=rows, **plain).startswith(f"background_rows: got {rows!r}")
+        assert message_of(reference, current, background_rows=rows, **plain).startswith(
+            f"background_rows: got {rows!r}"
+        )
     marginal = cs.Marginal(reference[["a", "b", "c", "d"]])
-    beside = told(reference, current, background_rows=5, removal=marginal, **plain)
+    beside = message_of(reference, current, background_rows=5, removal=marginal, **plain)
     assert beside.startswith("background_rows: got 5 beside a removal object")
 
 
@@ -667,7 +686,7 @@ def test_too_many_slices_are_refused():
         slice_rows(None, 20, 61 * 20)
 
 
-def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
+def test_a_model_that_fails_on_current_rows_is_an_error_that_names_the_column(seed):
     rng = np.random.default_rng(seed)
     reference = pd.DataFrame({"size": rng.normal(size=80), "colour": rng.choice(["red", "blue"], size=80)})
     current = reference.assign(colour=rng.choice(["red", "green"], size=80))
@@ -686,15 +705,15 @@ def test_a_model_that_fails_on_current_rows_is_told_with_the_column(seed):
     batches = np.repeat(["first", "second"], 40)
     mixed = pd.concat([reference[:40], current[40:]])
     with pytest.warns(cs.ClarysageWarning, match=r"\(in second rows; 'colour' has values"):
-        found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), by=batches, rng=0)
-    assert found.names == ("first",)
+        result = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), by=batches, rng=0)
+    assert result.names == ("first",)
     with pytest.warns(cs.ClarysageWarning, match=r"\(in rows 41 to 80; 'colour' has values"):
-        found = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), every=40, rng=0)
-    assert found.names == ("rows 1 to 40",)
+        result = cs.monitor(model, (reference, reference["size"]), (mixed, reference["size"]), every=40, rng=0)
+    assert result.names == ("rows 1 to 40",)
 
 
 @pytest.mark.parametrize("learner", [LinearRegression(), DecisionTreeRegressor(max_depth=3)])
-def test_a_category_that_an_encoder_refuses_is_told_with_the_column(seed, learner):
+def test_a_category_that_an_encoder_refuses_is_an_error_that_names_the_column(seed, learner):
     rng = np.random.default_rng(seed)
     reference = pd.DataFrame({"size": rng.normal(size=80), "colour": rng.choice(["red", "blue"], size=80)})
     reference["y"] = reference["size"] + (reference["colour"] == "red")
@@ -709,7 +728,7 @@ def test_a_category_that_an_encoder_refuses_is_told_with_the_column(seed, learne
         cs.monitor(model, reference, current, target="y", rng=0)
 
 
-def test_cells_that_became_text_are_told_with_the_column(tables):
+def test_cells_that_became_text_are_an_error_that_names_the_column(tables):
     reference, current = tables
     with pytest.raises(InputError, match=r"in current rows; in 'b' .*text"):
         cs.monitor(linear, reference, current.assign(b=current["b"].map("{:.2f} s".format)), target="y", rng=0)
@@ -730,25 +749,26 @@ def test_missing_responses_say_of_which_rows(tables):
 
 def test_a_table_without_the_target_says_what_to_do_where_it_is_not_known_yet(tables):
     reference, current = tables
-    for sides, known, unknown in (
+    for sides, labelled, unlabelled in (
         ((reference, current.drop(columns="y")), "reference", "current"),
         ((reference.drop(columns="y"), current), "current", "reference"),
     ):
         with pytest.raises(InputError) as caught:
             cs.monitor(linear, *sides, target="y", **QUICK)
         assert str(caught.value) == (
-            f"target: got 'y', which is no column of {unknown}; wanted responses in both tables. Try target=None where "
-            f"they are not known yet, and {known} without 'y': what features do to the output is compared then."
+            f"target: got 'y', which is no column of {unlabelled}; wanted responses in both tables. Try target=None "
+            f"where they are not known yet, and {labelled} without 'y': what features do to the output is "
+            "compared then."
         )
-    found = cs.monitor(linear, reference.drop(columns="y"), current.drop(columns="y"), method="exact", rng=0)
-    assert found.losses is None
+    result = cs.monitor(linear, reference.drop(columns="y"), current.drop(columns="y"), method="exact", rng=0)
+    assert result.losses is None
 
 
-def test_what_was_taken_for_features_is_told_where_the_model_does_not_know(tables, rows):
+def test_a_note_says_which_columns_are_features_where_the_model_does_not_know(tables, rows):
     reference, current = tables
     options = {"target": "y", "background": rows, **QUICK}
-    said = "linear does not say which columns it was fitted on; taken as features: 'a', 'b', 'c', 'd'."
-    assert [str(note) for note in cs.monitor(linear, reference, current, **options).notes] == [said]
+    expected = "linear does not say which columns it was fitted on; taken as features: 'a', 'b', 'c', 'd'."
+    assert [str(note) for note in cs.monitor(linear, reference, current, **options).notes] == [expected]
     assert cs.monitor(cs.as_predictor(linear, feature_names=NAMES), reference, current, **options).notes == ()
     arrays = [apart(side) for side in tables]
     assert cs.monitor(linear, *arrays, background=rows.to_numpy(), **QUICK).notes == ()
@@ -770,44 +790,44 @@ class Interrupting:
 def test_an_interrupt_keeps_the_slices_that_are_done(tables, rows):
     reference, current = tables
     options = {"target": "y", "background": rows, "every": 30, **QUICK}
-    whole, counting = cs.monitor(linear, reference, current, **options), Interrupting(10**9)
+    complete, counting = cs.monitor(linear, reference, current, **options), Interrupting(10**9)
     cs.monitor(counting, reference, current, **options)
     calls = 10**9 - counting.left
     seen = set()
     for after in np.unique(np.linspace(1, calls - 1, 24).astype(int)):
         try:
-            found = cs.monitor(Interrupting(int(after)), reference, current, **options)
+            result = cs.monitor(Interrupting(int(after)), reference, current, **options)
         except KeyboardInterrupt:  # nothing was there to compare
             seen.add(0)
             continue
-        done = len(found.names)
+        done = len(result.names)
         seen.add(done)
-        if found.comparison.explanations[-1].stopped is not StopReason.INTERRUPTED:
-            np.testing.assert_array_equal(found.comparison.values, np.squeeze(whole.comparison.values[:done]))
-        assert str(found.notes[-1]).startswith("Interrupted: ") == (done < 4)
-        assert len(found.shifts) == done
-        assert set(found.left_out) == set(whole.names[done:])
+        if result.comparison.explanations[-1].stopped is not StopReason.INTERRUPTED:
+            np.testing.assert_array_equal(result.comparison.values, np.squeeze(complete.comparison.values[:done]))
+        assert str(result.notes[-1]).startswith("Interrupted: ") == (done < 4)
+        assert len(result.shifts) == done
+        assert set(result.left_out) == set(complete.names[done:])
     assert {0, 1, 2, 3} <= seen
 
 
 def test_a_slice_that_fails_is_left_out_with_the_reason_and_the_others_are_kept(tables, rows, tmp_path):
     reference, current = tables
     options = {"target": "y", "background": rows, "every": 30, **QUICK}
-    whole, broken = cs.monitor(linear, reference, current, **options), current.copy()
+    complete, broken = cs.monitor(linear, reference, current, **options), current.copy()
     broken.loc[broken.index[35], "y"] = np.nan  # of the second of four slices
     with pytest.warns(cs.errors.ClarysageWarning, match="'rows 31 to 60' is left out"):
-        found = cs.monitor(linear, reference, broken, **options)
-    assert found.names == (whole.names[0], *whole.names[2:])
-    np.testing.assert_array_equal(found.comparison.values, whole.comparison.values[[0, 2, 3]])
-    assert found.shifts == (whole.shifts[0], *whole.shifts[2:])
-    assert list(found.left_out) == ["rows 31 to 60"]
-    assert "1 missing or infinite response" in found.left_out["rows 31 to 60"]
-    assert found.sentences()[0].endswith(" Not explained: rows 31 to 60.")
-    assert str(found.notes[-1]).startswith(
+        result = cs.monitor(linear, reference, broken, **options)
+    assert result.names == (complete.names[0], *complete.names[2:])
+    np.testing.assert_array_equal(result.comparison.values, complete.comparison.values[[0, 2, 3]])
+    assert result.shifts == (complete.shifts[0], *complete.shifts[2:])
+    assert list(result.left_out) == ["rows 31 to 60"]
+    assert "1 missing or infinite response" in result.left_out["rows 31 to 60"]
+    assert result.sentences()[0].endswith(" Not explained: rows 31 to 60.")
+    assert str(result.notes[-1]).startswith(
         "Left out: 'rows 31 to 60', which cannot be explained. target: got 1 missing"
     )
-    found.save(tmp_path / "found.json")
-    assert cs.load(tmp_path / "found.json").left_out == found.left_out
+    result.save(tmp_path / "found.json")
+    assert cs.load(tmp_path / "found.json").left_out == result.left_out
 
 
 def test_where_every_slice_fails_that_is_an_error(tables, rows):
@@ -830,8 +850,8 @@ def test_where_every_slice_fails_that_is_an_error(tables, rows):
 )
 def test_verdicts_count_both_tests(changed, shifted, expected):
     surely = np.zeros(len(changed), dtype=bool)
-    found = verdicts_of(np.array(changed, dtype=bool), np.array(shifted, dtype=bool), surely)
-    assert found == expected
+    verdicts = verdicts_of(np.array(changed, dtype=bool), np.array(shifted, dtype=bool), surely)
+    assert verdicts == expected
 
 
 def finding(
@@ -857,7 +877,7 @@ def finding(
 
 
 @pytest.mark.parametrize(
-    ("one", "causes", "expected"),
+    ("feature_finding", "causes", "expected"),
     [
         (
             finding(BOTH),
@@ -894,8 +914,8 @@ def finding(
     ],
     ids=["both", "alone with a cause", "alone", "follows", "inputs"],
 )
-def test_sentences_of_the_verdicts(one, causes, expected):
-    assert finding_sentence(one, causes, (0.2, 1.0)) == expected
+def test_sentences_of_the_verdicts(feature_finding, causes, expected):
+    assert finding_sentence(feature_finding, causes, (0.2, 1.0)) == expected
 
 
 @pytest.mark.parametrize(
@@ -929,8 +949,8 @@ def test_sentences_say_the_share_in_the_loss(share, losses, expected):
     ],
 )
 def test_sentences_say_the_direction(before, after, words):
-    said = finding_sentence(finding(BOTH, before, after), [], (0.2, 0.3))
-    assert said.startswith(f"duration {words}: its contribution {'rose' if after > before else 'fell'} from ")
+    sentence = finding_sentence(finding(BOTH, before, after), [], (0.2, 0.3))
+    assert sentence.startswith(f"duration {words}: its contribution {'rose' if after > before else 'fell'} from ")
 
 
 @pytest.mark.parametrize(
@@ -945,9 +965,9 @@ def test_sentences_say_the_direction(before, after, words):
         (-0.3, -0.1, "hurts less"),
     ],
 )
-def test_nothing_is_said_to_hurt_or_help_now_where_its_interval_includes_zero(before, after, words):
-    one = finding(BOTH, before, after, after_low=after - 1, after_high=after + 1)
-    assert finding_sentence(one, [], (0.2, 0.3)).startswith(f"duration {words}: its contribution ")
+def test_nothing_hurts_or_helps_now_where_its_interval_includes_zero(before, after, words):
+    feature_finding = finding(BOTH, before, after, after_low=after - 1, after_high=after + 1)
+    assert finding_sentence(feature_finding, [], (0.2, 0.3)).startswith(f"duration {words}: its contribution ")
 
 
 def test_a_column_that_went_missing_no_longer_helps_and_one_in_another_unit_hurts(rows):
@@ -961,31 +981,31 @@ def test_a_column_that_went_missing_no_longer_helps_and_one_in_another_unit_hurt
         cs.monitor(filling, reference, current.assign(a=a), target="y", background=rows, **QUICK)
         for a in (np.nan, 30 * current["a"])
     )
-    for found, words, is_below in ((lost, "no longer helps", False), (scaled, "now hurts", True)):
-        one = found.findings()[0]
-        low, high = found.comparison.explanations[1].interval(0.95, about="rows")
-        assert (one.after_low, one.after_high) == (low[0], high[0])
-        assert one.after < 0 < one.before
+    for result, words, is_below in ((lost, "no longer helps", False), (scaled, "now hurts", True)):
+        feature_finding = result.findings()[0]
+        low, high = result.comparison.explanations[1].interval(0.95, about="rows")
+        assert (feature_finding.after_low, feature_finding.after_high) == (low[0], high[0])
+        assert feature_finding.after < 0 < feature_finding.before
         assert (high[0] < 0) == is_below
-        assert found.sentences()[1].startswith(f"a {words}: its contribution fell from ")
+        assert result.sentences()[1].startswith(f"a {words}: its contribution fell from ")
 
 
 def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():
     shifted, surely = np.array([True, True, True, False]), np.array([False, True, True, False])
-    found = verdicts_of(np.array([True, True, False, True]), shifted, surely)
-    assert found == [FOLLOWS, BOTH, INPUTS, FOLLOWS]
-    said = finding_sentence(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
-    assert said.endswith("while its inputs shifted far less surely.")
+    verdicts = verdicts_of(np.array([True, True, False, True]), shifted, surely)
+    assert verdicts == [FOLLOWS, BOTH, INPUTS, FOLLOWS]
+    sentence = finding_sentence(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
+    assert sentence.endswith("while its inputs shifted far less surely.")
 
 
 def test_effects_on_the_output_are_not_called_help():
     for verdict in (BOTH, ALONE, FOLLOWS, INPUTS):
-        said = finding_sentence(finding(verdict, share=None), ["month"], None)
-        assert "its effect" in said
-        assert not re.search("hurt|help|loss|contribution", said)
+        sentence = finding_sentence(finding(verdict, share=None), ["month"], None)
+        assert "its effect" in sentence
+        assert not re.search("hurt|help|loss|contribution", sentence)
 
 
-def test_numbers_in_sentences_can_be_told_apart():
+def test_numbers_in_sentences_differ_visibly():
     assert format_pair(0.0352441, -0.2220512) == ("0.0352", "-0.222")
     assert format_pair(-1e-9, 0.5) == ("0", "0.500")
     assert format_pair(0.012, 0.5) == ("0.0120", "0.500")
@@ -998,16 +1018,16 @@ def test_numbers_in_sentences_can_be_told_apart():
     assert format_pair(3e9, 3e9) == ("3e+09", "3e+09")
 
 
-def test_a_column_in_another_unit_is_told_in_one_sentence(fixed):
+def test_a_column_in_another_unit_is_described_in_one_sentence(fixed):
     alarm, first, *_ = fixed.sentences()
     assert alarm == "FLAGGED: b."
     hint = re.escape(fixed.shifts[0][1].hints[0])
     assert re.match(r"values are about (2|3)\d times", fixed.shifts[0][1].hints[0])
     numbers = r"\d+\.\d+ to -\d+"
-    told = (
+    expected = (
         rf"b now hurts: its contribution fell from {numbers}; {hint}\. That makes up \d+ % of the rise of the mean loss"
     )
-    assert re.match(told, first)
+    assert re.match(expected, first)
     assert first.endswith("This rests on both, its contribution and its inputs.")
 
 
@@ -1018,22 +1038,22 @@ def test_inputs_that_shift_without_effect_are_named_and_not_flagged(rows):
     def deaf(X):
         return np.asarray(X)[:, :3] @ BETA[:3]
 
-    found = cs.monitor(deaf, reference, current.assign(d=60 * current["d"]), target="y", background=rows, **QUICK)
-    assert found.flagged == []
-    assert found.shifted == ["d"]
-    assert found.findings()[3].verdict == INPUTS
-    assert found.sentences()[0] == "Nothing is flagged: no contribution is known to have changed. Inputs shifted: d."
-    assert re.match(r"d has other inputs: values are about 6\d times the reference's", found.sentences()[1])
+    result = cs.monitor(deaf, reference, current.assign(d=60 * current["d"]), target="y", background=rows, **QUICK)
+    assert result.flagged == []
+    assert result.shifted == ["d"]
+    assert result.findings()[3].verdict == INPUTS
+    assert result.sentences()[0] == "Nothing is flagged: no contribution is known to have changed. Inputs shifted: d."
+    assert re.match(r"d has other inputs: values are about 6\d times the reference's", result.sentences()[1])
 
 
 def test_responses_that_changed_are_flagged_by_contributions_alone(rows):
     rng = np.random.default_rng(0)
     reference, current = table(rng, 300), table(rng, 300)
     turned = current.assign(y=current["y"] - 2 * BETA[0] * current["a"])  # what a is worth is turned around
-    found = cs.monitor(linear, reference, turned, target="y", background=rows, **QUICK)
-    assert "a" in found.flagged
-    assert found.findings()[0].verdict == ALONE
-    assert "the response, or how it depends on the features, may have changed" in found.sentences()[1]
+    result = cs.monitor(linear, reference, turned, target="y", background=rows, **QUICK)
+    assert "a" in result.flagged
+    assert result.findings()[0].verdict == ALONE
+    assert "the response, or how it depends on the features, may have changed" in result.sentences()[1]
 
 
 def test_findings_of_a_slice_need_its_name(fixed, tables, rows):
@@ -1062,8 +1082,8 @@ def test_table_has_a_line_for_each_feature_and_says_what_it_means(fixed):
 def test_runs_that_did_not_converge_are_named(fixed):
     explanations = fixed.comparison.explanations
     cut = replace(explanations[1], stopped=StopReason.BUDGET)
-    found = replace(fixed, comparison=replace(fixed.comparison, explanations=(explanations[0], cut)))
-    assert "NOT CONVERGED: current." in str(found)
+    result = replace(fixed, comparison=replace(fixed.comparison, explanations=(explanations[0], cut)))
+    assert "NOT CONVERGED: current." in str(result)
 
 
 def test_frame_has_a_row_for_each_feature_of_each_slice(fixed, tables, rows):
@@ -1091,14 +1111,14 @@ def test_monitoring_reads_back_from_its_file(tables, rows, tmp_path, slices, tar
         "every": slices,
         **({"loss": "squared error"} if target else {}),
     }
-    found = cs.monitor(linear, *sides, target=target, groups={"some": ["b", "c"]}, **options)
-    found.save(tmp_path / "it.json")
+    result = cs.monitor(linear, *sides, target=target, groups={"some": ["b", "c"]}, **options)
+    result.save(tmp_path / "it.json")
     again = cs.load(tmp_path / "it.json")
     assert isinstance(again, cs.Monitoring)
-    assert str(again) == str(found)
-    assert again.to_dict() == found.to_dict()
-    assert again.sentences() == found.sentences()
-    assert json.loads((tmp_path / "it.json").read_text())["sentences"] == found.sentences()
+    assert str(again) == str(result)
+    assert again.to_dict() == result.to_dict()
+    assert again.sentences() == result.sentences()
+    assert json.loads((tmp_path / "it.json").read_text())["sentences"] == result.sentences()
 
 
 @pytest.mark.parametrize(
@@ -1158,13 +1178,13 @@ def test_html_escapes_names_of_columns_slices_and_cells():
     sides = [
         pd.DataFrame({NASTY: rng.choice(labels, 60), "n": rng.normal(size=60)}) for labels in (["a"], ["a", NASTY])
     ]
-    found = cs.monitor(
+    result = cs.monitor(
         lambda X: X["n"].to_numpy(),
         *((side, side["n"]) for side in sides),
         rng=0,
         by=np.repeat(["<b>old</b>", "<i>new</i>"], 30),
     )
-    shown = found._repr_html_()
+    shown = result._repr_html_()
     assert "<script>" not in shown
     assert "<b>old" not in shown
     assert "<i>" not in shown
@@ -1176,7 +1196,7 @@ def test_names_without_end_are_cut_in_sentences_and_tables():
     long = "x" * 10_000
     rng = np.random.default_rng(0)
     sides = [table(rng).rename(columns={"b": long}) for _ in range(2)]
-    found = cs.monitor(linear, sides[0], sides[1].assign(**{long: 30 * sides[1][long]}), target="y", **QUICK)
-    assert found.flagged == [long]
-    assert max(map(len, found.sentences())) < 500
-    assert max(map(len, str(found).splitlines())) < 500
+    result = cs.monitor(linear, sides[0], sides[1].assign(**{long: 30 * sides[1][long]}), target="y", **QUICK)
+    assert result.flagged == [long]
+    assert max(map(len, result.sentences())) < 500
+    assert max(map(len, str(result).splitlines())) < 500
