@@ -356,7 +356,7 @@ def test_removals_can_do_what_their_rows_say(row: RemovalRow) -> None:
 
 
 def test_what_statistics_are_made_for_takes_no_further_rows() -> None:
-    with pytest.raises(InputError, match="about: got a further row, 'future'"):
+    with pytest.raises(InputError, match="about: got a new row, 'future'"):
         ABOUT.register(AboutRow("future", "next year", "next year", "next year", {}))
     assert "future" not in ABOUT
 
@@ -364,7 +364,7 @@ def test_what_statistics_are_made_for_takes_no_further_rows() -> None:
 def test_a_name_cannot_be_taken_twice_in_any_spelling() -> None:
     words = Registry("word", (Word("red gold", "", aliases=("alloy",)),), special=Special("auto", ""))
     for row in (Word("Red-Gold", ""), Word("ALLOY", ""), Word("other", "", aliases=("red_gold",)), Word("auto", "")):
-        with pytest.raises(InputError, match="names that differ"):
+        with pytest.raises(InputError, match="a different name"):
             words.register(row)
     assert [*words] == ["red gold"]
     words.register(Word("silver", ""))

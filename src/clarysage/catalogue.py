@@ -1,9 +1,9 @@
-"""The catalogue: losses, removals, estimators and smaller choices that are asked for by name, one row each.
+"""The catalogue: losses, removals, estimators and other objects that users choose by name, one row each.
 
-A new one is a file with its class and a row here; other packages add rows by entry points of the groups
+To add an object, write a file with its class and a row here; other packages add rows by entry points of the groups
 ``clarysage.losses``, ``clarysage.removals`` and ``clarysage.methods``. Choices, completion and help of the command
-line, tables of the docs and hints of errors are made of these rows. A row holds the path of its class, which is
-imported where it is asked for: the catalogue itself is imported in milliseconds, as completion in a shell must be.
+line, tables of the docs and hints of errors are generated from these rows. A row contains the path of its class, which
+is imported on demand: shell completion needs the catalogue to import in milliseconds.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any, Literal
 
 from clarysage.registry import Registry, Special, loaded
 
-ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096  # of a background, where the user does not say how many
+# default number of background rows: of a removal that averages over them, of one that learns from them
+ROWS_TO_AVERAGE, ROWS_TO_LEARN_FROM = 512, 4096
 
 
 @dataclass(frozen=True)
 class LossRow:
-    """A loss by name.
+    """A loss in the catalogue.
 
     Attributes
     ----------
-    name, aliases : what it is asked for by
-    summary : what it is, after "the loss is"
-    source : "module:class" of a class with the members of :class:`~clarysage.protocols.Loss` that is called without
-        arguments, or such a class itself
-    label : what sentences call it, where that is not its name
+    name, aliases : the names by which users choose it
+    summary : its definition, after "the loss is"
+    source : "module:class" of a :class:`~clarysage.protocols.Loss` called without arguments, or the class itself
+    label : its name in sentences, if that differs
     """
 
     name: str
@@ -39,27 +39,27 @@ class LossRow:
     label: str = ""
 
     def __call__(self) -> Any:
-        """A loss."""
+        """Returns a loss."""
         return loaded(self.source)()
 
 
 @dataclass(frozen=True)
 class RemovalRow:
-    """A removal by name, and what is to be known of it before it is made.
+    """A removal in the catalogue, with the properties that must be known before it is created.
 
     Attributes
     ----------
-    name, aliases : what it is asked for by
-    summary : what stands in for withheld features
-    source : "module:class" of a class that is called with ``background`` and ``weights`` and, if it takes one, ``rng``
-        (:class:`~clarysage.protocols.Removal`), or such a class itself
-    is_conditional : whether it learns from the background what withheld features are, given the kept ones;
-        "auto conditional" chooses among these
-    can_draw : whether it has values to put in for withheld features, and does not only predict without them
-    mixes : what is put beside the kept features whatever these are, so that rows may be unlike any real one: "rows" of
-        its background, or "columns" of it, each by itself; None where nothing is, or where values follow the kept ones
-    default_rows : rows that a background has at most where the user does not say
-    max_players : players beyond which "auto conditional" leaves it out, since it would take too long
+    name, aliases : the names by which users choose it
+    summary : what replaces withheld features
+    source : "module:class" of a :class:`~clarysage.protocols.Removal` that is called with ``background``, ``weights``
+        and, if it has this parameter, ``rng``; or the class itself
+    is_conditional : whether it learns from the background the distribution of withheld features given the kept ones;
+        "auto conditional" chooses among these removals
+    can_draw : whether it draws values of withheld features, rather than only predicts without them
+    mixes : what it combines with the kept features, whatever their values, so that rows may be unrealistic: "rows" of
+        the background, or its "columns" independently; None if there is no such combination
+    default_rows : default maximum number of background rows
+    max_players : number of players above which "auto conditional" does not try it, because it would take too long
     """
 
     name: str
@@ -73,7 +73,7 @@ class RemovalRow:
     max_players: float = math.inf
 
     def __call__(self, background: Any, weights: Any, rng: Any) -> Any:
-        """A removal made of a background, its weights, and a seed or Generator."""
+        """Returns a removal with the background, its weights, and a seed or Generator."""
         kind = loaded(self.source)
         options = {"rng": rng} if "rng" in inspect.signature(kind).parameters else {}
         return kind(background=background, weights=weights, **options)
@@ -81,16 +81,16 @@ class RemovalRow:
 
 @dataclass(frozen=True)
 class MethodRow:
-    """An estimator by name.
+    """An estimator in the catalogue.
 
     Attributes
     ----------
-    name, aliases : what it is asked for by
-    summary : how it finds values
-    source : "module:class" of a class that is called without arguments (:class:`~clarysage.protocols.Estimator`), or
-        such a class itself
-    closed_form : likewise of the estimator that takes its place where a game has exact values of its own
-    by_example : likewise of the estimator that keeps examples apart, where the one of ``source`` does not
+    name, aliases : the names by which users choose it
+    summary : how it estimates values
+    source : "module:class" of an :class:`~clarysage.protocols.Estimator` that is called without arguments, or the class
+        itself
+    closed_form : the same for the estimator that replaces it for games with a closed form
+    by_example : the same for the estimator of local values, if ``source`` does not estimate these
     """
 
     name: str
@@ -101,7 +101,7 @@ class MethodRow:
     by_example: str | Callable[[], Any] | None = None
 
     def __call__(self) -> Any:
-        """An estimator."""
+        """Returns an estimator."""
         return loaded(self.source)()
 
 
@@ -130,7 +130,7 @@ LOSSES: Registry[LossRow] = Registry(
             label="Brier score",
         ),
     ),
-    special=Special("auto", "to fit the model's task"),
+    special=Special("auto", "for one that fits the model's task"),
     besides=", or a callable loss(y_true, y_pred)",
     entry_points="clarysage.losses",
 )
@@ -140,46 +140,46 @@ REMOVALS: Registry[RemovalRow] = Registry(
     (
         RemovalRow(
             "marginal",
-            "rows of the background, whatever the kept features are",
+            "background rows, independent of the kept features",
             "clarysage.removal.marginal:Marginal",
             mixes="rows",
         ),
         RemovalRow(
             "product of marginals",
-            "columns of the background, each by itself",
+            "columns of the background, drawn independently",
             "clarysage.removal.product:ProductOfMarginals",
             mixes="columns",
         ),
         RemovalRow(
             "baseline",
-            "one value a column, the mean by default",
+            "one constant per column, by default the mean",
             "clarysage.removal.baseline:Baseline",
             default_rows=math.inf,
         ),
         RemovalRow(
             "gaussian",
-            "draws from a Gaussian law, given the kept features",
+            "draws from a Gaussian distribution, given the kept features",
             "clarysage.removal.gaussian:Gaussian",
             is_conditional=True,
             default_rows=ROWS_TO_LEARN_FROM,
         ),
         RemovalRow(
             "copula",
-            "draws by ranks, given the kept features; for columns of any kind",
+            "draws from a Gaussian copula of the ranks, given the kept features; for columns of any kind",
             "clarysage.removal.copula:Copula",
             is_conditional=True,
             default_rows=ROWS_TO_LEARN_FROM,
         ),
         RemovalRow(
             "neighbours",
-            "rows of the background that are near in the kept features",
+            "background rows that are similar in the kept features (nearest neighbours)",
             "clarysage.removal.neighbours:Neighbours",
             is_conditional=True,
             default_rows=ROWS_TO_LEARN_FROM,
         ),
         RemovalRow(
             "trees",
-            "rows of the background in the same leaves of trees on the kept features",
+            "background rows in the same leaves of trees on the kept features",
             "clarysage.removal.tree_conditional:TreeConditional",
             is_conditional=True,
             default_rows=ROWS_TO_LEARN_FROM,
@@ -187,31 +187,31 @@ REMOVALS: Registry[RemovalRow] = Registry(
         ),
         RemovalRow(
             "surrogate",
-            "none: a second model predicts from the kept features what the model would",
+            "nothing: a second model approximates the model's mean prediction from the kept features",
             "clarysage.removal.surrogate:Surrogate",
             is_conditional=True,
             can_draw=False,
             default_rows=ROWS_TO_LEARN_FROM,
         ),
     ),
-    special=Special("auto conditional", "for the one of these that comes nearest to E[f | x_S] on the data"),
+    special=Special("auto conditional", "for the one that approximates E[f | x_S] best on the data"),
     besides=", or an object such as Marginal(X)",
     entry_points="clarysage.removals",
 )
 
 
 def removals_in_words() -> str:
-    """All names of removals in words: those that disregard the kept features, those that are given them, the choice."""
-    plain, given = (
-        ", ".join(f'"{row.name}"' for row in REMOVALS.values() if row.is_conditional == is_given)
-        for is_given in (False, True)
+    """Returns all names of removals in one sentence: independent of the kept features, conditional, and automatic."""
+    independent, conditional = (
+        ", ".join(f'"{row.name}"' for row in REMOVALS.values() if row.is_conditional == is_conditional)
+        for is_conditional in (False, True)
     )
-    choice = "" if REMOVALS.special is None else f', or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
-    return f"{plain}; given the kept features {given}{choice}"
+    automatic = "" if REMOVALS.special is None else f', or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
+    return f"{independent}; conditional on the kept features: {conditional}{automatic}"
 
 
 def removals_that_draw_given_others() -> list[str]:
-    """Names of the removals that draw values for withheld features, given the kept ones.
+    """Returns the names of the conditional removals that draw values of withheld features.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def removals_that_draw_given_others() -> list[str]:
 
 
 def drawing_removals_in_words() -> str:
-    """Names in words of the removals that draw values given the kept features, with the choice among them."""
+    """Returns the conditional removals that draw values, and the automatic choice among them, in one sentence."""
     names = ", ".join(f'"{name}"' for name in removals_that_draw_given_others())
     return names if REMOVALS.special is None else f'{names}, or "{REMOVALS.special.name}" {REMOVALS.special.purpose}'
 
@@ -238,19 +238,19 @@ METHODS: Registry[MethodRow] = Registry(
         ),
         MethodRow(
             "paired walks",
-            "random orders of the features and their reversals",
+            "random orders of the features and their reversals (antithetic sampling)",
             "clarysage.estimators.paired_walks.estimator:PairedWalks",
             by_example="clarysage.estimators.per_example:PerExample",
         ),
         MethodRow(
             "surrogate walks",
-            "paired walks that only correct the values of a quick copy of the model",
+            "paired walks that only correct the values of a fast surrogate model",
             "clarysage.estimators.surrogate_walks:SurrogateWalks",
         ),
         MethodRow("permutation", "random orders of the features", "clarysage.estimators.permutation:Permutation"),
-        MethodRow("kernel", "least squares over random coalitions", "clarysage.estimators.kernel:Kernel"),
+        MethodRow("kernel", "least squares on random coalitions (KernelSHAP)", "clarysage.estimators.kernel:Kernel"),
     ),
-    special=Special("auto", "to take what is quickest for the game"),
+    special=Special("auto", "for the fastest one"),
     besides=", or an object such as Kernel()",
     entry_points="clarysage.methods",
 )
@@ -258,18 +258,18 @@ METHODS: Registry[MethodRow] = Registry(
 
 @dataclass(frozen=True)
 class BackendRow:
-    """A kind of workers by name.
+    """A parallel backend in the catalogue.
 
     Attributes
     ----------
-    name, aliases : what it is asked for by
-    summary : who works
-    source : "module:function", or the function itself, that gives what ``n_jobs`` takes. It is called with a number of
-        workers; that of a cluster with an address, or None
-    is_cluster : whether workers are those of a cluster, which has an address and its own number of workers
-    address : one to try in an error's hint
-    start : the command that starts a cluster, for the same
-    needs_address : whether a cluster cannot be found without one
+    name, aliases : the names by which users choose it
+    summary : the workers of the backend
+    source : "module:function", or the function itself, that returns a value of ``n_jobs``. It is called with a number
+        of workers; for a cluster with its address or None
+    is_cluster : whether it is a cluster, which has an address and its own number of workers
+    address : an example of an address for hints of errors
+    start : the command that starts a cluster, for hints of errors
+    needs_address : whether a cluster cannot be found without its address
     """
 
     name: str
@@ -281,9 +281,9 @@ class BackendRow:
     start: str = ""
     needs_address: bool = False
 
-    def __call__(self, of: int | str | None) -> Any:
-        """So many workers, or those of the cluster at an address."""
-        return loaded(self.source)(of)
+    def __call__(self, workers_or_address: int | str | None) -> Any:
+        """Returns a value of ``n_jobs``, given a number of workers or the address of a cluster."""
+        return loaded(self.source)(workers_or_address)
 
 
 BACKENDS: Registry[BackendRow] = Registry(
@@ -313,15 +313,15 @@ BACKENDS: Registry[BackendRow] = Registry(
 
 @dataclass(frozen=True)
 class AboutRow:
-    """What intervals can be about, by name.
+    """A target of inference in the catalogue: the sources of uncertainty that intervals cover.
 
     Attributes
     ----------
-    name, aliases : what it is asked for by
-    summary : what it is, with the background held fixed
-    choice : the same on a switch
-    where : the same at the end of a sentence on what is known of features
-    otherwise : what it is where something else than the background is held fixed, by what that is
+    name, aliases : the names by which users choose it
+    summary : its description, if the background is held fixed
+    choice : its description on a switch
+    where : its description at the end of a sentence about features
+    otherwise : its descriptions if something else is held fixed, by what is held fixed
     """
 
     name: str
@@ -332,7 +332,7 @@ class AboutRow:
     aliases: tuple[str, ...] = ()
 
     def meaning(self, held_fixed: str) -> str:
-        """What intervals are about, in words, where this is held fixed."""
+        """Returns the description of the target, given what is held fixed."""
         return self.otherwise.get(held_fixed, self.summary)
 
 
@@ -370,21 +370,21 @@ ABOUT: Registry[AboutRow] = Registry(
             otherwise={"removal": "the population of rows and endless draws, with the removal as fitted"},
         ),
     ),
-    is_fixed=True,  # since each takes statistics of its own
+    is_fixed=True,  # since each needs its own statistics
 )
 
 
 @dataclass(frozen=True)
 class AdjustmentRow:
-    """A way to adjust p-values, by name.
+    """An adjustment of p-values for multiple tests in the catalogue.
 
     Attributes
     ----------
-    name, aliases : what it is asked for by
-    summary : what it keeps small
-    source : "module:function", or the function itself, of p-values (p,) that gives the adjusted ones (p,)
-    label : what tables and charts call it
-    promise : the same in numbers, after "so adjusted that"; ``{chance}`` stands for 1 less the level
+    name, aliases : the names by which users choose it
+    summary : the error rate that it controls
+    source : "module:function", or the function itself, from p-values (p,) to adjusted p-values (p,)
+    label : its name in tables and charts
+    promise : the error rate in numbers, after "so adjusted that"; ``{chance}`` stands for 1 minus the level
     """
 
     name: str
@@ -395,7 +395,7 @@ class AdjustmentRow:
     aliases: tuple[str, ...] = ()
 
     def __call__(self, p: Any) -> Any:
-        """p-values (p,), adjusted."""
+        """Returns the adjusted p-values (p,)."""
         return loaded(self.source)(p)
 
 
@@ -404,27 +404,27 @@ ADJUSTMENTS: Registry[AdjustmentRow] = Registry(
     (
         AdjustmentRow(
             "holm",
-            "the chance of any false mark is small",
+            "controls the probability of any false mark",
             "clarysage.inference.intervals:holm",
             label="Holm",
             promise="the chance of any false mark in the table is at most {chance}",
         ),
         AdjustmentRow(
             "benjamini hochberg",
-            "the share of false ones among the marks is small",
+            "controls the share of false marks",
             "clarysage.inference.intervals:benjamini_hochberg",
             label="Benjamini-Hochberg",
             promise="about {chance} of the marks are false",
         ),
     ),
-    special=Special("none", "to leave them as they are"),
+    special=Special("none", "for unadjusted p-values"),
     besides=", or None",
 )
 
 
 @dataclass(frozen=True)
 class Period:
-    """A period that dates are cut into; ``code`` is what pandas calls it."""
+    """A period of time in the catalogue; ``code`` is its name in pandas."""
 
     name: str
     summary: str

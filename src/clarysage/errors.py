@@ -1,4 +1,4 @@
-"""Errors that say what was got, what was wanted and what to try; and notes on a run that went well.
+"""Errors that say what an argument was, what is expected and what to try; and notes on successful runs.
 
 Messages consist of plain text and structured advice (:class:`Set`, :class:`Call`, :class:`Argument`,
 :class:`PythonOnly`, :class:`Either`, :class:`Or`), which Python and the command line format each in their own way. No
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Set:
-    """Advice to set an argument; without a value, a mention of the argument alone.
+    """Advice to set an argument; without a value, only the name of the argument.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Set:
 
 @dataclass(frozen=True)
 class Call:
-    """Advice to call a function with some arguments; ``given`` stands before these as it is.
+    """Advice to call a function with some arguments, after the text ``given``.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Argument:
-    """A mention of an argument, or of what it holds, by its name.
+    """The name of an argument in a message.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class PythonOnly:
-    """Words that make sense in Python alone, such as the name of a class; other faces leave them out."""
+    """Text that makes sense only in Python, such as the name of a class; the command line leaves it out."""
 
     text: str
 
@@ -78,7 +78,7 @@ class PythonOnly:
 
 @dataclass(frozen=True)
 class Either:
-    """Words that the command line puts otherwise than Python does.
+    """Text that differs between Python and the command line.
 
     Examples
     --------
@@ -114,12 +114,12 @@ Words = str | Advice | Sequence[str | Advice]
 
 
 def parts_of(words: Words) -> tuple[str | Advice, ...]:
-    """Words as a tuple of plain text and advice."""
+    """Returns the parts of a message: plain text and structured advice."""
     return (words,) if isinstance(words, (str, Advice)) else tuple(words)
 
 
 def in_python(words: Words) -> str:
-    """Words as a Python programmer reads them.
+    """Formats a message for Python.
 
     Examples
     --------
@@ -131,15 +131,15 @@ def in_python(words: Words) -> str:
 
 @dataclass(frozen=True)
 class Note:
-    """A remark on a run; one that advises is a warning.
+    """A note on a run; a note with advice is a warning.
 
-    ``"words" in note`` looks for words in the note as Python shows it.
+    ``"words" in note`` searches in the note as Python shows it.
 
     Attributes
     ----------
-    text, advice : in words
-    topic : what the note is about, where runs of the same game may differ in its numbers: of merged runs, the first
-        note on a topic stands for all
+    text, advice : the message and what to do about it
+    topic : the subject of a note whose numbers may differ between runs of the same game: merged runs keep only the
+        first note on a topic
 
     Examples
     --------
@@ -164,7 +164,7 @@ class Note:
 
 
 def as_note(note: Note | str) -> Note:
-    """A note, where plain text is one without advice."""
+    """Returns a note; plain text becomes a note without advice."""
     return note if isinstance(note, Note) else Note(note)
 
 
@@ -173,7 +173,7 @@ class ClarysageError(Exception):
 
 
 class InputError(ClarysageError, ValueError):
-    """An argument that cannot be understood, named by its argument.
+    """An error about an argument: what it was (``got``), what is expected (``wanted``) and what to try (``hint``).
 
     Examples
     --------
@@ -188,12 +188,12 @@ class InputError(ClarysageError, ValueError):
 
     @property
     def parts(self) -> dict[str, Words]:
-        """What was got and wanted, and the hint, for an error about another argument."""
+        """The parts ``got``, ``wanted`` and ``hint``, to make an error about another argument."""
         return {"got": self.got, "wanted": self.wanted, "hint": self.hint}
 
     @property
     def note(self) -> Note:
-        """The error as a note on what could not be done because of it."""
+        """The error as a note on something that was left out because of it."""
         advice = ("Try ", *self.hint, ".") if self.hint else ""
         return Note((Argument(self.argument), ": got ", *self.got, "; wanted ", *self.wanted, "."), advice)
 
@@ -202,7 +202,7 @@ class InputError(ClarysageError, ValueError):
 
 
 def message(argument: str, got: str, wanted: str, hint: str) -> str:
-    """The sentence of an error about an argument, from parts that are formatted already."""
+    """Returns the message of an error about an argument, from formatted parts."""
     return f"{argument}: got {got}; wanted {wanted}." + (f" Try {hint}." if hint else "")
 
 
@@ -211,21 +211,21 @@ def _rebuild(kind: type[InputError], argument: str, got: Words, wanted: Words, h
 
 
 class ModelError(InputError, RuntimeError):
-    """A model that raised, or returned something that is not one prediction per row."""
+    """A model that raised an error, or did not return one prediction per row."""
 
 
 class WorkersLostError(InputError, RuntimeError):
-    """Workers that die whenever they are given the same work."""
+    """Workers that die every time they receive the same task."""
 
 
 class RunFailedError(ClarysageError, RuntimeError):
-    """A run that broke off after it had an estimate; ``__cause__`` is the error that ended it.
+    """A run that failed after it had an estimate; ``__cause__`` is the error that ended it.
 
     Attributes
     ----------
-    text : what failed; the message of the error goes on to say where the result is
-    partial : the result so far: an Explanation, or a list of them for a list of losses; of a game that was estimated
-        by :func:`~clarysage.estimators.estimate`, the Estimate
+    text : the message of the error that ended the run
+    partial : the result so far: an Explanation, or a list of Explanations for a list of losses; for
+        :func:`~clarysage.estimators.estimate`, an Estimate
 
     Examples
     --------
@@ -239,12 +239,12 @@ class RunFailedError(ClarysageError, RuntimeError):
 
     @property
     def note(self) -> Note:
-        """The error as a note on what could not be done because of it."""
+        """The error as a note on something that was left out because of it."""
         return self.__cause__.note if isinstance(self.__cause__, InputError) else Note(self.text)
 
     @classmethod
     def after(cls, error: Exception, partial: Any) -> RunFailedError:
-        """The error of a run that another error ended."""
+        """Returns the error of a run that was ended by another error."""
         message = str(error) if isinstance(error, ClarysageError) else f"{type(error).__name__}: {error}"
         return cls(message if message.endswith((".", "!", "?")) else f"{message}.", partial)
 
@@ -253,15 +253,15 @@ class RunFailedError(ClarysageError, RuntimeError):
 
 
 class UnavailableError(InputError):
-    """Something a result cannot tell, such as an interval it holds no variance for."""
+    """Information that a result does not have, such as an interval without a known variance."""
 
 
 class FormatError(InputError):
-    """A file that is not what its name or header says."""
+    """A file whose content is not what its name or header says."""
 
 
 class MissingLibraryError(ClarysageError, ImportError):
-    """An optional library that is needed and not installed."""
+    """An optional library that is needed but not installed."""
 
     def __init__(self, library: str, extra: str | None, purpose: str) -> None:
         package = library if extra is None else f"'clarysage[{extra}]'"
@@ -269,27 +269,27 @@ class MissingLibraryError(ClarysageError, ImportError):
 
 
 class MissingDataError(ClarysageError, OSError):
-    """A dataset that is neither on this machine nor to be had from its public address, with what to do about it."""
+    """A dataset that is neither on this machine nor available at its public address."""
 
 
 class ClarysageWarning(UserWarning):
-    """A remark about a run, with what to do about it: a text or a :class:`Note`."""
+    """A warning about a run and what to do about it: a text or a :class:`Note`."""
 
 
-def resembling(name: str, known: Iterable[str]) -> str:
-    """Names like the given one, for a hint; empty where there is none.
+def resembling(name: str, candidates: Iterable[str]) -> str:
+    """Returns names that are similar to a misspelled name, for a hint; an empty text if there are none.
 
     Examples
     --------
     >>> resembling("tmep", ["Temp", "Hour"])
     "'Temp'"
     """
-    spelled = {candidate.lower(): candidate for candidate in reversed(list(known))}
+    spelled = {candidate.lower(): candidate for candidate in reversed(list(candidates))}
     return " or ".join(repr(spelled[match]) for match in get_close_matches(name.lower(), list(spelled), n=2))
 
 
 def in_digits(number: float) -> str:
-    """A number that is not whole, or large, as it is typed.
+    """Formats a decimal or large number as users type it.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def in_digits(number: float) -> str:
 
 
 def _literal(value: str | float | bool | tuple[str, ...] | None) -> str:
-    """A value as it is written in Python."""
+    """Formats a value as it is written in Python."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Registries: the tables of what can be asked for by name."""
+"""Registries: tables of objects that users choose by name, such as losses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clarysage.errors import InputError, PythonOnly, Words, resembling
 
 
 class Named(Protocol):
-    """A row of a registry: a name, other names it is understood by, and one line of help."""
+    """A row of a registry: a name, aliases, and a summary in one line."""
 
     @property
     def name(self) -> str: ...
@@ -26,7 +26,7 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class Word:
-    """A row that is a name alone, with what it means."""
+    """A row that has only a name and its meaning."""
 
     name: str
     summary: str
@@ -35,7 +35,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Special:
-    """A name that is no row: it leaves the choice among rows to us, or takes none; ``purpose`` goes on "or it"."""
+    """A name that is not a row, such as "auto" or "none"; ``purpose`` continues the sentence 'or "auto" ...'."""
 
     name: str
     purpose: str
@@ -45,19 +45,19 @@ RowType = TypeVar("RowType", bound=Named)
 
 
 class Registry(Mapping[str, RowType], Generic[RowType]):
-    """Rows by name; names are understood in any case, with blanks, hyphens or underscores.
+    """A mapping of names to rows; names may be in any case, with blanks, hyphens or underscores.
 
     Parameters
     ----------
-    argument : what an error calls the argument that names a row
-    rows : those that come with the package
-    special : a name that is no row, such as "auto", which leaves the choice among the rows to us
-    besides : what else the argument can be, for the end of an error's list of names
-    entry_points : a group of entry points by which other packages add rows; read on the first look
-    is_fixed : whether no rows can be added to those that come with the package
+    argument : the name of the argument in errors
+    rows : the rows that come with the package
+    special : a name that is not a row, such as "auto", which leaves the choice to the library
+    besides : other values of the argument, for the end of an error's list of names
+    entry_points : a group of entry points by which other packages add rows; it is read at the first lookup
+    is_fixed : whether other packages cannot add rows
 
-    A row is one line of a table, and all that names it elsewhere (choices of the command line, completion, help,
-    tables of the docs, hints of errors) is made from here.
+    Everything that lists the names (choices, completion and help of the command line, tables in the docs, hints of
+    errors) is generated from the rows.
 
     Examples
     --------
@@ -90,15 +90,15 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that can be asked for: the names of the rows, and the special one."""
+        """All names: those of the rows, and the special one."""
         return (*self, *(() if self.special is None else (self.special.name,)))
 
     def is_special(self, name: object) -> bool:
-        """Whether a name, in any spelling, is the special one."""
+        """Tells whether a name, in any spelling, is the special one."""
         return self.special is not None and isinstance(name, str) and normalised(name) == self.special.name
 
     def help(self) -> str:
-        """All names in a sentence, with what the special one is for.
+        """Returns all names in one sentence, with the purpose of the special one.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         return f'{", ".join(names)}, or "{self.special.name}" {self.special.purpose}'.rstrip()
 
     def markdown(self) -> str:
-        """A Markdown table of the names and what they are, for the docs."""
+        """Returns a Markdown table of the names and their meanings, for the docs."""
         meanings = {row.name: row.summary for row in self.values()}
         if self.special is not None:
             meanings[self.special.name] = self.special.purpose
@@ -119,37 +119,37 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         return "\n".join([f"| `{self.argument}` | |", "|---|---|", *rows])
 
     def register(self, row: RowType) -> RowType:
-        """Adds a row; a name that is taken already, even in another spelling, is an error."""
+        """Adds a row; raises an error if the name is already taken, even in another spelling."""
         if self._is_fixed:
-            raise InputError(self.argument, got=f"a further row, {row.name!r}", wanted="the rows that there are")
+            raise InputError(self.argument, got=f"a new row, {row.name!r}", wanted="the existing rows")
         spellings = [*map(normalised, (row.name, *row.aliases))]
         if any(spelling in self._spellings or self.is_special(spelling) for spelling in spellings):
-            raise InputError(self.argument, got=f"a second row called {row.name!r}", wanted="names that differ")
+            raise InputError(self.argument, got=f"a second row called {row.name!r}", wanted="a different name")
         self._spellings.update(dict.fromkeys(spellings, row.name))
         self._rows[row.name] = row
         return row
 
     def unregister(self, name: str) -> None:
-        """Takes a row out again."""
+        """Removes a row."""
         row = self._rows.pop(name)
         for spelling in {*map(normalised, (row.name, *row.aliases))}:
             del self._spellings[spelling]
 
     def get_row(self, name: str) -> RowType:
-        """The row of a name in any spelling; an error that names those that resemble it."""
+        """Returns the row of a name in any spelling; raises an error that suggests similar names."""
         if name not in self:
             raise self.unknown(name)
         return self[name]
 
     def unknown(self, name: object) -> InputError:
-        """The error of a name that is none."""
-        wanted: Words = [f"one of {', '.join(map(repr, self.names))}", PythonOnly(self._besides)]
-        close = resembling(normalised(name), self.names) if isinstance(name, str) else ""
-        return InputError(self.argument, got=repr(name), wanted=wanted, hint=close)
+        """Returns the error about an unknown name."""
+        valid: Words = [f"one of {', '.join(map(repr, self.names))}", PythonOnly(self._besides)]
+        similar = resembling(normalised(name), self.names) if isinstance(name, str) else ""
+        return InputError(self.argument, got=repr(name), wanted=valid, hint=similar)
 
-    def row_of(self, thing: object) -> RowType | None:
-        """The row whose class a thing, or a class, is of; None where there is none. Nothing is imported for it."""
-        kinds = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
+    def row_of(self, value: object) -> RowType | None:
+        """Returns the row of an object's class, or of a class; None if there is none. It imports nothing."""
+        kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
         by_source = {getattr(row, "source", None): row for row in self.values()}
         for kind in kinds:
             row = by_source.get(kind) or by_source.get(f"{kind.__module__}:{kind.__qualname__}")
@@ -183,7 +183,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
 
 def normalised(name: str) -> str:
-    """A name as it is looked up: lower case, single blanks.
+    """Returns a name in the spelling of registries: lower case, single blanks.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def normalised(name: str) -> str:
 
 
 def loaded(source: Any) -> Any:
-    """The object at "module:name", imported on demand; what is no such path is the object itself.
+    """Imports the object at "module:name"; returns ``source`` itself if it is not a text.
 
     Examples
     --------
