@@ -357,7 +357,7 @@ BAD_Y = [
         "y of two columns for one output",
         lambda: regression(y=np.column_stack([Y, Y])),
         "y",
-        r"shape \(12, 2\) beside model outputs of shape \(12, 1\)",
+        r"shape \(12, 2\) with model outputs of shape \(12, 1\)",
     ),
     Bad(
         "y of one column for two outputs",
@@ -809,7 +809,7 @@ BAD_X = [
         "errors whose squares vanish",
         lambda: regression(model=lambda Z: 1e-200 * f(Z), y=1e-200 * Y),
         "y",
-        r"e-200, whose squares vanish.*Try other units",
+        r"e-200, whose squares underflow.*Try other units",
     ),
 ]
 

@@ -36,7 +36,7 @@ from clarysage.errors import InputError
 from clarysage.execution.n_jobs import workers_of
 from clarysage.inference.intervals import adjusted
 from clarysage.losses import as_loss
-from clarysage.losses.debiasing import Debiasing, Plain
+from clarysage.losses.debiasing import Debiasing, PlugIn
 from clarysage.losses.regression import SquaredError
 from clarysage.protocols import LossTask
 from clarysage.registry import Registry, Special, Word, normalised
@@ -63,7 +63,7 @@ class PinballLoss:
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "regression"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = Plain(is_adjusted=True)
+    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         return SquaredError().encode(y, classes, outputs)

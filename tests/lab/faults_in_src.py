@@ -591,8 +591,8 @@ FAULTS: tuple[Fault, ...] = (
         "custom-loss-arguments-swapped",
         ORDER,
         "losses/custom.py",
-        "self._called(target.copy(), shown.copy())",
-        "self._called(shown.copy(), target.copy())",
+        "self._called(target.copy(), y_pred.copy())",
+        "self._called(y_pred.copy(), target.copy())",
     ),
     Fault(
         "labels-message-without-hint",

@@ -88,11 +88,11 @@ class SubsampledPower:
         takes_all = m <= LEAST_RATIO * rows
         by_loss = [loss.debiasing.strata(loss, f_S.alone, target) for loss, target in zip(losses, targets, strict=True)]
         strata = by_loss[0] if all(of_loss is not None for of_loss in by_loss) else None
-        kinds = np.zeros(len(X), dtype=np.intp) if strata is None else strata.kinds
+        class_of = np.zeros(len(X), dtype=np.intp) if strata is None else strata.class_of
         ranked = None if strata is None or takes_all else strata.ranked
         draws = BackgroundDraws(m if takes_all else rows, f_S.background_weights, ranked)
         matches = SelfMatches(self_match, restricted.background_weights, outputs)
-        return cls(f_S, restricted, losses, targets, players, X, outputs, ends, draws, kinds, matches)
+        return cls(f_S, restricted, losses, targets, players, X, outputs, ends, draws, class_of, matches)
 
     def of_proxy(self, proxy: HybridRows, outputs: np.ndarray, ends: tuple[np.ndarray, np.ndarray]) -> SubsampledPower:
         """Returns the payoffs of a proxy model's game, with the same sampling design of background rows."""

@@ -16,7 +16,7 @@ MEMBERS = ("name", "task", "degree", "debiasing", "ceiling", "encode", "check", 
 
 
 def as_loss(loss: Any) -> Loss:
-    """A loss by name, as an object, or from a callable ``loss(y_true, y_pred)`` that returns one value per example.
+    """Returns a loss given by name, as an object, or as a callable ``loss(y_true, y_pred)`` with one value per example.
 
     Examples
     --------
@@ -32,22 +32,22 @@ def as_loss(loss: Any) -> Loss:
     if ready is not None and callable(loss):
         return ready
     if not callable(loss):
-        wanted = "a name, a callable loss(y_true, y_pred), or a list"
-        raise InputError("loss", got=f"{type(loss).__name__}", wanted=wanted)
-    if hasattr(loss, "encode"):  # meant as a loss, since functions of (y_true, y_pred) have no such method
-        lacking = ", ".join(member for member in MEMBERS if not hasattr(loss, member))
-        wanted = "all members of clarysage.protocols.Loss"
-        raise InputError("loss", got=f"a {type(loss).__name__} without {lacking}", wanted=wanted)
+        accepted = "a name, a callable loss(y_true, y_pred), or a list"
+        raise InputError("loss", got=f"{type(loss).__name__}", wanted=accepted)
+    if hasattr(loss, "encode"):  # an incomplete Loss, since functions of (y_true, y_pred) do not have this method
+        missing = ", ".join(member for member in MEMBERS if not hasattr(loss, member))
+        got = f"a {type(loss).__name__} without {missing}"
+        raise InputError("loss", got=got, wanted="all members of clarysage.protocols.Loss")
     return CustomLoss(loss)
 
 
 def is_auto(loss: Any) -> bool:
-    """Whether the loss is left to us."""
+    """Tells whether the loss is "auto", to be chosen by the model's task."""
     return LOSSES.is_special(loss)
 
 
 def makes_shapley_effects(loss: Any) -> bool:
-    """Whether a loss can be taken without y, against the model's own outputs: one of degree 2, or left to us."""
+    """Tells whether a loss can be used without y, with the model's outputs as the response: degree 2, or "auto"."""
     return is_auto(loss) or (not isinstance(loss, (list, tuple)) and as_loss(loss).degree == 2)
 
 
@@ -61,7 +61,7 @@ def as_losses(loss: Any, task: str | None, hard: bool, outputs: np.ndarray, y: n
 
 
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:
-    """Name of the loss for a model's task, or, where it states none, for what its outputs (n, k) and y look like.
+    """Returns the name of the loss for a model's task, or for what its outputs (n, k) and y look like if it has none.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def _looks_like_classification(outputs: np.ndarray, y: np.ndarray) -> bool:
     if y.dtype.kind in "bUSO":
         return True
     if (outputs < -SUM_TOLERANCE).any() or (outputs > 1 + SUM_TOLERANCE).any():
-        return y.ndim == 1 and outputs.shape[1] > 1  # several numbers for one response: logits, which the loss refuses
+        return y.ndim == 1 and outputs.shape[1] > 1  # several outputs for one response: logits, which the loss refuses
     if outputs.shape[1] == 1:
         return y.ndim == 1 and looks_like_two_classes(y)
     return y.ndim == 1 or bool(np.allclose(outputs.sum(axis=1), 1, atol=SUM_TOLERANCE))
 
 
 def looks_like_two_classes(y: np.ndarray) -> bool:
-    """Whether numbers are labels of two classes: 0 and 1, or two whole numbers such as -1 and 1."""
+    """Tells whether numbers are labels of two classes: 0 and 1, or two whole numbers such as -1 and 1."""
     labels = np.unique(y)
     return bool(np.isin(labels, (0, 1)).all() or (len(labels) == 2 and (labels == np.round(labels)).all()))

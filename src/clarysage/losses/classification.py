@@ -1,7 +1,7 @@
-"""Losses of class probabilities: cross entropy, zero-one, Brier.
+"""Losses of class probabilities: cross entropy (log loss), zero-one loss, Brier score.
 
-A model gives probabilities as (n, k), one column a class, or as (n, 1), the probability of the second of two classes.
-Targets are class numbers (n,), or probabilities (n, k) where the response itself is soft.
+A model returns probabilities (n, k), one column for each class, or (n, 1), the probability of the second of two.
+Targets are class numbers (n,), or probabilities (n, k) where the response itself is soft (label distributions).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import Call, InputError, ModelError, Or, Set
-from clarysage.losses.debiasing import Debiasing, Logarithm, Plain, Square
+from clarysage.losses.debiasing import Debiasing, PlugIn, TaylorLogarithm, UnbiasedSquare
 from clarysage.protocols import LossTask
 
 NAMED = Call("as_predictor", "model", (Set("classes", ("a", "b")),))
-ROUNDING = 1e-9  # by which equal probabilities may differ
-SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only about
+ROUNDING = 1e-9  # difference of probabilities that count as equal
+SUM_TOLERANCE = 1e-3  # rows of float16 or float32 probabilities add up to one only approximately
 
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """-log of the probability given to the true class.
+    """Cross entropy: minus the logarithm of the predicted probability of the true class.
 
-    Probabilities below ``clip`` count as ``clip``, so a probability of zero for the true class costs
-    -log(1e-12) = 27.63, not infinity; the explanation says how often that happened.
+    Probabilities are clipped to at least ``clip``, so that a probability of zero for the true class has a loss of
+    -log(1e-12) = 27.63 instead of infinity. The explanation reports how often that happened.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class CrossEntropy:
     name: str = "cross entropy"
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = Logarithm()
+    debiasing: ClassVar[Debiasing] = TaylorLogarithm()
 
     @property
     def ceiling(self) -> float:
@@ -62,39 +62,39 @@ class CrossEntropy:
         return self.expected(-np.log(np.maximum(self.probabilities(prediction, target), self.clip)), target)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """The shares of the classes."""
-        return _shown_as(class_shares(target, weights, outputs), outputs)
+        """Returns the class frequencies."""
+        return _as_outputs(class_shares(target, weights, outputs), outputs)
 
     def probabilities(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Probabilities that enter the loss: (n,) of the true class, or (n, k) for soft targets."""
+        """Returns the probabilities that enter the loss: (n,) of the true class, or (n, k) for soft targets."""
         return _of_true_class(self.all_classes(prediction), target)
 
     def variances(self, variance: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Variances of those probabilities, from the variances (n, k) of the model's outputs."""
-        both = np.repeat(variance, 2, axis=-1) if variance.shape[-1] == 1 else variance
-        return _of_true_class(both, target)
+        """Returns the variances of these probabilities, from the variances (n, k) of the model's outputs."""
+        by_class = np.repeat(variance, 2, axis=-1) if variance.shape[-1] == 1 else variance
+        return _of_true_class(by_class, target)
 
     def expected(self, losses: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Losses (n,) of the classes that enter."""
+        """Returns the losses (n,) of examples, as expectations over soft targets."""
         return losses if target.ndim == 1 else np.asarray((target * losses).sum(axis=-1))
 
     def all_classes(self, prediction: np.ndarray) -> np.ndarray:
-        """Probabilities of all classes, where a model may give that of the second of two alone."""
+        """Returns the probabilities of all classes, also where the model returns only that of the second of two."""
         return _all_classes(prediction)
 
 
 @dataclass(frozen=True)
 class ZeroOne:
-    """1 where the class with the largest probability is not the true one, else 0.
+    """Zero-one loss: 1 if the class with the largest probability is not the true class, else 0.
 
-    Ties go to the first class; probabilities that differ by rounding alone are ties.
+    Ties go to the first class; probabilities that differ only by rounding are ties.
     """
 
     name: str = "zero one"
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = Plain(is_adjusted=True)
+    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])
@@ -104,28 +104,29 @@ class ZeroOne:
         check_probabilities(outputs, self.name)
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
-        shares = _all_classes(prediction)
-        is_largest = shares >= shares.max(axis=-1, keepdims=True) - ROUNDING
+        probabilities = _all_classes(prediction)
+        is_largest = probabilities >= probabilities.max(axis=-1, keepdims=True) - ROUNDING
         return np.asarray(is_largest.argmax(axis=-1) != target, dtype=np.float64)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """All on the most frequent class, the first of several."""
+        """Returns probability one for the most frequent class, the first of several."""
         shares = class_shares(target, weights, outputs)
-        return _shown_as(np.eye(len(shares))[(shares >= shares.max() - ROUNDING).argmax()], outputs)
+        return _as_outputs(np.eye(len(shares))[(shares >= shares.max() - ROUNDING).argmax()], outputs)
 
 
 @dataclass(frozen=True)
 class Brier:
-    """Squared distance between probabilities and the true class.
+    """Brier score: the squared distance between probabilities and the true class.
 
-    For two classes (p - y)^2 of the second class, from 0 to 1; for more, summed over the classes, from 0 to 2.
+    For two classes it is (p - y)^2 of the second class, from 0 to 1; for more classes it is the sum over classes, from
+    0 to 2.
     """
 
     name: str = "brier"
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "classification"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = Square(of_two=True)
+    debiasing: ClassVar[Debiasing] = UnbiasedSquare(of_two=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = class_target(y, classes, outputs.shape[1])
@@ -140,12 +141,12 @@ class Brier:
         return np.asarray(((prediction - target) ** 2).sum(axis=-1))
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """The shares of the classes."""
-        return _shown_as(class_shares(target, weights, outputs), outputs)
+        """Returns the class frequencies."""
+        return _as_outputs(class_shares(target, weights, outputs), outputs)
 
 
 def check_probabilities(outputs: np.ndarray, loss: str) -> None:
-    """Raise unless every row of outputs (n, k) is a distribution over classes."""
+    """Raises an error unless every row of outputs (n, k) is a distribution over classes."""
     low, high = float(outputs.min()), float(outputs.max())
     if low < -SUM_TOLERANCE or high > 1 + SUM_TOLERANCE:
         raise ModelError(
@@ -180,27 +181,27 @@ def _output(name: str) -> Call:
 
 
 def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> np.ndarray:
-    """y as class numbers (n,), or as probabilities (n, k)."""
+    """Returns y as class numbers (n,), or as probabilities (n, k)."""
     n_classes = max(outputs, 2)
     if y.ndim == 2:
         return _soft_target(y, n_classes)
     if classes is None:
         classes = presumed_classes(y, n_classes)
     if len(classes) != n_classes:
-        wanted = "one output a class, for two or more classes"
-        raise ModelError("model", got=f"{outputs} outputs for {len(classes)} classes", wanted=wanted)
-    place = {_plain(label): number for number, label in enumerate(classes)}
-    if all(isinstance(label, str) for label in place) and y.dtype.kind not in "UO":
-        place = {_number(label): number for label, number in place.items()}
-    numbers = np.array([place.get(_plain(label), -1) for label in y.tolist()])
+        got = f"{outputs} outputs for {len(classes)} classes"
+        raise ModelError("model", got=got, wanted="one output a class, for two or more classes")
+    number_of = {_plain(label): number for number, label in enumerate(classes)}
+    if all(isinstance(label, str) for label in number_of) and y.dtype.kind not in "UO":
+        number_of = {_number(label): number for label, number in number_of.items()}
+    numbers = np.array([number_of.get(_plain(label), -1) for label in y.tolist()])
     if (numbers < 0).any():
         if y.dtype.kind == "f" and n_classes == 2 and ((y > 0) & (y < 1)).any() and ((y >= 0) & (y <= 1)).all():
             return np.column_stack([1 - y, y])  # the probability of the second class
-        strange = y.tolist()[int((numbers < 0).argmax())]
+        unknown = y.tolist()[int((numbers < 0).argmax())]
         shown = ", ".join(repr(_plain(label)) for label in list(classes)[:8])
         raise InputError(
             "y",
-            got=f"the label {strange!r}",
+            got=f"the label {unknown!r}",
             wanted=f"the model's classes: {shown}",
             hint=[NAMED, " for a model that does not know the names of its classes"],
         )
@@ -208,7 +209,7 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
 
 
 def class_shares(target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-    """Shares (c,) of the weight that classes have, for targets that are class numbers (n,) or probabilities (n, c).
+    """Returns weighted class frequencies (c,), for targets that are class numbers (n,) or probabilities (n, c).
 
     Examples
     --------
@@ -219,8 +220,8 @@ def class_shares(target: np.ndarray, weights: np.ndarray, outputs: int) -> np.nd
     return np.asarray(sums / weights.sum())
 
 
-def _shown_as(shares: np.ndarray, outputs: int) -> np.ndarray:
-    """Probabilities of all classes as a model gives them: that of the second of two alone, if it has one output."""
+def _as_outputs(shares: np.ndarray, outputs: int) -> np.ndarray:
+    """Returns probabilities in the model's form: only that of the second of two classes, if it has one output."""
     return shares[-1:] if outputs == 1 else shares
 
 
@@ -237,7 +238,7 @@ def _soft_target(y: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def presumed_classes(y: np.ndarray, n_classes: int) -> list[Any]:
-    """Classes of a model that does not know its own: 0, ..., k - 1, or the k labels of y in sorted order."""
+    """Returns the presumed classes of a model that does not name them: 0 to k - 1, or the k labels of y, sorted."""
     labels = sorted({_plain(label) for label in y.tolist()}, key=lambda label: (str(type(label)), label))
     is_count = all(isinstance(label, (int, float)) and 0 <= label < n_classes for label in labels)
     if is_count and (y.dtype.kind in "biu" or all(float(label).is_integer() or n_classes == 2 for label in labels)):
@@ -253,7 +254,7 @@ def presumed_classes(y: np.ndarray, n_classes: int) -> list[Any]:
 
 
 def _plain(label: Any) -> Any:
-    """A label by which 1, 1.0, True and numpy's kinds of them are the same."""
+    """Returns a label that is the same for 1, 1.0, True and their numpy equivalents."""
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, bool):
         return int(value)
@@ -261,7 +262,7 @@ def _plain(label: Any) -> Any:
 
 
 def _number(label: Any) -> Any:
-    """The number that a label spelled in digits stands for, as CatBoost and CSV files have them."""
+    """Returns the number that a label written in digits stands for, as in CatBoost models and CSV files."""
     try:
         return _plain(float(label))
     except ValueError:
@@ -275,5 +276,5 @@ def _all_classes(prediction: np.ndarray) -> np.ndarray:
 
 
 def _of_true_class(by_class: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Entries (n,) of the true class; all of them, (n, k), where the target is soft."""
+    """Returns the entries (n,) of the true class, or all entries (n, k) where the target is soft."""
     return by_class if target.ndim > 1 else np.asarray(by_class[np.arange(len(target)), target])

@@ -1,8 +1,13 @@
-"""Debiased losses: the loss of a mean prediction over all background rows, estimated from a subsample of them.
+r"""Debiased loss estimators: the loss of a mean prediction over all background rows, from a subsample of them.
 
-The loss of a subsample's mean is off by Jensen's gap. :class:`Square` takes off exactly what the scatter of the draw
-adds, :class:`Logarithm` the second term of Taylor's series, :class:`Linear` has nothing to take off, and :class:`Plain`
-leaves the gap as it is. Each loss says as ``debiasing`` which of them it has.
+The plug-in estimator, the loss of the subsample's mean, is biased by Jensen's gap, which is approximately (by the delta
+method, that is Taylor's series, of second order)
+
+.. math:: E[\ell(\bar a)] - \ell(E \bar a) \approx \tfrac12 \ell''(E \bar a) \, Var(\bar a)
+
+:class:`UnbiasedSquare` subtracts the gap exactly, :class:`TaylorLogarithm` subtracts its second-order term,
+:class:`UnbiasedLinear` has no gap, and :class:`PlugIn` does not correct it. The attribute ``debiasing`` of a loss is
+the estimator that it uses. The same formulas give the bias of losses because the background itself is finite.
 """
 
 from __future__ import annotations
@@ -19,10 +24,10 @@ class MeanEstimate:
 
     Attributes
     ----------
-    raw : mean over the drawn rows alone; a mixture of predictions, so as valid as they are
-    adjusted : by a control variate, what is known of the drawn rows' own predictions; it scatters less, and may leave
-        the range of valid predictions
-    variance : of ``adjusted`` over the draws of rows; unbiased where rows are drawn simply, at random
+    raw : plain mean over the drawn rows; as a mixture of predictions it is a valid prediction
+    adjusted : mean adjusted by a control variate; it has a smaller variance, and may lie outside the range of valid
+        predictions
+    variance : of ``adjusted`` over the draws of rows; unbiased under simple random sampling
     """
 
     raw: np.ndarray
@@ -31,16 +36,22 @@ class MeanEstimate:
 
     @classmethod
     def exactly(cls, mean: np.ndarray) -> MeanEstimate:
-        """Means that are known."""
+        """Returns means that are known exactly."""
         return cls(mean, mean, np.zeros_like(mean))
 
 
 @dataclass(frozen=True)
 class Strata:
-    """Background rows in the order of a key, one order for each kind of example, (c, m); and the kinds, (N,)."""
+    """Stratification of the background rows, which may differ between classes of examples.
+
+    Attributes
+    ----------
+    ranked : (c, m) background rows in ascending order of the stratification variable, for each class of examples
+    class_of : (N,) the class of each example
+    """
 
     ranked: np.ndarray
-    kinds: np.ndarray
+    class_of: np.ndarray
 
 
 class Debiasing(Protocol):
@@ -48,51 +59,51 @@ class Debiasing(Protocol):
 
     @property
     def is_unbiased(self) -> bool:
-        """Whether the estimate is right on average, whatever the model, when rows are drawn simply."""
+        """True if the estimate is unbiased for any model under simple random sampling of rows."""
         ...
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
-        """Returns strata for background rows of predictions ``alone`` (m, k), None where rows are drawn simply."""
+        """Returns strata of background rows with predictions ``alone`` (m, k); None for simple random sampling."""
         ...
 
     @property
     def errs_with_loss(self) -> bool:
-        """Whether the estimate is off most where losses are large."""
+        """True if the bias of the estimate is largest where losses are large."""
         ...
 
     @property
     def rows(self) -> int:
-        """How many rows to draw."""
+        """Number of rows to draw."""
         ...
 
     def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        """Estimated losses (n,)."""
+        """Returns estimated losses (n,)."""
         ...
 
     @property
     def knows_bias(self) -> bool:
-        """Whether it is known what a finite background adds to losses."""
+        """True if :meth:`bias` is known, rather than set to zero."""
         ...
 
     def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Returns what a finite background, whose mean has the variance (n, k), adds to losses: their bias (n,)."""
+        """Returns the bias (n,) of losses due to a finite background, whose mean prediction has the variance (n, k)."""
         ...
 
     def derivative(
-        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
     ) -> np.ndarray:
         """Returns the Gateaux derivative (n,) of losses when mean predictions move in a ``direction`` (n, k).
 
-        ``share`` (n,) is a small share of the way, for a difference quotient.
+        ``step_size`` (n,) is the step of a difference quotient, where the derivative has no formula.
         """
         ...
 
 
 @dataclass(frozen=True)
-class Plain:
-    """The loss of the mean over the drawn rows, off by what curvature makes of their scatter.
+class PlugIn:
+    """The plug-in estimator: the loss of the mean over the drawn rows, without a correction of its bias.
 
-    ``is_adjusted`` takes the corrected mean, for losses that accept any number as a prediction.
+    With ``is_adjusted`` the mean is adjusted by the control variate, for losses that accept any number as a prediction.
     """
 
     is_adjusted: bool = False
@@ -114,18 +125,18 @@ class Plain:
         return np.zeros(len(variance))
 
     def derivative(
-        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
     ) -> np.ndarray:
         mean = self._mean(estimate)
-        return np.asarray((loss(mean + share[:, None] * direction, target) - loss(mean, target)) / share)
+        return np.asarray((loss(mean + step_size[:, None] * direction, target) - loss(mean, target)) / step_size)
 
     def _mean(self, estimate: MeanEstimate) -> np.ndarray:
         return estimate.adjusted if self.is_adjusted else estimate.raw
 
 
 @dataclass(frozen=True)
-class Linear:
-    """The mean of a subsample as it is, without bias whatever the model, since an output is linear in itself."""
+class UnbiasedLinear:
+    """The loss of a subsample's mean for losses that are linear in the prediction, for which it is unbiased."""
 
     is_unbiased: bool = True
     errs_with_loss: bool = False
@@ -142,18 +153,18 @@ class Linear:
         return np.zeros(len(variance))
 
     def derivative(
-        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
     ) -> np.ndarray:
         return np.asarray(loss(direction, target))
 
 
 @dataclass(frozen=True)
-class Square:
-    r"""Squared errors, less the variance that the draw of rows adds to them: exactly unbiased.
+class UnbiasedSquare:
+    r"""The squared error of a subsample's mean, minus the estimated variance of the mean, which is exactly unbiased.
 
     .. math:: E[(\bar a - y)^2 - \widehat{Var}(\bar a)] = (\bar f_m - y)^2
 
-    ``of_two`` counts the second of two classes alone, as Brier's score does.
+    With ``of_two`` only the second of two classes counts, as in the Brier score.
     """
 
     of_two: bool = False
@@ -175,27 +186,31 @@ class Square:
         return np.asarray(self._counted(variance, target).sum(axis=-1))
 
     def derivative(
-        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
     ) -> np.ndarray:
-        off = estimate.adjusted[..., -1:] - target[..., -1:] if self._is_one(target) else estimate.adjusted - target
-        return np.asarray(2 * (off * self._counted(direction, target)).sum(axis=-1))
+        if self._is_binary(target):
+            error = estimate.adjusted[..., -1:] - target[..., -1:]
+        else:
+            error = estimate.adjusted - target
+        return np.asarray(2 * (error * self._counted(direction, target)).sum(axis=-1))
 
     def _counted(self, by_output: np.ndarray, target: np.ndarray) -> np.ndarray:
-        return by_output[..., -1:] if self._is_one(target) else by_output
+        return by_output[..., -1:] if self._is_binary(target) else by_output
 
-    def _is_one(self, target: np.ndarray) -> bool:
+    def _is_binary(self, target: np.ndarray) -> bool:
         return self.of_two and target.shape[-1] == 2
 
 
 @dataclass(frozen=True)
-class Logarithm:
-    r"""-log of a mean probability, with a bounded correction of second order.
+class TaylorLogarithm:
+    r"""Minus the logarithm of a mean probability, with a bounded second-order correction.
 
     .. math:: -\log A - \tfrac12 \frac{r}{1 + r}, \qquad r = \widehat{Var}(\bar a) / A^2
 
-    The mean a that is corrected by known predictions may come near zero or below: A is at least half of the plain
-    mean. For small r this is the second term of Taylor's series of E[-log A]; for large r, where the series has no
-    say, it takes off one half at most. Rows are drawn one from each stratum of the probability of the true class.
+    A mean that is adjusted by a control variate may be close to zero or negative, so that A is at least half of the raw
+    mean. For small r the correction is the second-order term of Taylor's series of E[-log A]; for large r, where the
+    series is not valid, the correction is at most one half. Rows are drawn by stratified sampling: one from each
+    stratum of the probability of the true class.
     """
 
     least: float = 0.5
@@ -204,8 +219,8 @@ class Logarithm:
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
-        kinds = target if target.ndim == 1 else target.argmax(axis=1)
-        return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), kinds)
+        class_of = target if target.ndim == 1 else target.argmax(axis=1)
+        return Strata(np.argsort(loss.all_classes(alone), axis=0, kind="stable").T.copy(), class_of)
 
     def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
         A = self._mean(loss, estimate, target)
@@ -218,22 +233,22 @@ class Logarithm:
 
     def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
         A = self._mean(loss, estimate, target)
-        less, more = (
+        by_draw, in_total = (
             loss.variances(np.maximum(total, 0.0), target) / A**2
             for total in (estimate.variance, estimate.variance + variance)
         )
-        return np.asarray(loss.expected(0.5 * (more / (1 + more) - less / (1 + less)), target))
+        return np.asarray(loss.expected(0.5 * (in_total / (1 + in_total) - by_draw / (1 + by_draw)), target))
 
     def derivative(
-        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, share: np.ndarray
+        self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
     ) -> np.ndarray:
-        moved = loss.probabilities(estimate.adjusted + direction, target)
+        towards = loss.probabilities(estimate.adjusted + direction, target)
         mean = loss.probabilities(estimate.adjusted, target)
-        share = share.reshape(-1, *[1] * (moved.ndim - 1))
-        A = np.maximum(self._mean(loss, estimate, target), share * moved)  # the mean holds the row itself, if no other
-        return np.asarray(loss.expected((mean - moved) / A, target))
+        step_size = step_size.reshape(-1, *[1] * (towards.ndim - 1))
+        A = np.maximum(self._mean(loss, estimate, target), step_size * towards)  # the mean includes the row itself
+        return np.asarray(loss.expected((mean - towards) / A, target))
 
     def _mean(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        """A: (n,), or (n, k) for soft targets."""
+        """Returns A: (n,), or (n, k) for soft targets."""
         raw, adjusted = (loss.probabilities(mean, target) for mean in (estimate.raw, estimate.adjusted))
         return np.asarray(np.maximum(np.maximum(adjusted, self.least * raw), loss.clip))

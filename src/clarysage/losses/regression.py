@@ -1,4 +1,4 @@
-"""Losses of numeric predictions: squared and absolute error, summed over outputs, and one output by itself."""
+"""Losses of numeric predictions: squared error, absolute error, and minus a single output."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.errors import InputError, Or, Set, Words
-from clarysage.losses.debiasing import Debiasing, Linear, Plain, Square
+from clarysage.losses.debiasing import Debiasing, PlugIn, UnbiasedLinear, UnbiasedSquare
 from clarysage.protocols import LossTask
 
-LARGEST = 1e150  # the square of a larger loss, which its variance needs, is infinite
-HALF = 1e-12  # of the weight, by which sums of it may be off one half
+LARGEST = 1e150  # the squares of larger losses, which variances need, would overflow
+HALF = 1e-12  # rounding error of a half of the total weight
 
 
 @dataclass(frozen=True)
 class SquaredError:
-    """(prediction - y)^2, summed over the outputs of a multi-output model."""
+    """Squared error (prediction - y)^2, summed over the outputs of a multi-output model."""
 
     name: str = "squared error"
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "regression"
     degree: ClassVar[int | None] = 2
-    debiasing: ClassVar[Debiasing] = Square()
+    debiasing: ClassVar[Debiasing] = UnbiasedSquare()
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         target = numeric_target(y, outputs, self.name)
@@ -33,52 +33,52 @@ class SquaredError:
         if 0 < largest < 1 / LARGEST:
             raise InputError(
                 "y",
-                got=f"responses and predictions of at most {largest:.3g}, whose squares vanish",
+                got=f"responses and predictions of at most {largest:.3g}, whose squares underflow",
                 wanted=f"numbers above {1 / LARGEST:g}",
                 hint="other units",
             )
         return target
 
     def check(self, outputs: np.ndarray) -> None:
-        """Any finite number is a valid prediction."""
+        """Accepts any finite number as a prediction."""
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return moderate(np.asarray(((prediction - target) ** 2).sum(axis=-1)), self.name)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """The mean."""
+        """Returns the weighted mean."""
         return np.asarray(np.average(target, axis=0, weights=weights))
 
 
 @dataclass(frozen=True)
 class AbsoluteError:
-    """abs(prediction - y), summed over the outputs of a multi-output model."""
+    """Absolute error abs(prediction - y), summed over the outputs of a multi-output model."""
 
     name: str = "absolute error"
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "regression"
     degree: ClassVar[int | None] = None
-    debiasing: ClassVar[Debiasing] = Plain(is_adjusted=True)
+    debiasing: ClassVar[Debiasing] = PlugIn(is_adjusted=True)
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         return numeric_target(y, outputs, self.name)
 
     def check(self, outputs: np.ndarray) -> None:
-        """Any finite number is a valid prediction."""
+        """Accepts any finite number as a prediction."""
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return moderate(np.asarray(np.abs(prediction - target).sum(axis=-1)), self.name)
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """The median."""
+        """Returns the weighted median."""
         return np.array([weighted_median(column, weights) for column in target.T])
 
 
 @dataclass(frozen=True)
 class Output:
-    """Minus one output of the model, whatever y is, so that the payoff of a coalition is that output of f_S.
+    """Minus one output of the model, for any y, so that the payoff of a coalition is that output of f_S.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Output:
     ceiling: float = math.inf
     task: ClassVar[LossTask] = "any"
     degree: ClassVar[int | None] = 1
-    debiasing: ClassVar[Debiasing] = Linear()
+    debiasing: ClassVar[Debiasing] = UnbiasedLinear()
 
     @property
     def name(self) -> str:
@@ -100,18 +100,18 @@ class Output:
         return np.zeros(len(outputs))
 
     def check(self, outputs: np.ndarray) -> None:
-        """Any finite number is an output."""
+        """Accepts any finite number as an output."""
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> np.ndarray:
         return np.asarray(-prediction[..., self.number])
 
     def best_constant(self, target: np.ndarray, weights: np.ndarray, outputs: int) -> np.ndarray:
-        """Nothing, since there is no best."""
+        """Returns zeros, since there is no best constant."""
         return np.zeros(outputs)
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    """The value with half of the weight on either side; halfway between two where both will do.
+    """Returns the weighted median, the midpoint where two values qualify.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
 
 
 def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
-    """y as float64 (N, k), one number for each output of the model."""
+    """Returns y as float64 (N, k), one number for each output of the model."""
     try:
         target = y.astype(np.float64).reshape(len(y), -1)
     except (TypeError, ValueError) as error:
@@ -141,7 +141,7 @@ def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
             hint = [Set("loss", "brier"), Or(" or "), Set("loss", "cross entropy"), " for class probabilities"]
         raise InputError(
             "y",
-            got=f"shape {y.shape} beside model outputs of shape {outputs.shape}",
+            got=f"shape {y.shape} with model outputs of shape {outputs.shape}",
             wanted=f'one number for each output, for the loss "{loss}"',
             hint=hint,
         )
@@ -149,7 +149,7 @@ def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
 
 
 def moderate(losses: np.ndarray, name: str) -> np.ndarray:
-    """The losses, if all are finite and not so large that their variance would be infinite; else an error.
+    """Returns the losses if all are finite and small enough for a finite variance, and raises an error otherwise.
 
     Examples
     --------
