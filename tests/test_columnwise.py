@@ -415,7 +415,7 @@ def test_pipeline_that_mixes_columns_is_asked_row_by_row_and_says_so(name):
         cs.sage(one, FRAME[FITTED:], SCORE[FITTED:], background=FRAME[:12], method="exact", rng=0)
         for one in (model, lambda frame: model.predict(frame))
     )
-    assert any("was asked row by row" in note and name in note for note in told.notes), told.notes
+    assert any("was called row by row" in note and name in note for note in told.notes), told.notes
     assert np.allclose(told.values, plain.values, rtol=1e-12, atol=1e-14)
 
 

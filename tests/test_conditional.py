@@ -19,8 +19,8 @@ from clarysage._utils.threads import one_thread
 from clarysage.coalitions import masks, shapley_values
 from clarysage.estimators import Exact, estimate
 from clarysage.removal.copula import Margin, latent_correlation
-from clarysage.removal.gaussian import Scale, conditionable, drawn
-from clarysage.removal.restricted.matheron import Filling
+from clarysage.removal.gaussian import Standardisation, draw_scores, positive_definite
+from clarysage.removal.restricted.matheron import GaussianSimulation
 from clarysage.tables import schema_of
 from tests.lab.coverage import binomial_room, covers
 
@@ -62,20 +62,20 @@ class Slopes:
 # rows that move with what is known
 
 
-def filling_of(rng: np.random.Generator, d: int, m: int) -> tuple[Filling, np.ndarray, np.ndarray]:
-    R, mean = conditionable(law(rng, d)), rng.normal(size=d)
+def simulation_of(rng: np.random.Generator, d: int, m: int) -> tuple[GaussianSimulation, np.ndarray, np.ndarray]:
+    R, mean = positive_definite(law(rng, d)), rng.normal(size=d)
     size = rng.uniform(0.5, 2, size=d)
-    return Filling(Scale(mean, size), drawn(R, m, rng), R), mean, R * np.outer(size, size)
+    return GaussianSimulation(Standardisation(mean, size), draw_scores(R, m, rng), R), mean, R * np.outer(size, size)
 
 
 def test_withheld_cells_move_by_regression_on_what_is_known(seed):
     rng = np.random.default_rng(seed)
-    filling, _, C = filling_of(rng, 5, 7)
+    simulation, _, C = simulation_of(rng, 5, 7)
     x, kept = rng.normal(size=(6, 5)), rng.random((6, 5)) < 0.5
-    rows = filling.at(x, kept)
+    rows = simulation.given(x, kept)
     for i in range(6):
         S = kept[i]
-        b = filling.background
+        b = simulation.background
         wanted = b.copy()
         wanted[:, S] = x[i, S]
         if S.any():
@@ -85,9 +85,9 @@ def test_withheld_cells_move_by_regression_on_what_is_known(seed):
 
 def test_draws_have_the_conditional_mean_and_covariance(seed):
     rng = np.random.default_rng(seed)
-    filling, mean, C = filling_of(rng, 4, 20_000)
+    simulation, mean, C = simulation_of(rng, 4, 20_000)
     x, S = rng.normal(size=4), np.array([True, False, True, False])
-    rows = filling.at(x[None], S[None])[0][:, ~S]
+    rows = simulation.given(x[None], S[None])[0][:, ~S]
     B = C[np.ix_(~S, S)] @ np.linalg.inv(C[np.ix_(S, S)])
     left = C[np.ix_(~S, ~S)] - B @ C[np.ix_(S, ~S)]
     off = (rows.mean(axis=0) - mean[~S] - B @ (x[S] - mean[S])) / np.sqrt(np.diag(left) / len(rows))
@@ -99,27 +99,27 @@ def test_draws_have_the_conditional_mean_and_covariance(seed):
 @pytest.mark.parametrize("owner", [[0, 1, 2, 3, 4, 5], [0, 1, 1, 2, 0, 2]])
 def test_rows_along_walks_are_those_of_their_prefixes(seed, owner):
     rng = np.random.default_rng(seed)
-    filling, _, _ = filling_of(rng, 6, 9)
+    simulation, _, _ = simulation_of(rng, 6, 9)
     players = cs.Players(tuple("abcdef"[: max(owner) + 1]), np.array(owner))
     orders = rng.permuted(np.tile(np.arange(len(players)), (5, 1)), axis=1)
     arrivals, x, picks = players.entry_positions(orders), rng.normal(size=(5, 6)), rng.integers(9, size=(5, 3))
-    along = filling.along(x, picks, arrivals)
+    along = simulation.at_prefixes(x, picks, arrivals)
     for step in range(1, len(players)):
-        at = filling.at(x, arrivals <= step)
+        at = simulation.given(x, arrivals <= step)
         np.testing.assert_allclose(along[:, :, step - 1], at[np.arange(5)[:, None], picks], atol=1e-8)
     slopes = rng.normal(size=(6, 2))
-    left = filling.linear_control(slopes, picks, arrivals)
+    left = simulation.linear_control(slopes, picks, arrivals)
     for step in range(len(players)):
-        latent = filling.at(x, arrivals <= step) / filling.lens.size  # type: ignore[attr-defined]
+        latent = simulation.given(x, arrivals <= step) / simulation.transform.std  # type: ignore[attr-defined]
         owed = (latent - latent.mean(axis=1, keepdims=True)) @ slopes
         np.testing.assert_allclose(left[:, :, step], owed[np.arange(5)[:, None], picks], atol=1e-7)
 
 
 def test_a_control_by_scores_has_mean_zero_over_all_rows(seed):
     rng = np.random.default_rng(seed)
-    filling, _, _ = filling_of(rng, 5, 16)
+    simulation, _, _ = simulation_of(rng, 5, 16)
     arrivals = 1 + rng.permuted(np.tile(np.arange(5), (3, 1)), axis=1)
-    left = filling.linear_control(rng.normal(size=(5, 1)), np.tile(np.arange(16), (3, 1)), arrivals)
+    left = simulation.linear_control(rng.normal(size=(5, 1)), np.tile(np.arange(16), (3, 1)), arrivals)
     np.testing.assert_allclose(left.mean(axis=1), 0.0, atol=1e-12)
     assert np.abs(left).max() > 0.1
 
@@ -635,7 +635,7 @@ def test_known_structure_is_said_to_be_of_no_use(seed):
     model = DecisionTreeRegressor(max_depth=3).fit(X, X[:, 0])
     found = cs.sage(model, X, X[:, 0], removal="gaussian", rng=seed)
     assert any("row by row" in note for note in found.notes)
-    assert any("law fitted to" in note for note in found.notes)
+    assert any("distribution fitted to" in note for note in found.notes)
 
 
 def test_correlations_of_few_rows_are_shrunk_as_ledoit_and_wolf_do(seed):

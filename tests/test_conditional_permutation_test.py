@@ -210,7 +210,7 @@ def test_a_surrogate_has_nothing_to_draw():
     for removal in ("surrogate", "Surrogate", cs.Surrogate(X)):
         with pytest.raises(InputError, match="copula"):
             cs.conditional_permutation_test(linear, X, y, removal=removal)
-    with pytest.raises(InputError, match="no rows to draw"):
+    with pytest.raises(InputError, match="draws no values"):
         SingleDraws.of(cs.Surrogate(X).restrict(linear, X), "squared error", X, y)
 
 

@@ -15,7 +15,7 @@ from clarysage.losses import Brier, CrossEntropy, SquaredError
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
 from clarysage.removal.background_draws import BackgroundDraws
-from clarysage.removal.restricted.prefixes import Itinerary, evaluate
+from clarysage.removal.restricted.prefixes import FixedRowWalks, evaluate
 from clarysage.structure.base import Structure, apply_link
 from clarysage.structure.linear import Linear
 
@@ -292,7 +292,7 @@ class Recording:
 OWNERS = {"columns": np.arange(5), "groups": np.array([0, 1, 0, 2, 1]), "one player": np.zeros(5, dtype=int)}
 
 
-def itinerary(cells: str, owner: np.ndarray, rng: np.random.Generator) -> Itinerary:
+def itinerary(cells: str, owner: np.ndarray, rng: np.random.Generator) -> FixedRowWalks:
     n, q, d = 12, 3, len(owner)
     values = {
         "ties": [0.0, 1.0],
@@ -306,10 +306,10 @@ def itinerary(cells: str, owner: np.ndarray, rng: np.random.Generator) -> Itiner
     b[1, :, 2] = x[1, 2] + 1  # one change
     p = int(owner.max()) + 1
     orders = np.array([rng.permutation(p) for _ in range(n)])
-    return Itinerary(x, b, Players(tuple(map(str, range(p))), owner).entry_positions(orders), p)
+    return FixedRowWalks(x, b, Players(tuple(map(str, range(p))), owner).entry_positions(orders), p)
 
 
-def by_hand(walks: Itinerary) -> np.ndarray:
+def by_hand(walks: FixedRowWalks) -> np.ndarray:
     """Predictions of every hybrid row, one after the other."""
     n, q, _ = walks.b.shape
     outputs = np.empty((n, q, walks.steps - 1, 2))
@@ -350,7 +350,7 @@ def test_a_row_that_repeats_is_asked_once(seed):
     x, b = rng.integers(2, size=(n, d)) * 1.0, rng.integers(2, size=(n, q, d)) * 1.0
     arrivals = np.argsort(rng.random((n, d)), axis=1) + 1
     model = Recording()
-    walks = Itinerary(x, b, arrivals, d)
+    walks = FixedRowWalks(x, b, arrivals, d)
     found = evaluate(walks, asked_about(b.reshape(-1, d)).reshape(n, q, -1), asked_about(x), model, 10_000)
     assert found.rows <= 2**d
     assert found.outputs.tobytes() == by_hand(walks).tobytes()

@@ -9,7 +9,7 @@ import pytest
 import clarysage as cs
 import clarysage._measures.off_manifold as measured
 import clarysage._measures.sage as sage_module
-from clarysage.removal.off_manifold import Pairs, look
+from clarysage.removal.off_manifold import RowPairs, two_sample_test
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times
 
@@ -127,7 +127,7 @@ def test_no_individual_is_in_two_pairs(seed, kind):
         "part of X": (X[:50], np.where(np.arange(90) < 50, np.arange(90), -1)),
         "others": (rng.normal(size=(70, 2)), None),
     }[kind]
-    pairs = Pairs.draw(X, background, own, np.ones(90), np.ones(len(background)), rng)
+    pairs = RowPairs.draw(X, background, own, np.ones(90), np.ones(len(background)), rng)
     rows = {tuple(row) for row in pairs.real()}
     assert len(rows) == 2 * len(pairs)
     assert len(pairs) == {"X itself": 45, "part of X": 45, "others": 70}[kind]
@@ -139,23 +139,23 @@ def test_rows_without_weight_are_not_drawn(seed):
     X, background = np.zeros((60, 2)), np.zeros((60, 2))
     X[:10], background[:10] = 1.0, 2.0
     weights = np.where(np.arange(60) < 10, 0.0, rng.random(60) + 0.1)
-    pairs = Pairs.draw(X, background, None, weights, weights, rng)
+    pairs = RowPairs.draw(X, background, None, weights, weights, rng)
     assert len(pairs) == 50
     assert (pairs.real() == 0).all()
 
 
-@pytest.mark.parametrize("is_apart", [False, True])
-def test_hybrid_rows_have_the_cells_of_real_ones_column_by_column(seed, is_apart):
+@pytest.mark.parametrize("is_product", [False, True])
+def test_hybrid_rows_have_the_cells_of_real_ones_column_by_column(seed, is_product):
     rng = np.random.default_rng(seed)
-    pairs = Pairs(rng.normal(size=(30, 4)), rng.normal(size=(30, 4)))
+    pairs = RowPairs(rng.normal(size=(30, 4)), rng.normal(size=(30, 4)))
     players = cs.Players.of("abcd", groups={"pair": ["a", "c"]})
-    hybrids = pairs.hybrids(players, rng, is_apart=is_apart)
+    hybrids = pairs.hybrids(players, rng, is_product=is_product)
     np.testing.assert_array_equal(np.sort(hybrids, axis=0), np.sort(pairs.real(), axis=0))
     is_x = hybrids[:30] == pairs.x
     assert (is_x[:, 0] == is_x[:, 2]).all()  # a group is kept whole
     assert (is_x.any(axis=1) & ~is_x.all(axis=1)).all()  # and coalitions are never all or none
     one_row = ((hybrids[:30] == pairs.b) | is_x).all(axis=1)
-    assert one_row.all() != is_apart
+    assert one_row.all() != is_product
 
 
 def test_the_same_seed_gives_the_same_bits(seed):
@@ -220,7 +220,7 @@ def test_nothing_is_said_where_nothing_can_be(seed):
     assert warnings_of(cs.sage(total, X, total(X), removal="baseline", rng=seed)) == []
     assert warnings_of(cs.sage(total, few, total(few), rng=seed)) == []
     players = cs.Players.of("abcd")
-    assert look(Pairs(few[:24], few[24:48]), players, np.ones(4, dtype=bool), rng) is None
+    assert two_sample_test(RowPairs(few[:24], few[24:48]), players, np.ones(4, dtype=bool), rng) is None
 
 
 @pytest.mark.parametrize("method", ["auto", "permutation", "kernel"])
@@ -243,7 +243,7 @@ def test_the_look_never_makes_a_run_fail(seed, monkeypatch):
     def breaks(*given, **options):
         raise RuntimeError("no such luck")
 
-    monkeypatch.setattr(measured, "look", breaks)
+    monkeypatch.setattr(measured, "two_sample_test", breaks)
     X = correlated(np.random.default_rng(seed), 100)
     assert warnings_of(cs.sage(total, X, total(X), rng=seed)) == []
 

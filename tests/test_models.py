@@ -714,7 +714,7 @@ def test_a_structure_that_lies_is_not_used_and_a_note_says_so():
     found = cs.sage(replace(f, structure=lambda: lie), X, noisy(X), **options)
     wanted = cs.sage(lambda rows: model.predict(rows), X, noisy(X), **options)
     np.testing.assert_array_equal(found.values, wanted.values)
-    assert any("LinearRegression was asked row by row" in note for note in found.notes)
+    assert any("LinearRegression was called row by row" in note for note in found.notes)
 
 
 def test_coefficients_changed_after_fitting_are_the_ones_used():

@@ -19,7 +19,7 @@ from clarysage.catalogue import REMOVALS, RemovalRow
 from clarysage.players import Players
 from clarysage.registry import Registry
 from clarysage.removal.background import bound_to
-from clarysage.removal.removal_error import Panel, Trial, mean_and_covariance
+from clarysage.removal.removal_error import EvaluationSample, RemovalEvaluation, mean_and_covariance
 from tests.registered import only_rows, with_rows
 
 SIGMA = 4.5  # standard errors by which an estimate may be off: missed once in 150,000 times
@@ -206,13 +206,13 @@ def test_standard_errors_are_those_of_repetition_where_rows_share_coalitions(see
     scores, covariances, apart = [], [], []
     for _ in range(160):
         X = gaussians(96, rng)
-        trial = Trial.draw(weights, 96, 2, 4, rng, shares=24)
-        assert len(np.unique(trial.coalitions.reshape(96, -1), axis=0)) <= 24
-        assert np.bincount(trial.share).tolist() == [4] * 24
-        panel = Panel.of(as_predictor(linear), X, X, trial, players)
+        sample = EvaluationSample.draw(weights, 96, 2, 4, rng, clusters=24)
+        assert len(np.unique(sample.coalitions.reshape(96, -1), axis=0)) <= 24
+        assert np.bincount(sample.cluster).tolist() == [4] * 24
+        evaluation = RemovalEvaluation.of(as_predictor(linear), X, X, sample, players)
         removals = (Oracle(gaussian_mean), cs.Baseline(np.zeros(4)))
-        errors = np.column_stack([panel.judge(removal, rng).errors for removal in removals])
-        means, covariance = mean_and_covariance(errors, weights, trial.share)
+        errors = np.column_stack([evaluation.error_of(removal, rng).errors for removal in removals])
+        means, covariance = mean_and_covariance(errors, weights, sample.cluster)
         alone = mean_and_covariance(errors, weights, np.arange(96))[1]
         scores.append(means)
         covariances.append(np.diag(covariance))

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 import clarysage as cs
-from clarysage.removal.restricted.learned import OutputForm, as_seen
+from clarysage.removal.restricted.learned import OutputRange, masked_inputs
 from clarysage.removal.surrogate import MaskedRows
 from conditional_laws import Gaussian, coalitions, mean_error
 
@@ -91,7 +91,7 @@ def test_masks_have_uniform_sizes_and_rows_come_by_mass(seed):
     assert np.abs(sizes[1:4] - 3000).max() < 5 * np.sqrt(9000 * (1 / 3) * (2 / 3))
     singles = copies.is_kept[copies.is_kept.sum(axis=1) == 1].sum(axis=0)
     assert np.abs(singles - singles.mean()).max() < 5 * np.sqrt(singles.sum() * 0.25 * 0.75)
-    seen = as_seen(np.ones((1, 2)), np.array([[True, False]]))
+    seen = masked_inputs(np.ones((1, 2)), np.array([[True, False]]))
     np.testing.assert_array_equal(seen, [[1.0, np.nan, 1.0, 0.0]])
 
 
@@ -124,29 +124,29 @@ def test_a_linear_surrogate_of_independent_columns_is_the_marginal_expectation(s
 
 def test_predictions_stay_in_range_and_probabilities_add_up():
     probabilities = np.array([[0.2, 0.8], [0.0, 1.0], [0.5, 0.5]])
-    form = OutputForm.of(probabilities)
+    form = OutputRange.of(probabilities)
     found = form(np.array([[-3.0], [0.6], [7.0]]))
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert (found > 0).all()
     np.testing.assert_allclose(found[1], [0.4, 0.6])
-    three = OutputForm.of(np.tile([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]], (10, 1)))
+    three = OutputRange.of(np.tile([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]], (10, 1)))
     said = three(np.array([[2.0, 2.0, -1.0]]))
     np.testing.assert_allclose(said, [[0.6 / 1.1, 0.3 / 1.1, 0.2 / 1.1]])
-    numbers = OutputForm.of(np.array([[-5.0], [3.0]]))
+    numbers = OutputRange.of(np.array([[-5.0], [3.0]]))
     np.testing.assert_array_equal(numbers(np.array([[-9.0], [0.0], [9.0]])), [[-5.0], [0.0], [3.0]])
 
 
 def test_the_range_of_outputs_is_never_narrowed():
     small = np.linspace(1e-6, 9e-6, 50)[:, None]  # below half a row in 50
-    np.testing.assert_array_equal(OutputForm.of(small)(small), small)
+    np.testing.assert_array_equal(OutputRange.of(small)(small), small)
     rare = np.hstack([1 - small, small])
-    np.testing.assert_allclose(OutputForm.of(rare)(small)[:, 1:], small, rtol=1e-9)
+    np.testing.assert_allclose(OutputRange.of(rare)(small)[:, 1:], small, rtol=1e-9)
     few = np.vstack([[[0.0]], small])
-    np.testing.assert_array_equal(OutputForm.of(few, is_classifier=True)(few)[1:], small)
-    assert OutputForm.of(few, is_classifier=True)(few)[0, 0] == 1e-6  # more than none, and no more than was seen
-    assert OutputForm.of(few)(few)[0, 0] == 0.0
+    np.testing.assert_array_equal(OutputRange.of(few, is_classifier=True)(few)[1:], small)
+    assert OutputRange.of(few, is_classifier=True)(few)[0, 0] == 1e-6  # more than none, and no more than was seen
+    assert OutputRange.of(few)(few)[0, 0] == 0.0
     never = np.tile([0.0, 0.4, 0.6], (5, 1))
-    np.testing.assert_allclose(OutputForm.of(never)(never), never)
+    np.testing.assert_allclose(OutputRange.of(never)(never), never)
 
 
 def test_a_surrogate_does_not_depend_on_the_scale_of_outputs(seed):
@@ -166,7 +166,7 @@ def test_a_surrogate_does_not_depend_on_the_scale_of_outputs(seed):
 def test_probabilities_of_any_precision_add_up(seed, kind):
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.ones(3), size=200).astype(kind).astype(float)
-    form = OutputForm.of(shares)
+    form = OutputRange.of(shares)
     assert form.adds_up
     np.testing.assert_allclose(form(shares + 0.1 * rng.normal(size=shares.shape)).sum(axis=1), 1)
 
@@ -282,7 +282,7 @@ def test_a_large_background_is_learned_from_within_the_memory_limit(seed):
     f_S = removal.restrict(first, X[:5])
     f_S.predict(X[:5], np.tile(np.arange(20) < 9, (5, 1)), None)
     assert max(sizes) < 1e6 / 4
-    assert "learned from 781 of 3,000 background rows" in f_S.remarks[0]
+    assert "fitted to 781 of 3,000 background rows" in f_S.remarks[0]
     assert "memory_limit" in f_S.remarks[1]
     assert f_S.empty()[0] == pytest.approx(X[:, 0].mean())  # which takes all of it
     assert len(cs.Surrogate(X, regressor=Counted(), copies=100).restrict(first, X[:5]).remarks) == 1

@@ -50,7 +50,7 @@ def test_an_example_is_not_drawn_for_itself(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 3))
     f_S = cs.TreeConditional(X, min_leaf=2).restrict(lambda Z: Z[:, 0], X)
-    own = f_S.known.places(X)
+    own = f_S.self_matches.look_up(X)
     np.testing.assert_array_equal(f_S.background[own], X)
     for kept in coalitions(3):
         picks, _ = f_S.choice(X, np.tile(kept, (60, 1)), own)

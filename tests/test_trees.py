@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 import clarysage as cs
 from clarysage.models import as_predictor
 from clarysage.removal.restricted.hybrid import HybridModel
-from clarysage.removal.restricted.native import beside
+from clarysage.removal.restricted.native import near
 from clarysage.structure.base import Structure
 from clarysage.structure.oblivious import (
     Level,
@@ -312,7 +312,7 @@ def awkward_rows(name: str, rng: np.random.Generator) -> Any:
         drawn = cells.to_numpy()[rng.integers(N, size=ROWS)]
         if place in marks and not isinstance(cells.dtype, pd.CategoricalDtype):
             is_whole = cells.dtype.kind == "i"
-            drawn = drawn if is_whole else np.asarray(beside(rng.choice(marks[place], ROWS), rng))
+            drawn = drawn if is_whole else np.asarray(near(rng.choice(marks[place], ROWS), rng))
         if cells.isna().any():
             drawn = np.where(rng.random(ROWS) < 0.2, np.nan, drawn.astype(float))
         columns.append(drawn)
@@ -651,7 +651,7 @@ def test_what_is_not_taken_apart_is_asked_row_by_row_and_said(name):
         cs.sage(one, X[:40], y[:40], background=X[40:60], rng=0, method="exact")
         for one in (predictor, replace(predictor, structure=None))
     )
-    assert any("was asked row by row" in note and reason in note for note in told.notes), told.notes
+    assert any("was called row by row" in note and reason in note for note in told.notes), told.notes
     assert np.array_equal(told.values, asked.values)
 
 

@@ -13,7 +13,7 @@ from clarysage.games import PredictivePower
 from clarysage.players import Players
 from clarysage.protocols import GroupsLike, HybridRows, MadeOfRows, Removal, Seed, TableLike, ability
 from clarysage.removal.background import match_by_cells
-from clarysage.removal.off_manifold import FEWEST, OffManifold, Pairs, look, some_columns
+from clarysage.removal.off_manifold import FEWEST, OffManifold, RowPairs, sampled_columns, two_sample_test
 from clarysage.tables import as_table, schema_of
 
 
@@ -60,7 +60,7 @@ def off_manifold(
         raise InputError("X", got="one player", wanted="two or more, since a hybrid row mixes players of two rows")
     self_match = np.arange(len(x)) if background is None else match_by_cells(x, b)
     even = np.full(len(x), 1.0), np.full(len(b), 1.0)
-    result = _tested(x, b, self_match, *even, players, schema.is_number, generator, is_apart=False)
+    result = _tested(x, b, self_match, *even, players, schema.is_number, generator, is_product=False)
     if result is None:
         raise InputError(
             "X",
@@ -78,7 +78,7 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
     name = problem.removal_name
     try:
         result = _test_of_run(
-            v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_apart=row.mixes == "columns"
+            v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_product=row.mixes == "columns"
         )
     except (
         ValueError,
@@ -100,11 +100,11 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
 
 
 def _test_of_run(
-    v: PredictivePower, f_S: HybridRows, removal: Removal, rng: np.random.Generator, *, is_apart: bool
+    v: PredictivePower, f_S: HybridRows, removal: Removal, rng: np.random.Generator, *, is_product: bool
 ) -> OffManifold | None:
     background, background_weights, self_match = f_S.background, f_S.background_weights, v.self_match
     made_of = ability(removal, MadeOfRows)
-    if is_apart and made_of is not None:  # rows of f_S are already mixtures
+    if is_product and made_of is not None:  # rows of f_S are already mixtures
         background = f_S.schema.encode(made_of.background, "background")
         background_weights, self_match = np.ones(len(background)), match_by_cells(v.X, background)
     return _tested(
@@ -116,7 +116,7 @@ def _test_of_run(
         v.players,
         f_S.schema.is_number,
         rng,
-        is_apart=is_apart,
+        is_product=is_product,
     )
 
 
@@ -130,9 +130,9 @@ def _tested(
     is_number: np.ndarray,
     rng: np.random.Generator,
     *,
-    is_apart: bool,
+    is_product: bool,
 ) -> OffManifold | None:
-    columns, players = some_columns(players, rng)
-    pairs = Pairs.draw(X, background, self_match, weights, background_weights, rng)
-    pairs = Pairs(pairs.x[:, columns], pairs.b[:, columns])
-    return look(pairs, players, is_number[columns], rng, is_apart=is_apart)
+    columns, players = sampled_columns(players, rng)
+    pairs = RowPairs.draw(X, background, self_match, weights, background_weights, rng)
+    pairs = RowPairs(pairs.x[:, columns], pairs.b[:, columns])
+    return two_sample_test(pairs, players, is_number[columns], rng, is_product=is_product)

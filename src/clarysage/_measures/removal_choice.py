@@ -17,7 +17,7 @@ from clarysage.players import Players
 from clarysage.protocols import Removal
 from clarysage.removal import as_removal
 from clarysage.removal.background import bound_to, match_by_cells, match_by_source
-from clarysage.removal.removal_error import MEMORY, Panel, Trial, mean_and_covariance
+from clarysage.removal.removal_error import MEMORY, EvaluationSample, RemovalEvaluation, mean_and_covariance
 from clarysage.tables import rows_of
 
 ROWS, COALITIONS = 128, 2  # removals are judged on these: a coalition and its complement for each row
@@ -58,15 +58,15 @@ def choose_removal(
         note = f"Removal {ANY_COLUMNS!r} was taken: for one player alone all removals are the same."
         return RemovalChoice(_made(ANY_COLUMNS, background, entropy), Note(note), 0)
     made_of, X = _split(f, X, background, source, rng)
-    trial = Trial.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, shares=SHARES)
-    panel = Panel.of(f, X, made_of, trial, players)
+    sample = EvaluationSample.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, clusters=SHARES)
+    evaluation = RemovalEvaluation.of(f, X, made_of, sample, players)
     quick = [name for name in candidates if len(players) <= REMOVALS[name].max_players]
     makers: dict[str, Callable[[], Removal]] = {name: partial(_made, name, made_of, entropy) for name in quick}
-    errors_by_name, left_out = panel.judge_those_that_can(makers, partial(stream, entropy, TRIAL, 1))
+    errors_by_name, left_out = evaluation.errors_of_all(makers, partial(stream, entropy, TRIAL, 1))
     scores, covariance = mean_and_covariance(
         np.column_stack([trial_errors.errors for trial_errors in errors_by_name.values()]),
-        np.ones(len(trial.rows)),
-        trial.share,
+        np.ones(len(sample.rows)),
+        sample.cluster,
     )
     names, order = tuple(errors_by_name), np.argsort(scores, kind="stable")
     best, error = int(order[0]), float(np.sqrt(covariance[order[0], order[0]]))
@@ -81,7 +81,7 @@ def choose_removal(
     note += (
         f" On so few rows it cannot be distinguished from {', '.join(alike)}; see cs.removal_quality." if alike else ""
     )
-    rows = len(trial.rows) + sum(trial_errors.model_rows for trial_errors in errors_by_name.values())
+    rows = len(sample.rows) + sum(trial_errors.model_rows for trial_errors in errors_by_name.values())
     return RemovalChoice(_made(names[best], background, entropy), Note(note, topic="removal"), rows)
 
 

@@ -25,7 +25,13 @@ from clarysage.protocols import (
 )
 from clarysage.removal import as_removal, default_rows, is_auto_conditional, name_of
 from clarysage.removal.background import bound_to, match_by_cells
-from clarysage.removal.removal_error import MEMORY, Judged, Panel, Trial, mean_and_covariance
+from clarysage.removal.removal_error import (
+    MEMORY,
+    EvaluationSample,
+    RemovalError,
+    RemovalEvaluation,
+    mean_and_covariance,
+)
 from clarysage.results import RemovalQuality
 from clarysage.tables import as_table, read_weights, rows_of
 
@@ -106,8 +112,10 @@ def removal_quality(
         feature_names=feature_names,
         rng=entropy,
     )
-    trial = _trial(weights[numbers], rows, coalitions, len(problem.players), stream(entropy, TRIAL, 0))
-    panel = Panel.of(problem.predictor, problem.X, problem.X if made_of is None else made_of, trial, problem.players)
+    sample = _trial(weights[numbers], rows, coalitions, len(problem.players), stream(entropy, TRIAL, 0))
+    evaluation = RemovalEvaluation.of(
+        problem.predictor, problem.X, problem.X if made_of is None else made_of, sample, problem.players
+    )
 
     def make(removal: Any) -> Removal:
         few = made_of if background is not None or not isinstance(removal, str) else _thinned(made_of, removal)
@@ -118,22 +126,29 @@ def removal_quality(
 
     if is_all:
         makers = {label: partial(make, removal) for label, removal in labelled.items()}
-        judged, left_out = panel.judge_those_that_can(makers, draws)
+        judged, left_out = evaluation.errors_of_all(makers, draws)
     else:
-        judged, left_out = {label: panel.judge(make(removal), draws()) for label, removal in labelled.items()}, {}
+        judged, left_out = (
+            {label: evaluation.error_of(make(removal), draws()) for label, removal in labelled.items()},
+            {},
+        )
     notes += _about_overlap(
-        {label: labelled[label] for label in judged}, made_of, problem.predictor, table, numbers[trial.rows]
+        {label: labelled[label] for label in judged}, made_of, problem.predictor, table, numbers[sample.rows]
     )
-    return _quality(judged, panel, weights[numbers][trial.rows], left_out, notes)
+    return _quality(judged, evaluation, weights[numbers][sample.rows], left_out, notes)
 
 
 def _quality(
-    judged: dict[str, Judged], panel: Panel, weights: np.ndarray, left_out: dict[str, str], notes: tuple[str, ...]
+    judged: dict[str, RemovalError],
+    evaluation: RemovalEvaluation,
+    weights: np.ndarray,
+    left_out: dict[str, str],
+    notes: tuple[str, ...],
 ) -> RemovalQuality:
     errors = np.column_stack([result.errors for result in judged.values()])
-    scores, covariance = mean_and_covariance(errors, weights, panel.trial.share)
+    scores, covariance = mean_and_covariance(errors, weights, evaluation.sample.cluster)
     n, shares = len(weights), weights / weights.sum()
-    f = panel.outputs - panel.outputs[:1]  # so that the variance of a constant is exactly zero
+    f = evaluation.outputs - evaluation.outputs[:1]  # so that the variance of a constant is exactly zero
     variance = float(shares @ ((f - shares @ f) ** 2).sum(axis=1) * n / (n - 1))
     return RemovalQuality(
         names=tuple(judged),
@@ -143,7 +158,7 @@ def _quality(
         seconds=np.array([result.seconds for result in judged.values()]),
         model_rows=np.array([result.model_rows for result in judged.values()]),
         rows=n,
-        coalitions=panel.trial.coalitions.shape[1],
+        coalitions=evaluation.sample.coalitions.shape[1],
         left_out=left_out,
         notes=tuple(map(as_note, notes)),
     )
@@ -199,14 +214,14 @@ def _thinned(rows: Any, removal: str) -> Any:
     return rows if len(rows) <= size else rows_of(rows, np.linspace(0, len(rows) - 1, int(size)).astype(np.intp))
 
 
-def _trial(weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator) -> Trial:
+def _trial(weights: np.ndarray, rows: int, coalitions: int, p: int, rng: np.random.Generator) -> EvaluationSample:
     if p < 2:
         raise InputError(
             "X", got="one player", wanted="two or more: a single player has no coalition between empty and full"
         )
     if (weights > 0).sum() < 2:
         raise InputError("X", got="one row to evaluate on", wanted="two or more")
-    return Trial.draw(weights, rows, coalitions, p, rng)
+    return EvaluationSample.draw(weights, rows, coalitions, p, rng)
 
 
 def _about_overlap(labelled: dict[str, Any], made_of: Any, f: Any, X: Any, judged: np.ndarray) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def tree_solution(model: Any, v: PredictivePower, *, max_visits: float = np.inf)
         raise NotForShapError("shap is not installed")
     if isinstance(model, Predictor):
         raise NotForShapError("a Predictor hides its model")
-    if f_S is None or f_S.filling is not None or not np.ptp(f_S.background_weights) == 0:
+    if f_S is None or f_S.simulation is not None or not np.ptp(f_S.background_weights) == 0:
         raise NotForShapError("shap supports only marginal removal, with background rows of equal weight")
     if v.n_players < v.X.shape[1]:
         raise NotForShapError("shap does not support groups of features")

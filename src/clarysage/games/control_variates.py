@@ -184,9 +184,9 @@ def control_variate_of(
     start = StartControl(hybrid, matches)
     if not is_square:
         return start
-    if hybrid.filling is not None:
-        fitted = slopes(hybrid.filling.latent, hybrid.alone)
-        return start if fitted is None else ConditionalControl(start, hybrid.filling, players, fitted)
+    if hybrid.simulation is not None:
+        fitted = slopes(hybrid.simulation.latent, hybrid.alone)
+        return start if fitted is None else ConditionalControl(start, hybrid.simulation, players, fitted)
     if hybrid.alone.size * len(players) > MOST_EFFECTS:
         return start
     weights = hybrid.background_weights

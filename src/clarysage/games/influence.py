@@ -32,7 +32,7 @@ import numpy as np
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.protocols import HybridRows, Influence, Loss
-from clarysage.removal.background_draws import BackgroundDraws, by_sampling
+from clarysage.removal.background_draws import BackgroundDraws, variance_factor
 from clarysage.removal.restricted.hybrid import mean_over
 
 ROWS_OF_CONDENSED = 8  # rows drawn to estimate the influence where walks used the mean row of the background
@@ -101,8 +101,8 @@ class StepInfluence:
             walked = SubsampledMeans(steps.outputs, means.mean, means.others)
         alone = self.hybrid.alone[background_index][:, :, None, :]
         at_start = self._variance_at_start(examples, match)[:, None]
-        excess = draws.variance_by_sampling(alone, match) - at_start  # (n, 1, k)
-        variance = draws.variance_by_sampling(walked.z, match) - (1 - entered / active)[:, :, None] * excess
+        excess = draws.sampling_variance(alone, match) - at_start  # (n, 1, k)
+        variance = draws.sampling_variance(walked.z, match) - (1 - entered / active)[:, :, None] * excess
         targets = [np.repeat(target[examples], walked.z.shape[2], axis=0) for target in self.targets]
         inner = influence_of_means(walked, self.losses, targets, background_index, draws, match, variance)
         start = self.at_start(examples, background_index, draws)
@@ -140,7 +140,7 @@ class StepInfluence:
         others = self.matches.leave_out(examples, mean[:, None])[:, 0]
         means = SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
         targets = [target[examples] for target in self.targets]
-        variance, index = self._all_draws.variance_by_sampling(z, match), self._every_index(examples)
+        variance, index = self._all_draws.sampling_variance(z, match), self._every_index(examples)
         return means.mean, influence_of_means(means, self.losses, targets, index, self._all_draws, match, variance)
 
     def _variance_at_start(self, examples: np.ndarray, match: np.ndarray | None) -> np.ndarray:
@@ -154,7 +154,7 @@ class StepInfluence:
             repeated = np.broadcast_to(self._mean_alone, variance.shape)
             others = self.matches.leave_out(examples, repeated[:, None])[:, 0]
             variance = np.maximum(variance - (others - self._mean_alone) ** 2, 0.0)
-        return np.asarray(variance * by_sampling(np.asarray(self._all_draws.concentration(match)).reshape(-1, 1)))
+        return np.asarray(variance * variance_factor(np.asarray(self._all_draws.concentration(match)).reshape(-1, 1)))
 
     @cached_property
     def _mean_alone(self) -> np.ndarray:

@@ -172,7 +172,7 @@ class HybridRows(RestrictedModel, Protocol):
         ...
 
     @property
-    def filling(self) -> ConditionalRows | None:
+    def simulation(self) -> ConditionalRows | None:
         """The conditional distribution of withheld cells given kept ones; None if rows are used unchanged."""
         ...
 

@@ -1,4 +1,8 @@
-"""How features are withheld: the restricted model f_S of Eq. 1. Removals by name are in :mod:`clarysage.catalogue`."""
+"""Removals: ways to withhold features, which turn a model f into the restricted model f_S of Eq. 1.
+
+Each removal has a file; the engines that evaluate f_S are in :mod:`clarysage.removal.restricted`. The names of removals
+are in :mod:`clarysage.catalogue`.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,11 @@ from clarysage.removal.product import ProductOfMarginals
 from clarysage.removal.surrogate import Surrogate
 from clarysage.removal.tree_conditional import TreeConditional
 
-SAFEST = "copula"  # since it copes with columns of any kind
+SAFEST = "copula"  # which accepts columns of any kind
 
 
 def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Generator) -> Removal:
-    """A removal by name, made of the background, or an object as it is."""
+    """Makes a removal from its name and a background; returns an object that is a removal as it is."""
     if isinstance(removal, str):
         named: Removal = REMOVALS.get_row(removal)(background, weights, rng)
         return named
@@ -43,22 +47,22 @@ def as_removal(removal: Any, background: Any, weights: Any, rng: np.random.Gener
 
 
 def is_auto_conditional(removal: object) -> bool:
-    """Whether a removal is to be chosen among the conditional ones."""
+    """Tells whether a removal is to be chosen among the conditional ones."""
     return REMOVALS.is_special(removal)
 
 
 def is_conditional(removal: str) -> bool:
-    """Whether a removal, by its name, learns from background rows what withheld features are, given the kept ones."""
+    """Tells whether the removal of a name estimates the distribution of withheld features given the kept ones."""
     return is_auto_conditional(removal) or REMOVALS.get_row(removal).is_conditional
 
 
 def default_rows(removal: str) -> float:
-    """How many background rows there are to be at most for a removal, by its name, where the user does not say."""
+    """Returns the default number of background rows, at most, for the removal of a name."""
     return ROWS_TO_LEARN_FROM if is_auto_conditional(removal) else REMOVALS.get_row(removal).default_rows
 
 
 def name_of(removal: Any) -> str:
-    """What a removal is called: the name in the catalogue, that of an object, or its class."""
+    """Returns the name of a removal: that in the catalogue, that of an object, or that of its class."""
     if isinstance(removal, str):
         return REMOVALS.get_row(removal).name
     named = ability(removal, NamedRemoval)
@@ -66,39 +70,39 @@ def name_of(removal: Any) -> str:
 
 
 def limited(removal: Removal, memory_limit: float, *, is_named: bool) -> Removal:
-    """The removal within the limit of a run; of that and an object's own limit, the lower one holds.
+    """Returns the removal with the memory limit of a run, or with the object's own limit if that is lower.
 
-    The limit of a removal that was asked for by name, ``is_named``, is that of the run.
+    A removal that was given by name, ``is_named``, has no limit of its own.
     """
-    own = ability(removal, LimitedRemoval)
-    if own is None:
+    limitable = ability(removal, LimitedRemoval)
+    if limitable is None:
         return removal
-    return own.limited(memory_limit if is_named else min(own.memory_limit, memory_limit))
+    return limitable.limited(memory_limit if is_named else min(limitable.memory_limit, memory_limit))
 
 
 def knowing_examples(removal: Removal, examples: np.ndarray | None) -> Removal:
-    """The removal, told which rows of X its background rows are (m,), where that is known and makes a difference."""
+    """Returns the removal, given the row of X that each background row is (m,), if that is known and matters."""
     made_of_examples = ability(removal, RemovalFromExamples)
     return removal if examples is None or made_of_examples is None else made_of_examples.knowing_examples(examples)
 
 
 def seed_in(removal: Removal) -> int | None:
-    """The seed that a removal learns or draws with, where it has one."""
+    """Returns the seed that a removal learns or draws with; None if it has none."""
     seeded = ability(removal, SeededRemoval)
     seed = None if seeded is None else seeded.rng
     return int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None
 
 
 def singly(restricted: RestrictedModel) -> DrawsRows:
-    """The restricted model with rows to draw from; raises where there are none, since predictions are learned."""
+    """Returns the restricted model prepared for single imputation; raises an error if its predictions are learned."""
     drawing = ability(restricted, DrawsRows)
     if drawing is not None:
         return drawing.singly()
     others = [name for name in removals_that_draw_given_others() if name != SAFEST]
     raise InputError(
         "removal",
-        got=f"{type(restricted).__name__}, which has no rows to draw: it predicts without what is withheld",
-        wanted="a removal that puts drawn values in its place",
+        got=f"{type(restricted).__name__}, which draws no values: it predicts without the withheld features",
+        wanted="a removal that replaces withheld features by drawn values",
         hint=[Set("removal", SAFEST), *(f', "{name}"' for name in others[:-1]), f' or "{others[-1]}"'],
     )
 

@@ -1,4 +1,4 @@
-"""Withheld features replaced by one value a column."""
+"""Withheld features replaced by one fixed value for each column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES = "baseline values"
 
 @dataclass(frozen=True)
 class Baseline:
-    """Withheld features take one fixed value each.
+    """Withheld features each take one fixed value.
 
     ``values`` is "mean", "median" (of numbers; categories take their most frequent value), "mode", or the values
     themselves: a row, a (1, d) array, a one-row table, or a mapping of column names to values.
@@ -45,7 +45,7 @@ class Baseline:
         return replace(self, memory_limit=memory_limit)
 
     def bound(self, predictor: Any, X: Any) -> BoundTables:
-        """The predictor bound to the columns of X, with the row of values, (1, d), as background."""
+        """Binds the predictor to the columns of X, with the row of baseline values, (1, d), as background."""
         X = as_table(X, "X")
         given = self._given(X, getattr(predictor, "feature_names", None))
         rows, argument = (X, "X") if self.background is None else (self.background, "background")
@@ -54,13 +54,13 @@ class Baseline:
         bound = bound_to(predictor, X, rows, self.memory_limit, argument)
         row = bound.background
         if given is None:
-            mass = read_weights(self.weights, rows, len(row), "background weights", "background")
-            row = self._summary(row, mass, bound.schema)
+            weights = read_weights(self.weights, rows, len(row), "background weights", "background")
+            row = self._summary(row, weights, bound.schema)
         f = bound.predictor
         return replace(bound, predictor=replace(f, schema=f.schema.widened(row)), background=row)
 
     def _given(self, X: Any, names: Sequence[str] | None) -> Any:
-        """The values as a one-row table, or None where they are to be computed."""
+        """Returns the given values as a one-row table, or None if they are to be computed."""
         if isinstance(self.values, str):
             if self.values not in ("mean", "median", "mode"):
                 raise InputError(VALUES, got=f"{self.values!r}", wanted='"mean", "median", "mode" or values')
@@ -75,52 +75,52 @@ class Baseline:
             raise InputError(
                 VALUES,
                 got=f"{row.shape[0]} rows",
-                wanted="one row, one value a column",
+                wanted="one row with one value for each column",
                 hint=PythonOnly("removal=Marginal(rows) to average over several"),
             )
         return row
 
-    def _summary(self, background: np.ndarray, mass: np.ndarray, schema: Schema) -> np.ndarray:
+    def _summary(self, background: np.ndarray, weights: np.ndarray, schema: Schema) -> np.ndarray:
         row = []
         for codes, column, name in zip(background.T, schema.columns, schema.names, strict=True):
             if self.values != "mode" and isinstance(column, Categories) and column.holds_numbers:
                 raise InputError(
                     "background",
-                    got=f"numbers in column {name!r} that are no numeric column, or integers beyond 2^53",
+                    got=f"column {name!r}, whose numbers are objects, or integers beyond 2^53",
                     wanted=f"a numeric column, for the {self.values}",
                     hint=PythonOnly('removal=Baseline("mode")'),
                 )
-            row.append(self._of_column(codes, mass, column.is_number))
+            row.append(self._of_column(codes, weights, column.is_number))
         return np.array([row])
 
-    def _of_column(self, codes: np.ndarray, mass: np.ndarray, is_number: bool) -> float:
-        present = ~np.isnan(codes) & (mass > 0)
+    def _of_column(self, codes: np.ndarray, weights: np.ndarray, is_number: bool) -> float:
+        present = ~np.isnan(codes) & (weights > 0)
         if not present.any():
-            return float(codes[0])  # missing, in the column's own way
-        codes, mass = codes[present], mass[present]
+            return float(codes[0])  # the column's own kind of missing cell
+        codes, weights = codes[present], weights[present]
         if not is_number or self.values == "mode":
-            distinct, place = np.unique(codes, return_inverse=True)
-            return float(distinct[np.bincount(place, weights=mass).argmax()])
+            distinct, index = np.unique(codes, return_inverse=True)
+            return float(distinct[np.bincount(index, weights=weights).argmax()])
         if self.values == "mean":
-            return float((codes * mass).sum() / mass.sum())
+            return float((codes * weights).sum() / weights.sum())
         order = np.argsort(codes)
-        running = np.cumsum(mass[order]) / mass.sum()
+        running = np.cumsum(weights[order]) / weights.sum()
         low, high = np.searchsorted(running, [0.5 - 1e-12, 0.5 + 1e-12])
         return float((codes[order[low]] + codes[order[min(high, len(codes) - 1)]]) / 2)
 
 
 def _one_row(values: Mapping[Any, Any], X: Any, names: Sequence[str] | None) -> Any:
-    """A mapping of names to values as a one-row table, in the model's order where X has no names to go by."""
+    """Returns a mapping of names to values as a one-row table; in the model's order if X has no column names."""
     import pandas as pd
 
     row = pd.DataFrame({str(name): [value] for name, value in values.items()})
     if labels_of(X) is not None:
         return row
-    wanted = list(names or (f"x{i}" for i in range(X.shape[1])))
-    if sorted(map(str, values)) != sorted(wanted):
+    columns = list(names or (f"x{i}" for i in range(X.shape[1])))
+    if sorted(map(str, values)) != sorted(columns):
         raise InputError(
             VALUES,
             got=f"values for {', '.join(map(repr, values))}",
-            wanted=f"one for each of {', '.join(map(repr, wanted[:8]))}",
+            wanted=f"one for each of {', '.join(map(repr, columns[:8]))}",
         )
-    return row[wanted]
+    return row[columns]

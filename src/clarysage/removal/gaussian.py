@@ -1,4 +1,4 @@
-"""Withheld features drawn from a Gaussian law, given the kept ones."""
+"""Withheld features drawn from a conditional Gaussian law, given the kept ones."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError, Or, Set, Words
 from clarysage.removal.background import BoundTables, bound_to, seed_of
 from clarysage.removal.restricted.hybrid import HybridModel
-from clarysage.removal.restricted.matheron import RIDGE, Filling
+from clarysage.removal.restricted.matheron import RIDGE, GaussianSimulation
 from clarysage.removal.restricted.native import native_of
 from clarysage.tables import Schema, read_weights
 
-LINEAR = "The model is linear: its mean prediction is that for the mean of the withheld features."
-ROUNDING, FLOOR = 1e-10, 1e-2  # of the eigenvalues of correlations
+LINEAR = "The model is linear: its mean prediction is the prediction for the mean of the withheld features."
+ROUNDING, FLOOR = 1e-10, 1e-2  # of the eigenvalues of a correlation matrix
 ROWS_A_COLUMN = 4  # background rows below which correlations are shrunk
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    r"""Withheld features follow the kept ones as in a Gaussian law with the background's mean and covariance.
+    r"""Withheld features are drawn given the kept ones, from a Gaussian law with the background's mean and covariance.
 
     .. math:: q(x_{\bar S} | x_S) = N(\mu_{\bar S} + \Sigma_{\bar S S} \Sigma_{S S}^{-1} (x_S - \mu_S), \;
         \Sigma_{\bar S \bar S} - \Sigma_{\bar S S} \Sigma_{S S}^{-1} \Sigma_{S \bar S})
 
-    Right for columns that are jointly Gaussian; for others it keeps means and correlations, and may put cells where no
-    value ever is, such as fractions in a column of counts. For columns of numbers only: see
-    :class:`~clarysage.Copula` for others. Of a model that is known to be linear the mean prediction is taken exactly,
-    without draws. With fewer than four background rows a column, correlations are shrunk
-    towards zero (Ledoit and Wolf).
+    This is exact for columns that are jointly Gaussian. For others it preserves means and correlations, but may draw
+    values that never occur, such as fractions in a column of counts. It takes columns of numbers only; see
+    :class:`~clarysage.Copula` for others. If the model is known to be linear, the mean prediction is computed exactly,
+    without draws. With fewer than four background rows per column, correlations are shrunk towards zero (Ledoit & Wolf,
+    A well-conditioned estimator for large-dimensional covariance matrices, 2004).
 
     Parameters
     ----------
     background : table of rows with the columns of X, to which the law is fitted
-    weights : one weight a background row
-    draws : rows drawn from the law once, over which predictions are averaged
-    rng : seed or Generator for these
+    weights : one weight for each background row
+    draws : number of rows that are drawn from the law, once; predictions are averaged over them
+    rng : seed or Generator of these draws
     memory_limit : bytes that the rows given to the model at once may take
 
     Examples
@@ -58,91 +58,92 @@ class Gaussian:
     name: str = "gaussian"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever it is used
+        object.__setattr__(self, "rng", seed_of(self.rng))  # the same draws whenever the removal is used
 
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows, codes = bound.background, bound.examples.codes
         for argument, table in (("background", rows), ("X", codes)):
             _check(bound.schema, table, argument)
-        mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
-        scale = Scale.fitted(rows, mass)
+        weights = read_weights(self.weights, self.background, len(rows), "background weights", "background")
+        scale = Standardisation.fitted(rows, weights)
         with one_thread():
             scores = scale.of(rows)
-            R = conditionable((scores * mass[:, None]).T @ scores * (1 - shrinkage(scores, mass)))
-        filling = Filling(scale, drawn(R, self.draws, np.random.default_rng(self.rng)), R)
-        found = native_of(bound.predictor, filling.background, np.full(self.draws, 1 / self.draws), codes)
-        if found.native is None or not found.native.is_linear_mean:
-            return filled(bound, filling, found.rows)
-        f_S = filled(bound, replace(filling, latent=np.zeros((1, len(R)))), found.rows)
-        drawn_anew = replace(filled(bound, filling, found.rows), encoded=None)
-        return replace(f_S, remarks=(f_S.remarks[0], LINEAR), drawn=drawn_anew)
+            R = positive_definite((scores * weights[:, None]).T @ scores * (1 - shrinkage(scores, weights)))
+        simulation = GaussianSimulation(scale, draw_scores(R, self.draws, np.random.default_rng(self.rng)), R)
+        reading = native_of(bound.predictor, simulation.background, np.full(self.draws, 1 / self.draws), codes)
+        f_S = conditional_model(bound, simulation, reading.rows)
+        if reading.native is None or not reading.native.is_linear_mean:
+            return f_S
+        of_mean = conditional_model(bound, replace(simulation, latent=np.zeros((1, len(R)))), reading.rows)
+        return replace(of_mean, remarks=(of_mean.remarks[0], LINEAR), drawn=replace(f_S, encoded=None))
 
     def limited(self, memory_limit: float) -> Gaussian:
         return replace(self, memory_limit=memory_limit)
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Scores that are cells, less their mean, in units of their standard deviation: (d,) each; 0 for a constant."""
+class Standardisation:
+    """Scores of cells: their difference from the mean (d,) in units of the standard deviation (d,); 0 for constants."""
 
     mean: np.ndarray
-    size: np.ndarray
+    std: np.ndarray
     has_ties: bool = False
 
     @classmethod
-    def fitted(cls, rows: np.ndarray, mass: np.ndarray) -> Scale:
-        mean = rows[0] + mass @ (rows - rows[0])
+    def fitted(cls, rows: np.ndarray, weights: np.ndarray) -> Standardisation:
+        mean = rows[0] + weights @ (rows - rows[0])
         is_constant = (rows == rows[0]).all(axis=0)
-        return cls(np.where(is_constant, rows[0], mean), np.where(is_constant, 0.0, np.sqrt(mass @ (rows - mean) ** 2)))
+        std = np.sqrt(weights @ (rows - mean) ** 2)
+        return cls(np.where(is_constant, rows[0], mean), np.where(is_constant, 0.0, std))
 
     def of(self, x: np.ndarray) -> np.ndarray:
-        """Scores (n, d) of rows; 0 for columns that are constant in the background, which tell nothing."""
-        return np.asarray(np.divide(x - self.mean, self.size, out=np.zeros_like(x), where=self.size > 0))
+        """Returns scores (n, d) of rows; 0 for columns that are constant in the background."""
+        return np.asarray(np.divide(x - self.mean, self.std, out=np.zeros_like(x), where=self.std > 0))
 
-    def scores(self, x: np.ndarray, picks: np.ndarray) -> np.ndarray:
+    def scores(self, x: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         return self.of(x)[:, None, :]
 
-    def agreed(self, x: np.ndarray, picks: np.ndarray, precision: np.ndarray) -> np.ndarray:
-        return self.scores(x, picks)
+    def joint_scores(self, x: np.ndarray, background_index: np.ndarray, precision: np.ndarray) -> np.ndarray:
+        return self.scores(x, background_index)
 
     def cells(self, scores: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        which = slice(None) if columns is None else columns
-        cells = scores * self.size[which]
-        cells += self.mean[which]
+        index = slice(None) if columns is None else columns
+        cells = scores * self.std[index]
+        cells += self.mean[index]
         return np.asarray(cells)
 
 
-def shrinkage(scores: np.ndarray, mass: np.ndarray) -> float:
-    """By what share correlations of scores (n, d) are to be shrunk; 0 where there are rows enough."""
-    scores, mass = scores[mass > 0], mass[mass > 0]
+def shrinkage(scores: np.ndarray, weights: np.ndarray) -> float:
+    """Returns the shrinkage (0 to 1) of the correlations of scores (n, d) towards zero; 0 if there are enough rows."""
+    scores, weights = scores[weights > 0], weights[weights > 0]
     n, d = scores.shape
     if n >= ROWS_A_COLUMN * d:
         return 0.0
     from sklearn.covariance import ledoit_wolf_shrinkage
 
-    return float(ledoit_wolf_shrinkage(scores * np.sqrt(n * mass)[:, None], assume_centered=True))
+    return float(ledoit_wolf_shrinkage(scores * np.sqrt(n * weights)[:, None], assume_centered=True))
 
 
-def conditionable(R: np.ndarray) -> np.ndarray:
-    """The matrix with ones on its diagonal, and nothing wholly determined by others.
+def positive_definite(R: np.ndarray) -> np.ndarray:
+    """Returns a positive definite correlation matrix near R.
 
-    Correlations that were found pair by pair may not go together: those that can nearly do are taken instead, with a
-    floor under what is left of any combination, or a small contradiction would move others far.
+    Correlations that were estimated pair by pair may contradict each other, so that R has negative eigenvalues. All
+    eigenvalues are then raised to a floor, without which a small contradiction would have a large effect on draws.
     """
     R = (R + R.T) / 2
     np.fill_diagonal(R, 1.0)
-    size, turn = np.linalg.eigh(R)
-    if size[0] < -ROUNDING:
-        R = (turn * np.maximum(size, FLOOR)) @ turn.T
+    eigenvalues, vectors = np.linalg.eigh(R)
+    if eigenvalues[0] < -ROUNDING:
+        R = (vectors * np.maximum(eigenvalues, FLOOR)) @ vectors.T
         root = np.sqrt(np.diagonal(R))
         R = R / root / root[:, None]
         np.fill_diagonal(R, 1.0)
     return np.asarray((R + RIDGE * np.eye(len(R))) / (1 + RIDGE))
 
 
-def drawn(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarray:
-    """So many rows of scores from N(0, R)."""
+def draw_scores(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarray:
+    """Draws rows of scores from N(0, R)."""
     if not isinstance(draws, (int, np.integer)) or isinstance(draws, bool) or draws < 2:
         raise InputError("draws", got=f"{draws!r}", wanted="a whole number of two or more", hint=Set("draws", 512))
     noise = rng.normal(size=(int(draws), len(R)))
@@ -150,38 +151,37 @@ def drawn(R: np.ndarray, draws: Any, rng: np.random.Generator) -> np.ndarray:
         return np.asarray(noise @ np.linalg.cholesky(R).T)
 
 
-def filled(bound: BoundTables, filling: Filling, rows_of_checks: int = 0) -> HybridModel:
-    """The restricted model of a filling that was fitted to the background."""
-    background, rows = filling.background, len(bound.background)
+def conditional_model(bound: BoundTables, simulation: GaussianSimulation, rows_of_checks: int = 0) -> HybridModel:
+    """Makes the restricted model of a conditional law that was fitted to the background."""
+    background, rows = simulation.background, len(bound.background)
     predictor = replace(bound.predictor, schema=bound.predictor.schema.widened(background))
     m = len(background)
     remarks = [
-        f"Withheld features were drawn given the kept ones, by a law fitted to {rows:,} background rows; intervals "
-        "take this law as it is."
+        f"Withheld features were drawn given the kept ones, from a distribution fitted to {rows:,} background rows. "
+        "Intervals do not cover the errors of this fit."
     ]
     if predictor.predictor.structure is not None:
         remarks.append(
-            f"{predictor.predictor.name} was asked row by row: its structure helps only where withheld features are "
-            "drawn whatever the kept ones are."
+            f"{predictor.predictor.name} was called row by row: its structure helps only if withheld features are "
+            "drawn independently of the kept ones."
         )
-    nowhere = np.full(m, -1)  # drawn rows are no examples, even where they have the same cells
     return HybridModel(
         predictor,
         background,
         np.full(m, 1 / m),
         remarks=tuple(remarks),
         rows_of_checks=predictor.rows_asked + rows_of_checks,
-        source=nowhere,
-        filling=filling,
+        source=np.full(m, -1),  # drawn rows are no examples, even if all their cells are equal
+        simulation=simulation,
         encoded=bound.examples,
     )
 
 
 def _check(schema: Schema, rows: np.ndarray, argument: str) -> None:
-    """Raise where columns are not of finite numbers."""
+    """Raises an error unless all columns hold finite numbers."""
     for column, (cells, name) in enumerate(zip(rows.T, schema.names, strict=True)):
         if not schema.is_number[column]:
-            got = f"'gaussian' for column {name!r}, which is not of numbers"
+            got = f"'gaussian' for column {name!r}, which does not hold numbers"
             raise InputError("removal", got=got, wanted="columns of numbers", hint=Set("removal", "copula"))
         if not np.isfinite(cells).all():
             got = f"missing or infinite cells in column {name!r}, for a Gaussian law"

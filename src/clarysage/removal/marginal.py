@@ -14,7 +14,7 @@ from clarysage.tables import read_weights
 
 @dataclass(frozen=True)
 class Marginal:
-    r"""Withheld features come together from a row of ``background``, whatever the kept ones are.
+    r"""Withheld features come together from one row of ``background``, independently of the kept ones.
 
     .. math:: q(x_{\bar S} | x_S) = p(x_{\bar S})
 
@@ -24,10 +24,10 @@ class Marginal:
     Parameters
     ----------
     background : table of rows with the columns of X
-    weights : one weight a background row
+    weights : one weight for each background row
     memory_limit : bytes that the rows given to the model at once may take
-    examples : for a background drawn from X, the number in X of each of its rows, -1 for a row from elsewhere; such
-        rows are otherwise known by being equal to a row of X, if there is but one of the kind
+    examples : for a background drawn from X, the number in X of each of its rows, -1 for a row from elsewhere; without
+        it, such rows are recognised if they equal exactly one row of X
 
     Examples
     --------
@@ -46,9 +46,9 @@ class Marginal:
     def restrict(self, predictor: Any, X: Any) -> HybridModel:
         bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = bound.background
-        mass = read_weights(self.weights, self.background, len(rows), "background weights", "background")
-        has_weight = mass > 0
-        f_S = hybrid_model(bound.predictor, rows[has_weight], mass[has_weight], bound.examples)
+        weights = read_weights(self.weights, self.background, len(rows), "background weights", "background")
+        has_weight = weights > 0
+        f_S = hybrid_model(bound.predictor, rows[has_weight], weights[has_weight], bound.examples)
         source = source_of(self.examples, len(rows), len(bound.examples.codes))
         return f_S if source is None else replace(f_S, source=source[has_weight])
 

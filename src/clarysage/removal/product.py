@@ -1,4 +1,4 @@
-"""Withheld features drawn each from its own marginal distribution."""
+"""Withheld features drawn independently, each from its own marginal distribution."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ProductOfMarginals:
 
     .. math:: q(x_{\bar S} | x_S) = \prod_{i \notin S} p(x_i)
 
-    The columns of the background are shuffled apart once, with the seed or Generator ``rng``; the rows so made are then
-    fixed, so that every estimator sees the same game.
+    The columns of the background are shuffled independently once, with the seed or Generator ``rng``. The resulting
+    rows are then fixed, so that every estimator sees the same game.
     """
 
     background: Any
@@ -34,12 +34,12 @@ class ProductOfMarginals:
         bound = bound_to(predictor, X, self.background, self.memory_limit)
         rows = bound.background
         m = len(rows)
-        mass = read_weights(self.weights, self.background, m, "background weights", "background")
-        apart = np.empty_like(rows)
+        weights = read_weights(self.weights, self.background, m, "background weights", "background")
+        independent = np.empty_like(rows)
         for j in range(rows.shape[1]):
-            apart[:, j] = rows[shuffled(mass, rng), j]
-        f_S = hybrid_model(bound.predictor, apart, np.full(m, 1.0 / m), bound.examples)
-        return replace(f_S, is_sampled=False)  # rows share individuals
+            independent[:, j] = rows[shuffled(weights, rng), j]
+        f_S = hybrid_model(bound.predictor, independent, np.full(m, 1.0 / m), bound.examples)
+        return replace(f_S, is_sampled=False)  # several rows contain cells of the same individual
 
     def limited(self, memory_limit: float) -> ProductOfMarginals:
         return replace(self, memory_limit=memory_limit)
@@ -52,10 +52,10 @@ def _generator(rng: Any) -> np.random.Generator:
         raise InputError("rng", got=f"{rng!r}", wanted="a seed, or a numpy Generator") from error
 
 
-def shuffled(mass: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """m row numbers in random order, each about m times its mass; each once where masses are equal."""
-    m = len(mass)
-    if np.all(mass == mass[0]):
+def shuffled(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Returns m row numbers in random order, each about m times its weight often; exactly once if weights are equal."""
+    m = len(weights)
+    if np.all(weights == weights[0]):
         return rng.permutation(m)
-    marks = (np.arange(m) + rng.random()) / m  # systematic sampling: equal steps along the summed masses
-    return rng.permutation(np.minimum(np.searchsorted(np.cumsum(mass), marks), m - 1))
+    levels = (np.arange(m) + rng.random()) / m  # systematic sampling: equal steps along the cumulative weights
+    return rng.permutation(np.minimum(np.searchsorted(np.cumsum(weights), levels), m - 1))

@@ -1,4 +1,8 @@
-"""How near f_S comes to f: squared distances on pairs of a row and a coalition, the same pairs for every removal."""
+"""The error of a removal: the mean of ||f_S(x) - f(x)||^2 over pairs of a row and a coalition.
+
+All removals are evaluated on the same pairs. E[||f_S(X) - f(X)||^2] is smallest for f_S(x_S) = E[f(X) | X_S = x_S],
+so that a lower error means a better approximation of conditional expectations.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +23,20 @@ MEMORY = 1e9  # bytes that the rows given to the model at once may take
 
 
 @dataclass(frozen=True)
-class Trial:
-    """Numbers of n rows, and c coalitions of the p players for each of them: (n,), (n, c, p).
+class EvaluationSample:
+    """A sample of n rows, and c coalitions of the p players for each of them: (n,), (n, c, p).
 
-    Sizes are uniform on 1, ..., p - 1 and subsets of a size equally likely, so that every prefix of a walk, the ends
-    aside, counts alike. Coalitions come in pairs, each with its complement, whose law is the same: where one leaves
-    much of f unknown the other leaves little, so that their mean scatters less.
+    Sizes are uniform on 1, ..., p - 1 and coalitions of a size equally likely, so that all inner prefixes of a walk
+    count alike. Coalitions come in antithetic pairs, each with its complement, which has the same distribution: where
+    one withholds much of f the other withholds little, so that the variance of their mean is smaller.
 
-    ``share`` (n,) are the numbers of the draws of coalitions, which several rows may have in common: removals that are
-    fitted once a coalition come cheaper then. Errors of such rows are not independent, those of others are.
+    Several rows may have the same coalitions, which saves time for removals that are fitted once per coalition.
+    ``cluster`` (n,) numbers these groups. Errors of rows in one cluster are dependent, those of others are not.
     """
 
     rows: np.ndarray
     coalitions: np.ndarray
-    share: np.ndarray
+    cluster: np.ndarray
 
     @classmethod
     def draw(
@@ -43,25 +47,25 @@ class Trial:
         p: int,
         rng: np.random.Generator,
         *,
-        shares: int | None = None,
-    ) -> Trial:
-        """At most ``rows`` of the rows that weigh anything, drawn without replacement, with coalitions for each.
+        clusters: int | None = None,
+    ) -> EvaluationSample:
+        """Draws at most ``rows`` of the rows of positive weight, without replacement, with coalitions for each.
 
-        Or, where given, so many draws of coalitions for as many rows each, or one more.
+        With ``clusters``, so many sets of coalitions are drawn, each for as many rows or one more.
         """
-        (there,) = np.nonzero(weights > 0)
-        chosen = np.sort(rng.choice(there, min(rows, len(there)), replace=False))
+        (candidates,) = np.nonzero(weights > 0)
+        chosen = np.sort(rng.choice(candidates, min(rows, len(candidates)), replace=False))
         n, half = len(chosen), (coalitions + 1) // 2
-        draws = n if shares is None else min(n, shares)
+        draws = n if clusters is None else min(n, clusters)
         drawn = draw_by_size(draws * half, np.full(p - 1, 1 / (p - 1)), rng).reshape(draws, half, p)
-        both = np.stack([drawn, ~drawn], axis=2).reshape(draws, 2 * half, p)
-        share = np.arange(n) if draws == n else rng.permutation(n) % draws  # rows may come in an order that matters
-        return cls(chosen, both[share, :coalitions], share)
+        pairs = np.stack([drawn, ~drawn], axis=2).reshape(draws, 2 * half, p)
+        cluster = np.arange(n) if draws == n else rng.permutation(n) % draws  # the order of rows may have a meaning
+        return cls(chosen, pairs[cluster, :coalitions], cluster)
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What came of a trial: the mean of ||f_S(x) - f(x)||^2 over the coalitions of each row, (n,), and what it took."""
+class RemovalError:
+    """Mean squared errors of a removal over the coalitions of each row, (n,), and the time and model rows they took."""
 
     errors: np.ndarray
     seconds: float
@@ -69,57 +73,57 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """All that removals are judged on: a model f, rows X and its predictions (n, k) for those of the trial."""
+class RemovalEvaluation:
+    """The data that removals are evaluated on: a model f, rows X, and its predictions (n, k) for the sampled rows."""
 
     f: Any
     X: Any
     outputs: np.ndarray
-    trial: Trial
+    sample: EvaluationSample
     players: Players
 
     @classmethod
-    def of(cls, f: Any, X: Any, background: Any, trial: Trial, players: Players) -> Panel:
-        """A panel that asks the model itself, in the dtypes of X and background together."""
+    def of(cls, f: Any, X: Any, background: Any, sample: EvaluationSample, players: Players) -> RemovalEvaluation:
+        """Computes the model's predictions, in the joint dtypes of X and background."""
         bound = bound_to(f, X, background, MEMORY)
-        outputs = bound.predictor(bound.examples.codes[trial.rows])
-        return cls(f, X, outputs, trial, players)
+        outputs = bound.predictor(bound.examples.codes[sample.rows])
+        return cls(f, X, outputs, sample, players)
 
-    def judge(self, removal: Removal, rng: np.random.Generator) -> Judged:
-        """The squared distances of a removal's f_S from f."""
-        begun = perf_counter()
-        n, c, p = self.trial.coalitions.shape
+    def error_of(self, removal: Removal, rng: np.random.Generator) -> RemovalError:
+        """Measures the squared distances between f and the f_S of a removal."""
+        start = perf_counter()
+        n, c, p = self.sample.coalitions.shape
         f_S = removal.restrict(self.f, self.X)
-        x = np.repeat(codes_of(f_S, self.X)[self.trial.rows], c, axis=0)
-        shown = f_S.predict(x, self.players.columns(self.trial.coalitions.reshape(n * c, p)), rng)
-        errors = ((shown.reshape(n, c, -1) - self.outputs[:, None]) ** 2).sum(axis=2).mean(axis=1)
-        return Judged(errors, perf_counter() - begun, f_S.rows_of_checks + n * c * f_S.rows_per_prediction)
+        x = np.repeat(codes_of(f_S, self.X)[self.sample.rows], c, axis=0)
+        predictions = f_S.predict(x, self.players.columns(self.sample.coalitions.reshape(n * c, p)), rng)
+        errors = ((predictions.reshape(n, c, -1) - self.outputs[:, None]) ** 2).sum(axis=2).mean(axis=1)
+        return RemovalError(errors, perf_counter() - start, f_S.rows_of_checks + n * c * f_S.rows_per_prediction)
 
-    def judge_those_that_can(
+    def errors_of_all(
         self, makers: Mapping[str, Callable[[], Removal]], rng: Callable[[], np.random.Generator]
-    ) -> tuple[dict[str, Judged], dict[str, str]]:
-        """Judges all removals that can be made and used; and why others cannot. An error where none can."""
-        found: dict[str, Judged] = {}
+    ) -> tuple[dict[str, RemovalError], dict[str, str]]:
+        """Evaluates all removals that work for these data; also returns why the others do not. Raises if none works."""
+        results: dict[str, RemovalError] = {}
         left_out: dict[str, str] = {}
         failure: ClarysageError | None = None
         for name, make in makers.items():
             try:
-                found[name] = self.judge(make(), rng())
+                results[name] = self.error_of(make(), rng())
             except ClarysageError as error:
                 left_out[name], failure = str(error), error
-        if not found and failure is not None:
+        if not results and failure is not None:
             raise failure
-        return found, left_out
+        return results, left_out
 
 
-def mean_and_covariance(errors: np.ndarray, weights: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Means over rows of errors (n, r) by weight, (r,), and their covariance over draws of rows and coalitions, (r, r).
+def mean_and_covariance(errors: np.ndarray, weights: np.ndarray, cluster: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns weighted means over rows of errors (n, r), (r,), and their covariance over draws of the sample, (r, r).
 
-    Pairs of one row go together, since they are not independent, and so do rows that share their coalitions, ``share``
-    (n,). Groups of rows are independent, and alike but for their weights.
+    It is the cluster-robust covariance: all pairs of rows that share their coalitions, ``cluster`` (n,), count as one
+    observation. Clusters are independent, and identically distributed except for their weights.
     """
-    mass, groups = weights / weights.sum(), int(share.max()) + 1
-    means = mass @ errors
-    parts = np.zeros((groups, errors.shape[1]))
-    np.add.at(parts, share, mass[:, None] * (errors - means))
-    return means, parts.T @ parts * (groups / (groups - 1))
+    weights, clusters = weights / weights.sum(), int(cluster.max()) + 1
+    means = weights @ errors
+    sums = np.zeros((clusters, errors.shape[1]))
+    np.add.at(sums, cluster, weights[:, None] * (errors - means))
+    return means, sums.T @ sums * (clusters / (clusters - 1))

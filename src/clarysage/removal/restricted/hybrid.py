@@ -1,4 +1,4 @@
-"""f_S by hybrid rows: kept columns from the example, withheld ones from background rows, predictions averaged."""
+"""f_S as a mean over hybrid rows: kept columns from the example, withheld ones from background rows."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ import numpy as np
 from clarysage.models import BoundPredictor
 from clarysage.protocols import Check, CodePredictor, ModelFacts, Singles, Steps
 from clarysage.removal.background import self_match
-from clarysage.removal.background_draws import at_levels
-from clarysage.removal.restricted.matheron import Filling, Passage
+from clarysage.removal.background_draws import inverse_cdf
+from clarysage.removal.restricted.matheron import ConditionalWalks, GaussianSimulation
 from clarysage.removal.restricted.native import Native, native_of
-from clarysage.removal.restricted.prefixes import Itinerary, at_prefixes, evaluate, joined, put_in
+from clarysage.removal.restricted.prefixes import FixedRowWalks, at_prefixes, concatenated, evaluate, impute
 from clarysage.tables import EncodedTable, Schema
 
-COALITIONS_AT_ONCE = 4096  # whose masks are held at once
-DRAWS_OF_CONDITIONAL = 5  # made together, where what is known of an example has to be looked at first
-CELLS_AT_ONCE = 4_000_000  # of rows of walks that are made whole
+COALITIONS_AT_ONCE = 4096  # masks that are held in memory together
+DRAWS_OF_CONDITIONAL = 5  # made together by removals that first have to compute a distribution given the kept cells
+CELLS_AT_ONCE = 4_000_000  # of rows of walks that are held in memory together
 
 
 @dataclass(frozen=True)
 class HybridModel:
     r"""The restricted model with withheld columns filled from fixed background rows b_k of weight w_k.
 
-    .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, by the sample)
+    .. math:: f_S(x_S) = \sum_k w_k f(x_S, b_{k, \bar S})    (Eq. 1, estimated by the sample)
 
-    ``source`` (m,) is the example that each background row is, -1 for none, where that is known; ``is_sampled`` says
-    whether the rows may be thought of as drawn independently from a population. With a ``filling`` the rows move with
-    what is known of x: b_k is then b_k(x_S), and the background has the rows with nothing known. ``drawn`` is the model
-    with all background rows, where this one has only their mean row (enough for mean predictions, not for single
-    draws). ``encoded`` are the examples it was made for, until a game has them.
+    Attributes
+    ----------
+    source : (m,) the example that each background row is, -1 for none, if this is known
+    is_sampled : whether the rows can be regarded as an independent sample of a population
+    simulation : simulation of withheld cells given the kept ones; the rows b_k = b_k(x_S) then depend on the kept
+        columns, and ``background`` has the rows for nothing kept
+    drawn : the model with all background rows, if this one has only their mean row (which is enough for mean
+        predictions of a linear model, but not for single draws)
+    encoded : the examples the model was restricted to, until a game keeps them
     """
 
     predictor: CodePredictor
@@ -42,7 +46,7 @@ class HybridModel:
     rows_of_checks: int = 0
     source: np.ndarray | None = None
     is_sampled: bool = True
-    filling: Filling | None = None
+    simulation: GaussianSimulation | None = None
     drawn: HybridModel | None = None
     encoded: EncodedTable | None = None
 
@@ -60,24 +64,24 @@ class HybridModel:
 
     @property
     def is_used(self) -> np.ndarray:
-        """Which columns are not known to have no effect, (d,)."""
+        """Mask of the columns that may have an effect, (d,)."""
         return np.ones(self.schema.width, dtype=bool) if self.native is None else self.native.is_used
 
     def condensed(self) -> HybridModel:
-        """The same with as few background rows as will do: the mean of a linear function is that of the mean row."""
+        """Returns an equal model with fewer background rows if possible: for a linear mean, their mean row."""
         if self.native is None or not self.native.is_linear_mean:
             return self
         native = self.native.of_mean_row()
         return replace(self, background=native.inner, background_weights=native.weights, native=native, source=None)
 
     def asking(self, predictor: CodePredictor) -> HybridModel:
-        """The same rows, asked of another model."""
+        """Returns the restricted model of another predictor with the same background rows."""
         return HybridModel(
-            predictor, self.background, self.background_weights, is_sampled=self.is_sampled, filling=self.filling
+            predictor, self.background, self.background_weights, is_sampled=self.is_sampled, simulation=self.simulation
         )
 
     def self_match(self, X: np.ndarray) -> np.ndarray | None:
-        """The background row that each example is, (N,), -1 for none; None where no example is one."""
+        """Returns the background row that each example is, (N,), -1 for none; None if no example is one."""
         return self_match(X, self.background, self.background_weights, self.source)
 
     def guarded(self, checks: tuple[Check, ...]) -> HybridModel:
@@ -89,7 +93,7 @@ class HybridModel:
 
     @cached_property
     def alone(self) -> np.ndarray:
-        """f(b_k) of every background row, (m, k)."""
+        """The predictions f(b_k) of all background rows, (m, k)."""
         return self.predictor(self.background) if self.native is None else self.native.alone
 
     def empty(self) -> np.ndarray:
@@ -105,7 +109,7 @@ class HybridModel:
         skip: bool,
         keep: bool,
     ) -> Steps:
-        """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, d), (n, d), (n, q) -> Steps.
+        """Returns f(x_S, b_k) at every proper prefix S of walks, for drawn rows b_k: (n, d), (n, d), (n, q) -> Steps.
 
         ``full`` (n, k) is f(x); see :func:`~clarysage.removal.restricted.prefixes.evaluate` for ``skip`` and ``keep``.
         """
@@ -113,23 +117,24 @@ class HybridModel:
             outputs = self.native.steps(x, full, entry_position, background_index)
             return Steps(outputs, outputs[..., 0].size)
         p, d, size = int(entry_position.max()), x.shape[1], self.predictor.rows_per_call
-        at_once = len(x) if self.filling is None else max(1, CELLS_AT_ONCE // (background_index.shape[1] * p * d))
+        at_once = len(x) if self.simulation is None else max(1, CELLS_AT_ONCE // (background_index.shape[1] * p * d))
         parts = []
         for start in range(0, len(x), at_once):
             part = slice(start, start + at_once)
             walks = self._walks(x[part], background_index[part], entry_position[part])
             alone = self.alone[background_index[part]]
             parts.append(evaluate(walks, alone, full[part], self.predictor, size, skip=skip, keep=keep))
-        return joined(parts)
+        return concatenated(parts)
 
     @property
     def draws_at_once(self) -> int:
-        return 1 if self.filling is None else DRAWS_OF_CONDITIONAL
+        return 1 if self.simulation is None else DRAWS_OF_CONDITIONAL
 
     def singly(self) -> HybridModel:
-        """The same with rows to draw from, each of them asked for once.
+        """Returns an equal model for single draws, which are all distinct rows.
 
-        What is known of trees pays where many rows share decisions; single ones are soonest answered by the model.
+        The known structure of trees pays if many rows share split decisions; single rows are faster to pass to the
+        model itself.
         """
         if self.drawn is not None:
             return self.drawn
@@ -137,20 +142,23 @@ class HybridModel:
         return self if is_quick else replace(self, native=None)
 
     def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
-        """f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
-        picks, columns = at_levels(self.background_weights, levels), np.flatnonzero(~is_kept)
+        """Returns f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
+        index, columns = inverse_cdf(self.background_weights, levels), np.flatnonzero(~is_kept)
         if self.native is not None:
-            return Singles(*self.native.single(x, full, columns, picks), background_index=picks)
-        if self.filling is None:
-            cells = self.background[picks[:, :, None], columns]
+            return Singles(*self.native.single(x, full, columns, index), background_index=index)
+        if self.simulation is None:
+            cells = self.background[index[:, :, None], columns]
         else:
-            cells = self.filling.picked(x, is_kept, picks)
-        return Singles(*put_in(x, columns, cells, full, self.predictor), background_index=picks)
+            cells = self.simulation.withheld_cells(x, is_kept, index)
+        return Singles(*impute(x, columns, cells, full, self.predictor), background_index=index)
 
-    def _walks(self, x: np.ndarray, picks: np.ndarray, entry_position: np.ndarray) -> Itinerary | Passage:
-        if self.filling is None:
-            return Itinerary(x, self.background[picks], entry_position, int(entry_position.max()))
-        return Passage(x, self.background[picks], self.filling.along(x, picks, entry_position))
+    def _walks(
+        self, x: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray
+    ) -> FixedRowWalks | ConditionalWalks:
+        b = self.background[background_index]
+        if self.simulation is None:
+            return FixedRowWalks(x, b, entry_position, int(entry_position.max()))
+        return ConditionalWalks(x, b, self.simulation.at_prefixes(x, background_index, entry_position))
 
     def predict(self, x: np.ndarray, is_kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         n, m = len(x), len(self.background)
@@ -169,7 +177,7 @@ class HybridModel:
         return at_prefixes(self.predict, x, entry_position, rng, coalitions_at_once=COALITIONS_AT_ONCE)
 
     def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
+        """Returns f(x_S, b_k) for every background row: (n, d), (n, d) -> (n, m, k)."""
         if self.native is not None:
             return self.native.each(x, is_kept)
         m, d = self.background.shape
@@ -179,44 +187,44 @@ class HybridModel:
         return np.concatenate(outputs).reshape(len(x), m, -1)
 
     def _rows(self, x: np.ndarray, is_kept: np.ndarray, part: slice = slice(None)) -> np.ndarray:
-        """Hybrid rows (n, m, d), or those of a part of the background."""
-        if self.filling is not None:
-            return self.filling.at(x, is_kept, part)
+        """Returns the hybrid rows (n, m, d) with all background rows, or a part of them."""
+        if self.simulation is not None:
+            return self.simulation.given(x, is_kept, part)
         return np.where(is_kept[:, None, :], x[:, None, :], self.background[part])
 
     def _means(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         if self.native is not None and len(self.background_weights) == 1:
-            return self.native.beside_one(x, is_kept)
+            return self.native.with_single_row(x, is_kept)
         if self.native is not None:
             return self.native.walk(x, np.where(is_kept, 1, 2), 2)[:, 0]
         return mean_over(self.each(x, is_kept), self.background_weights)
 
     def _mean_in_parts(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """One f_S(x) over a background larger than a call of the model."""
+        """Returns one f_S(x) over a background that has more rows than a call of the model may have."""
         size = self.predictor.rows_per_call
         first = excess = np.zeros(1)
         for start in range(0, len(self.background), size):
             outputs = self.predictor(self._rows(x[None], is_kept[None], slice(start, start + size))[0])
             first = outputs[0] if start == 0 else first
-            excess = excess + _weighted((outputs - first)[None], self.background_weights[start : start + size])[0]
+            excess = excess + _weighted_sum((outputs - first)[None], self.background_weights[start : start + size])[0]
         return np.asarray(first + excess)
 
 
 def mean_over(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Means of (n, m, k) over m by weight; that of equal predictions is that prediction to the last bit."""
+    """Returns weighted means of (n, m, k) over m; the mean of equal predictions is that prediction to the last bit."""
     first = outputs[:, 0]
-    return np.asarray(first + _weighted(outputs - first[:, None], weights))
+    return np.asarray(first + _weighted_sum(outputs - first[:, None], weights))
 
 
-def _weighted(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sums of (n, m, k) over m by weight: the one way to add, so that a feature without effect has exactly none."""
+def _weighted_sum(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Returns weighted sums of (n, m, k) over m, always added in one order, so that idle features get exactly zero."""
     return np.asarray(np.einsum("nbk,b->nk", outputs, weights))
 
 
 def hybrid_model(
     predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: EncodedTable
 ) -> HybridModel:
-    """The restricted model, with the predictor's structure where it proves right on hybrid rows of X and background."""
-    found = native_of(predictor, background, weights, X.codes)
-    rows = predictor.rows_asked + found.rows
-    return HybridModel(predictor, background, weights, found.native, found.remarks, rows, encoded=X)
+    """Makes the restricted model, with the model's known structure if it passes a check on hybrid rows."""
+    reading = native_of(predictor, background, weights, X.codes)
+    rows = predictor.rows_asked + reading.rows
+    return HybridModel(predictor, background, weights, reading.native, reading.remarks, rows, encoded=X)

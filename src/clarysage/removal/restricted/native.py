@@ -1,4 +1,7 @@
-"""A model's structure beside the background of a run: walks that follow margins instead of asking the model."""
+"""f_S by the known structure of a model (linear, trees, networks), evaluated natively in place of calls of the model.
+
+The structure is used only if it reproduces the model's own predictions on hybrid rows of X and the background.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,27 @@ import numpy as np
 
 from clarysage.errors import ClarysageError
 from clarysage.models import BoundPredictor
-from clarysage.removal.background import bits, marks
-from clarysage.removal.restricted.prefixes import Itinerary, put_in, settled
+from clarysage.removal.background import bits, row_hashes
+from clarysage.removal.restricted.prefixes import FixedRowWalks, impute, with_ends
 from clarysage.structure.base import DOUBLE_ROUNDING, BackgroundEvaluator, Structure, UnknownStructureError, apply_link
 from clarysage.tables import Schema
 
-BYTES_AT_HAND = 2**29  # of background rows as a form sees them
-BYTES_REMEMBERED = 2**28  # of examples
+MOST_BACKGROUND_BYTES = 2**29  # of background rows in the representation of a structure
+MOST_CACHED_BYTES = 2**28  # of examples
 SELF_CHECK_ROWS = 256
-VISIBLE = 1e-3  # as a share of the range of predictions
-TIES = 0.25  # share of the cells of these rows that are put on a threshold, or next to it
+VISIBLE = 1e-3  # a difference of predictions that matters, as a share of their range
+TIES = 0.25  # share of the cells of the rows of the check that are put on a threshold, or next to it
 
 
 @dataclass(frozen=True)
 class Native:
-    """f(x_S, b_k) by the model's insides.
+    """Predictions f(x_S, b_k) by the structure of the model.
 
     Attributes
     ----------
-    codes, inner : (m, d), (m, D) the background rows, and these as the insides have them
-    varies : (d,) columns that are not the same in all examples and background rows
+    codes, inner : (m, d), (m, D) the background rows, before and after the model's preprocessing
+    varies : (d,) mask of the columns that are not constant over all examples and background rows
+    examples : a cache of the examples after preprocessing; None if it would be too large
     """
 
     structure: Structure
@@ -39,22 +43,22 @@ class Native:
     inner: np.ndarray
     weights: np.ndarray
     varies: np.ndarray
-    examples: Memory | None = None
+    examples: EncodedRows | None = None
 
     @property
     def is_linear_mean(self) -> bool:
-        """Whether the mean prediction is the prediction of the mean row."""
+        """True if the mean prediction is the prediction for the mean row."""
         s = self.structure
         return s.link == "identity" and s.representation.is_linear and s.view is None
 
     def of_mean_row(self) -> Native:
-        """The same with the mean row alone."""
-        mean = self.inner[:1] + self.weights[None] @ (self.inner - self.inner[:1])  # of equal cells, that cell
+        """Returns the structure with the mean background row as the only one."""
+        mean = self.inner[:1] + self.weights[None] @ (self.inner - self.inner[:1])  # exact for equal cells
         return replace(self, codes=mean, inner=mean, weights=np.ones(1))
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """The background rows as the form sees them."""
+        """The background rows in the representation of the structure."""
         return self.structure.representation.encode(self.inner)
 
     @cached_property
@@ -63,21 +67,21 @@ class Native:
 
     @cached_property
     def alone(self) -> np.ndarray:
-        """f(b_k), (m, k)."""
+        """The predictions f(b_k), (m, k)."""
         return apply_link(self.structure.representation.margins(self.rows), self.structure.link)
 
     def steps(
         self, x: np.ndarray, full: np.ndarray, entry_position: np.ndarray, background_index: np.ndarray
     ) -> np.ndarray:
-        """f(x_S, b_k) at every proper prefix S of walks, for the picked rows b_k: (n, q, p - 1, k)."""
+        """Returns f(x_S, b_k) at every proper prefix S of walks, for the drawn rows b_k: (n, q, p - 1, k)."""
         steps = int(entry_position.max())
-        count = Itinerary(x, self.codes[background_index], entry_position, steps).changes(self.is_used)
+        count = FixedRowWalks(x, self.codes[background_index], entry_position, steps).changes(self.is_used)
         encoded = self.looked_at(x)[1]
         margins = self.structure.representation.prefix_margins(
             encoded, self.rows, background_index, entry_position, steps
         )
         outputs, alone = apply_link(margins, self.structure.link), self.alone[background_index]
-        settled(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
+        with_ends(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
         if self.is_used.any():  # f(x) may differ in the last bits from that of an equal row b_k
             is_start = np.arange(1, steps) < entry_position[:, self.is_used].min(axis=1, keepdims=True)
             np.copyto(outputs, alone[:, :, None, :], where=is_start[:, None, :, None])
@@ -86,29 +90,29 @@ class Native:
     def single(
         self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, background_index: np.ndarray
     ) -> tuple[np.ndarray, int]:
-        """f(x) with columns (c,) of picked rows (n, q); see :func:`~clarysage.removal.restricted.prefixes.put_in`."""
+        """Returns f(x) with columns (c,) of drawn rows (n, q), and how many rows were evaluated (single imputation)."""
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
         inner = np.flatnonzero(s.representation.is_used & np.isin(owner, columns[self.varies[columns]]))
         z = x if s.view is None else self.looked_at(x)[0]
-        return put_in(z, inner, self.inner[background_index[:, :, None], inner], full, s)
+        return impute(z, inner, self.inner[background_index[:, :, None], inner], full, s)
 
     def full(self, x: np.ndarray) -> np.ndarray:
-        """f(x), (n, k): as walks have it, since a model that adds up in single precision has other last digits."""
+        """Returns f(x), (n, k), by the structure, as walks do: a model in single precision has other last digits."""
         return apply_link(self.structure.representation.margins(self.looked_at(x)[1]), self.structure.link)
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
-        """Mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
+        """Returns mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
         return self.evaluator.walk(self.looked_at(x)[1], entry_position, steps)
 
-    def beside_one(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """f(x_S, b) of a background of one row: (n, d), (n, d) -> (n, k). All at once, where walks go row by row."""
+    def with_single_row(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
+        """Returns f(x_S, b) for a background of one row, vectorised over rows: (n, d), (n, d) -> (n, k)."""
         owner = np.arange(len(self.varies)) if self.structure.owner is None else self.structure.owner
         return self.structure(np.where(is_kept[:, owner], self.looked_at(x)[0], self.inner[0]))
 
     @cached_property
     def is_used(self) -> np.ndarray:
-        """Which of the model's columns have any effect, (d,)."""
+        """Mask of the columns that have an effect on the model, (d,)."""
         s = self.structure
         is_used = s.representation.is_used
         if s.owner is not None:
@@ -116,109 +120,116 @@ class Native:
         return np.asarray(is_used & self.varies)
 
     def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
-        """f(x_S, b_k) for every background row: (n, m, k)."""
+        """Returns f(x_S, b_k) for every background row: (n, m, k)."""
         margins = self.structure.representation.hybrid_margins(self.looked_at(x)[1], self.rows, is_kept)
         return apply_link(margins, self.structure.link)
 
     def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of codes as inner rows, and as the form sees them; those of examples are remembered."""
-        places = None if self.examples is None else self.examples.places(x)
-        if self.examples is not None and places is not None:
-            return self.examples.inner[places], self.examples.seen[places]
+        """Returns rows of codes after preprocessing and in the structure's representation; examples are cached."""
+        index = None if self.examples is None else self.examples.look_up(x)
+        if self.examples is not None and index is not None:
+            return self.examples.inner[index], self.examples.encoded[index]
         z = inner_rows(self.structure, self.schema, x)
         return z, self.structure.representation.encode(z)
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Rows that come up again and again: their codes, and what was made of them.
+class EncodedRows:
+    """A cache of rows that are needed repeatedly: codes (n, d), after preprocessing (n, D), and in the representation.
 
-    ``order`` sorts them by their marks.
+    ``order`` sorts the rows by their ``hashes``.
     """
 
     codes: np.ndarray
     inner: np.ndarray
-    seen: np.ndarray
-    marks: np.ndarray
+    encoded: np.ndarray
+    hashes: np.ndarray
     order: np.ndarray
 
     @classmethod
-    def of(cls, structure: Structure, schema: Schema, codes: np.ndarray) -> Memory | None:
-        """A memory of rows of codes; None where it would be too large."""
-        one = inner_rows(structure, schema, codes[:1])
-        if len(codes) * (one.nbytes + structure.representation.encode(one).nbytes) > BYTES_REMEMBERED:
+    def of(cls, structure: Structure, schema: Schema, codes: np.ndarray) -> EncodedRows | None:
+        """Makes the cache of rows of codes; returns None if it would be too large."""
+        row = inner_rows(structure, schema, codes[:1])
+        if len(codes) * (row.nbytes + structure.representation.encode(row).nbytes) > MOST_CACHED_BYTES:
             return None
-        inner, found = inner_rows(structure, schema, codes), marks(codes)
-        return cls(codes, inner, structure.representation.encode(inner), found, np.argsort(found, kind="stable"))
+        inner, hashes = inner_rows(structure, schema, codes), row_hashes(codes)
+        return cls(codes, inner, structure.representation.encode(inner), hashes, np.argsort(hashes, kind="stable"))
 
-    def places(self, x: np.ndarray) -> np.ndarray | None:
-        """Where rows of codes are in the memory; None where some are not."""
-        places = np.searchsorted(self.marks, marks(x), sorter=self.order)
-        places = self.order[np.minimum(places, len(self.order) - 1)]
-        return places if np.array_equal(bits(self.codes[places]), bits(x)) else None
+    def look_up(self, x: np.ndarray) -> np.ndarray | None:
+        """Returns the index of each row of codes; None unless all of them are cached."""
+        position = np.searchsorted(self.hashes, row_hashes(x), sorter=self.order)
+        index = self.order[np.minimum(position, len(self.order) - 1)]
+        return index if np.array_equal(bits(self.codes[index]), bits(x)) else None
 
 
 @dataclass(frozen=True)
-class Found:
-    """What came of looking into a model: its structure beside the background, or a remark; and the rows it took."""
+class StructureReading:
+    """The result of reading a model's structure: the structure or a remark, and the number of rows of the check."""
 
     native: Native | None = None
     remarks: tuple[str, ...] = ()
     rows: int = 0
 
 
-def native_of(predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray) -> Found:
-    """The structure of a model, where it has one that proves right on hybrid rows of X and background."""
+def native_of(
+    predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray
+) -> StructureReading:
+    """Reads the structure of a model, and checks it on hybrid rows of X and background."""
     name, read = predictor.predictor.name, predictor.predictor.structure
     if read is None:
-        return Found()
+        return StructureReading()
     try:
         structure = read()
-        return _proven(structure, predictor, background, weights, X)
+        return _checked(structure, predictor, background, weights, X)
     except UnknownStructureError as error:
-        return Found(remarks=(f"{name} was asked row by row: {error}.",))
-    except ClarysageError:  # of the model itself, which cannot be asked either
+        return StructureReading(remarks=(f"{name} was called row by row: {error}.",))
+    except ClarysageError:  # raised by the model itself, which then cannot be evaluated row by row either
         raise
-    except Exception as error:  # a library whose insides have changed, or rows that a transformer refuses
-        return Found(remarks=(f"{name} was asked row by row: its insides were not understood ({error!r}).",))
+    except Exception as error:  # a library whose internals have changed, or rows that a transformer refuses
+        remark = f"{name} was called row by row: its structure could not be read ({error!r})."
+        return StructureReading(remarks=(remark,))
 
 
-def _proven(
+def _checked(
     structure: Structure, predictor: BoundPredictor, background: np.ndarray, weights: np.ndarray, X: np.ndarray
-) -> Found:
+) -> StructureReading:
+    """Returns the structure if its predictions on hybrid rows are those of the model, or else a remark."""
     name, inner = predictor.predictor.name, inner_rows(structure, predictor.schema, background)
     d = X.shape[1]
     if inner.shape[1] != len(structure.representation.is_used):
-        return Found()
+        return StructureReading()
     owner = np.arange(d) if structure.owner is None else structure.owner
-    if structure.view is not None and not _is_apart(structure.view, owner, predictor.schema, background, X, inner):
-        return Found(remarks=(f"{name} was asked row by row: it does not keep columns apart as it was thought to.",))
+    if structure.view is not None and not _is_columnwise(structure.view, owner, predictor.schema, background, X, inner):
+        remark = f"{name} was called row by row: its preprocessing does not keep columns apart."
+        return StructureReading(remarks=(remark,))
     structure = replace(structure, representation=structure.representation.with_owner(owner))
-    if len(background) * structure.representation.encode(inner[:1]).nbytes > BYTES_AT_HAND:
-        return Found(remarks=(f"{name} was asked row by row: it is too large to be taken apart.",))
-    rows = _trial(structure, background, X)
+    if len(background) * structure.representation.encode(inner[:1]).nbytes > MOST_BACKGROUND_BYTES:
+        return StructureReading(remarks=(f"{name} was called row by row: its structure takes too much memory.",))
+    rows = _check_rows(structure, background, X)
     widened = predictor.schema.widened(rows)
-    tried = inner_rows(structure, widened, rows)
-    if not structure.representation.takes_missing and not (np.isfinite(tried).all() and np.isfinite(inner).all()):
-        return Found()
-    said, known = replace(predictor, schema=widened)(rows), structure(tried)
-    if said.shape == known.shape and _is_same(said, known, structure):
-        memory = Memory.of(structure, predictor.schema, X)
+    inner_check_rows = inner_rows(structure, widened, rows)
+    is_finite = np.isfinite(inner_check_rows).all() and np.isfinite(inner).all()
+    if not structure.representation.takes_missing and not is_finite:
+        return StructureReading()
+    expected, outputs = replace(predictor, schema=widened)(rows), structure(inner_check_rows)
+    if expected.shape == outputs.shape and _agree(expected, outputs, structure):
+        examples = EncodedRows.of(structure, predictor.schema, X)
         varies = np.any([(bits(part) != bits(background[:1])).any(axis=0) for part in (X, background)], axis=0)
-        return Found(Native(structure, predictor.schema, background, inner, weights, varies, memory), rows=len(rows))
-    remark = f"{name} was asked row by row: on hybrid rows its predictions differ from those of its structure."
-    return Found(remarks=(remark,), rows=len(rows))
+        native = Native(structure, predictor.schema, background, inner, weights, varies, examples)
+        return StructureReading(native, rows=len(rows))
+    remark = f"{name} was called row by row: on hybrid rows its predictions differ from those of its structure."
+    return StructureReading(remarks=(remark,), rows=len(rows))
 
 
-def _is_same(said: np.ndarray, known: np.ndarray, structure: Structure) -> bool:
-    """Whether predictions (n, k) are the same, but for rounding, and that small beside how they differ among rows."""
-    off, spread = np.abs(said - known), np.ptp(said, axis=0)
-    size = np.abs(said) if structure.link == "exponential" else np.abs(said).max()
-    is_visible = (off > VISIBLE * spread) & (spread > 0)
-    return bool((off <= structure.rounding * size).all() and not is_visible.any())
+def _agree(expected: np.ndarray, outputs: np.ndarray, structure: Structure) -> bool:
+    """Tells whether predictions (n, k) differ only by rounding, and by little relative to their range over rows."""
+    error, spread = np.abs(expected - outputs), np.ptp(expected, axis=0)
+    size = np.abs(expected) if structure.link == "exponential" else np.abs(expected).max()
+    is_visible = (error > VISIBLE * spread) & (spread > 0)
+    return bool((error <= structure.rounding * size).all() and not is_visible.any())
 
 
-def _is_apart(
+def _is_columnwise(
     view: Callable[[Any], np.ndarray],
     owner: np.ndarray,
     schema: Schema,
@@ -226,19 +237,19 @@ def _is_apart(
     X: np.ndarray,
     inner: np.ndarray,
 ) -> bool:
-    """Whether inner rows of hybrid rows are hybrids of inner rows (m, D), on some rows of X and background."""
+    """Tells whether preprocessed hybrid rows are hybrids of preprocessed rows, on some rows of X and background."""
     if len(owner) != inner.shape[1]:
         return False
     count = min(SELF_CHECK_ROWS, max(len(X), len(background)))
     rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
     is_kept = np.random.default_rng(1).random((count, X.shape[1])) < 0.5
     hybrid = view(schema.decode(np.where(is_kept, X[rows], background[others])))
-    wanted = np.where(is_kept[:, owner], view(schema.decode(X[rows])), inner[others])
-    return bool(np.allclose(hybrid, wanted, rtol=DOUBLE_ROUNDING, atol=DOUBLE_ROUNDING, equal_nan=True))
+    expected = np.where(is_kept[:, owner], view(schema.decode(X[rows])), inner[others])
+    return bool(np.allclose(hybrid, expected, rtol=DOUBLE_ROUNDING, atol=DOUBLE_ROUNDING, equal_nan=True))
 
 
 def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.ndarray:
-    """Rows of codes as the model's insides have them, (n, D)."""
+    """Returns rows of codes after the model's preprocessing, (n, D)."""
     if structure.view is not None:
         return structure.view(schema.decode(codes))
     if not schema.is_number.all():
@@ -246,22 +257,23 @@ def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.nd
     return codes
 
 
-def _trial(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Hybrid rows on which to try a structure, with cells on and beside its thresholds."""
+def _check_rows(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Returns hybrid rows on which to check a structure, some cells on or next to its thresholds."""
     rng = np.random.default_rng(0)
     count = max(SELF_CHECK_ROWS, min(2 * SELF_CHECK_ROWS, max(len(X), len(background))))
     rows, others = np.resize(np.arange(len(X)), count), np.resize(np.arange(len(background)), count)
-    trial = np.where(rng.random((count, X.shape[1])) < 0.5, X[rows], background[others])
+    hybrid = np.where(rng.random((count, X.shape[1])) < 0.5, X[rows], background[others])
     if structure.view is None:
         for column, thresholds in structure.representation.thresholds().items():
-            there = np.flatnonzero(rng.random(count) < TIES)
-            trial[there, column] = beside(rng.choice(thresholds, len(there)), rng)
-    return trial
+            changed = np.flatnonzero(rng.random(count) < TIES)
+            hybrid[changed, column] = near(rng.choice(thresholds, len(changed)), rng)
+    return hybrid
 
 
-def beside(marks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Numbers on the marks and next to them, in double and in single precision."""
+def near(thresholds: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Returns numbers on or next to the thresholds, in double and in single precision."""
     with np.errstate(over="ignore"):  # next to the largest number in single precision is infinity
-        single = marks.astype(np.float32)
-        near = [marks, *(np.nextafter(one, way) for one in (marks, single) for way in (-np.inf, np.inf)), single]
-    return np.asarray(np.choose(rng.integers(len(near), size=len(marks)), [np.float64(one) for one in near]))
+        single = thresholds.astype(np.float32)
+        next_to = [np.nextafter(values, end) for values in (thresholds, single) for end in (-np.inf, np.inf)]
+        choices = [np.float64(values) for values in (thresholds, *next_to, single)]
+    return np.asarray(np.choose(rng.integers(len(choices), size=len(thresholds)), choices))

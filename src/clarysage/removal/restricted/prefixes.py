@@ -1,4 +1,8 @@
-"""Predictions at the prefixes of walks: of f_S itself, or of hybrid rows, one background row at a time."""
+"""Predictions at the prefixes of walks (permutation paths): of f_S itself, or of hybrid rows one background row each.
+
+A hybrid row has the kept columns of an example and the withheld columns of a background row. Rows that do not change
+from one prefix to the next, or that occur repeatedly, are passed to the model only once.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,10 @@ from typing import Protocol
 import numpy as np
 
 from clarysage.protocols import Steps
-from clarysage.removal.background import bits, marks
+from clarysage.removal.background import bits, row_hashes
 
-CELLS_AT_ONCE = 65_536  # of hybrid rows, so that what is copied stays near at hand
-WORTH_A_SEARCH = 0.9  # repeated rows are looked for where at most this share of the rows of walks was left to evaluate
+CELLS_AT_ONCE = 65_536  # of hybrid rows that are made together, so that they fit the processor's cache
+WORTH_A_SEARCH = 0.9  # repeated rows are looked for if at most this share of the rows of walks is left to evaluate
 
 Predict = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 
@@ -20,9 +24,9 @@ Predict = Callable[[np.ndarray, np.ndarray, np.random.Generator], np.ndarray]
 def at_prefixes(
     predict: Predict, x: np.ndarray, entry_position: np.ndarray, rng: np.random.Generator, *, coalitions_at_once: int
 ) -> np.ndarray:
-    """Predictions (n, p - 1, k) where step j = 1, ..., p - 1 keeps the columns with arrival <= j: (n, d), (n, d).
+    """Returns predictions (n, p - 1, k); step j = 1, ..., p - 1 keeps columns of entry position <= j: (n, d), (n, d).
 
-    ``coalitions_at_once`` is how many masks are held at once, about.
+    About ``coalitions_at_once`` masks are held in memory together.
     """
     inner = np.arange(1, int(entry_position.max()))
     at_once = max(1, coalitions_at_once // len(inner))
@@ -30,8 +34,8 @@ def at_prefixes(
     for start in range(0, len(x), at_once):
         rows = slice(start, start + at_once)
         is_kept = entry_position[rows, None, :] <= inner[:, None]  # (n, p - 1, d)
-        shown = np.repeat(x[rows], len(inner), axis=0)
-        parts.append(predict(shown, is_kept.reshape(shown.shape), rng))
+        repeated = np.repeat(x[rows], len(inner), axis=0)
+        parts.append(predict(repeated, is_kept.reshape(repeated.shape), rng))
     return np.concatenate(parts).reshape(len(x), len(inner), -1)
 
 
@@ -46,24 +50,24 @@ class HybridWalks(Protocol):
 
     @property
     def steps(self) -> int:
-        """p."""
+        """The number of steps, p."""
         ...
 
     def changes(self, is_used: np.ndarray) -> np.ndarray:
-        """How many changes there were up to steps 1 to p, columns that are not used aside: (n, q, p)."""
+        """Counts the changes of used columns up to each of the steps 1 to p: (n, q, p)."""
         ...
 
-    def rows(self, walk: np.ndarray, which: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Hybrid rows (r, d) at the given steps of the given walks with the given ones of their background rows."""
+    def rows(self, walk: np.ndarray, draw: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Returns the hybrid rows (r, d) of the given walks with the given background rows at the given steps."""
         ...
 
 
 @dataclass(frozen=True)
-class Itinerary:
-    """n walks of examples x (n, d) whose columns arrive at steps 1 to p, each with q background rows b (n, q, d).
+class FixedRowWalks:
+    """n walks of examples x (n, d) whose columns enter at steps 1 to p, each with q background rows b (n, q, d).
 
-    Step j of a walk changes its hybrid row only where a column that arrives at j differs between x and b. Before the
-    first change the row is b itself, after the last it is x itself.
+    Step j of a walk changes its hybrid row only if a column that enters at j differs between x and b. Before the first
+    change the row is b itself, after the last it is x itself.
     """
 
     x: np.ndarray
@@ -72,21 +76,21 @@ class Itinerary:
     steps: int  # p
 
     def changes(self, is_used: np.ndarray) -> np.ndarray:
-        """How many changes there were up to steps 1 to p, columns that are not used aside: (n, q, p)."""
+        """Counts the changes of used columns up to each of the steps 1 to p: (n, q, p)."""
         n, q = self.b.shape[:2]
-        differ = (bits(self.x)[:, None, :] != bits(self.b)) & is_used
-        marks = np.zeros((n, q, self.steps + 1), dtype=np.int32)
-        when = np.where(differ, self.entry_position[:, None, :], 0)
-        marks[np.arange(n)[:, None, None], np.arange(q)[None, :, None], when] = 1
-        return np.asarray(np.cumsum(marks[:, :, 1:], axis=2, dtype=np.int32))
+        differs = (bits(self.x)[:, None, :] != bits(self.b)) & is_used
+        is_change = np.zeros((n, q, self.steps + 1), dtype=np.int32)
+        step = np.where(differs, self.entry_position[:, None, :], 0)
+        is_change[np.arange(n)[:, None, None], np.arange(q)[None, :, None], step] = 1
+        return np.asarray(np.cumsum(is_change[:, :, 1:], axis=2, dtype=np.int32))
 
-    def rows(self, walk: np.ndarray, which: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Hybrid rows (r, d) at the given steps of the given walks with the given ones of their background rows."""
+    def rows(self, walk: np.ndarray, draw: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """Returns the hybrid rows (r, d) of the given walks with the given background rows at the given steps."""
         rows = np.empty((len(walk), self.x.shape[1]))
         for part in _slices(len(walk), max(1, CELLS_AT_ONCE // self.x.shape[1])):
-            rows[part] = self.b[walk[part], which[part]]
-            has_arrived = self.entry_position[walk[part]] <= step[part, None]
-            np.copyto(rows[part], self.x[walk[part]], where=has_arrived)
+            rows[part] = self.b[walk[part], draw[part]]
+            has_entered = self.entry_position[walk[part]] <= step[part, None]
+            np.copyto(rows[part], self.x[walk[part]], where=has_entered)
         return rows
 
 
@@ -94,17 +98,17 @@ def evaluate(
     walks: HybridWalks,
     alone: np.ndarray,
     full: np.ndarray,
-    ask: Callable[[np.ndarray], np.ndarray],
+    predict: Callable[[np.ndarray], np.ndarray],
     at_once: int,
     *,
     skip: bool = True,
     keep: bool = False,
 ) -> Steps:
-    """Asks a model for the hybrid rows of walks.
+    """Evaluates a model on the hybrid rows of walks, at most ``at_once`` rows in one call.
 
     ``alone`` (n, q, k) are its predictions for the background rows, ``full`` (n, k) those for the examples. With
-    ``skip`` a row that does not change or repeats is asked once; without it, as for a model whose answers vary, each
-    step is. ``keep`` returns the rows that were asked.
+    ``skip`` a row that does not change or that repeats is passed only once; without it, as for a model whose outputs
+    vary between calls, the row of each step is. ``keep`` returns the rows that were passed, with their predictions.
     """
     n, q, _ = walks.b.shape
     inner = walks.steps - 1
@@ -113,41 +117,58 @@ def evaluate(
     is_new = np.diff(before, axis=2, prepend=0) > 0 if skip else np.ones((n, q, inner), dtype=bool)
     if skip:
         is_new &= before < last
-    walk, which, step = np.nonzero(is_new)
+    walk, draw, step = np.nonzero(is_new)
     is_searched = skip and len(walk) <= WORTH_A_SEARCH * is_new.size
-    answers, rows, asked = [], 0, []
+    predictions, rows, asked = [], 0, []
     for part in _slices(len(walk), at_once):
-        hybrid = walks.rows(walk[part], which[part], step[part] + 1)
-        distinct, back = _distinct(hybrid) if is_searched else (hybrid, None)
-        said = ask(distinct)
+        hybrid = walks.rows(walk[part], draw[part], step[part] + 1)
+        distinct, inverse = _distinct(hybrid) if is_searched else (hybrid, None)
+        outputs = predict(distinct)
         rows += len(distinct)
-        answers.append(said if back is None else said[back])
+        predictions.append(outputs if inverse is None else outputs[inverse])
         if keep:
-            asked.append((distinct, said))
-    known = np.concatenate(answers) if answers else np.empty((0, full.shape[1]))
-    latest = np.cumsum(is_new.ravel()).reshape(is_new.shape) - 1  # the evaluation that holds at each step
-    outputs = known[np.maximum(latest, 0)] if len(known) else np.empty((n, q, inner, full.shape[1]))
+            asked.append((distinct, outputs))
+    evaluated = np.concatenate(predictions) if predictions else np.empty((0, full.shape[1]))
+    latest = np.cumsum(is_new.ravel()).reshape(is_new.shape) - 1  # the last evaluation up to each step
+    outputs = evaluated[np.maximum(latest, 0)] if len(evaluated) else np.empty((n, q, inner, full.shape[1]))
     if skip:
-        outputs = settled(outputs, before, last, alone, full)
-    return Steps(outputs, rows, _joined(asked) if asked else None)
+        outputs = with_ends(outputs, before, last, alone, full)
+    return Steps(outputs, rows, _concatenated(asked) if asked else None)
 
 
-def settled(
-    outputs: np.ndarray, before: np.ndarray, last: np.ndarray, alone: np.ndarray, full: np.ndarray
+def with_ends(
+    outputs: np.ndarray, changes: np.ndarray, all_changes: np.ndarray, alone: np.ndarray, full: np.ndarray
 ) -> np.ndarray:
-    """Outputs (n, q, p - 1, k) with known predictions put in, before the first change and after the last."""
-    np.copyto(outputs, alone[:, :, None, :], where=(before == 0)[..., None])
-    np.copyto(outputs, full[:, None, None, :], where=(before == last)[..., None])
+    """Sets outputs (n, q, p - 1, k), in place, to f(b) before the first change and to f(x) after the last."""
+    np.copyto(outputs, alone[:, :, None, :], where=(changes == 0)[..., None])
+    np.copyto(outputs, full[:, None, None, :], where=(changes == all_changes)[..., None])
     return outputs
 
 
-def joined(parts: list[Steps]) -> Steps:
-    """Those of several sets of walks."""
+def concatenated(parts: list[Steps]) -> Steps:
+    """Returns the predictions of several sets of walks as those of one set."""
     if len(parts) == 1:
         return parts[0]
-    asked = [one.asked for one in parts if one.asked is not None]
-    outputs = np.concatenate([one.outputs for one in parts])
-    return Steps(outputs, sum(one.rows for one in parts), _joined(asked) if asked else None)
+    asked = [part.asked for part in parts if part.asked is not None]
+    outputs = np.concatenate([part.outputs for part in parts])
+    return Steps(outputs, sum(part.rows for part in parts), _concatenated(asked) if asked else None)
+
+
+def impute(
+    x: np.ndarray, columns: np.ndarray, cells: np.ndarray, full: np.ndarray, predict: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, int]:
+    """Returns predictions (n, q, k) with cells (n, q, c) in columns (c,) of x (n, d), and how many rows were passed.
+
+    This is single imputation: each of the q rows of cells gives a prediction of its own. ``full`` (n, k) is f(x), which
+    is taken for a row that equals x in all cells.
+    """
+    outputs = np.repeat(full[:, None], cells.shape[1], axis=1)
+    is_new = (bits(cells) != bits(x[:, columns])[:, None]).any(axis=2)
+    if is_new.any():
+        rows = np.repeat(x, is_new.sum(axis=1), axis=0)
+        rows[:, columns] = cells[is_new]
+        outputs[is_new] = predict(rows)
+    return outputs, int(is_new.sum())
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:
@@ -155,32 +176,16 @@ def _slices(count: int, size: int) -> Iterator[slice]:
 
 
 def _distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Distinct rows and the place of each row among them; the rows themselves where that would not save any.
+    """Returns the distinct rows, and the index of each row among them; the rows and None if all are distinct.
 
-    Rows are told apart by a random sum of their bits, and those of equal sums are then compared whole.
+    Rows are compared by hashes; rows of equal hashes are then compared in full.
     """
-    _, first, back = np.unique(marks(rows), return_index=True, return_inverse=True)
-    if len(first) == len(rows) or not np.array_equal(bits(rows[first][back]), bits(rows)):
+    _, first, inverse = np.unique(row_hashes(rows), return_index=True, return_inverse=True)
+    if len(first) == len(rows) or not np.array_equal(bits(rows[first][inverse]), bits(rows)):
         return rows, None
-    return rows[first], back
+    return rows[first], inverse
 
 
-def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    rows, answers = zip(*parts, strict=True)
-    return np.concatenate(rows), np.concatenate(answers)
-
-
-def put_in(
-    x: np.ndarray, columns: np.ndarray, cells: np.ndarray, full: np.ndarray, ask: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, int]:
-    """Predictions (n, q, k) with cells (n, q, c) in columns (c,) of x (n, d), f(x) being (n, k); and rows asked for.
-
-    A row that is x, cell by cell, is not asked for again.
-    """
-    outputs = np.repeat(full[:, None], cells.shape[1], axis=1)
-    is_new = (bits(cells) != bits(x[:, columns])[:, None]).any(axis=2)
-    if is_new.any():
-        rows = np.repeat(x, is_new.sum(axis=1), axis=0)
-        rows[:, columns] = cells[is_new]
-        outputs[is_new] = ask(rows)
-    return outputs, int(is_new.sum())
+def _concatenated(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    rows, predictions = zip(*parts, strict=True)
+    return np.concatenate(rows), np.concatenate(predictions)
