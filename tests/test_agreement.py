@@ -584,7 +584,7 @@ def test_what_is_no_game_of_these_players_is_refused(game: Any) -> None:
 def test_players_of_other_names_are_refused(seed: int) -> None:
     X, y, background = regression(seed)
     game = game_of(black_box, "squared error", X, y, background)
-    with pytest.raises(InputError, match="'age' is in one of them alone"):
+    with pytest.raises(InputError, match="only one of the two has 'age'"):
         explain(np.ones(5), feature_names=("x0", "x1", "x2", "x3", "age")).agreement(game)
 
 

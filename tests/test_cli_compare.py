@@ -62,13 +62,13 @@ def test_table_is_that_of_python_and_says_that_rows_were_paired(folder: Path) ->
     result = run("compare", "before.json", "after.json")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"{cs.compare(BEFORE, AFTER, names=['before', 'after'])}\n"
-    assert "the same rows, one by one" in result.stdout
+    assert "the same rows, compared row by row" in result.stdout
 
 
 def test_files_without_rows_are_not_paired_and_the_table_says_how_they_could_be(folder: Path) -> None:
     result = run("compare", "before-lean.json", "after-lean.json")
     assert result.exit_code == 0
-    assert "rows taken as drawn apart" in result.stdout
+    assert "rows drawn independently" in result.stdout
     assert "explain --json FILE --rows" in result.stdout
     assert "save(path" not in result.stdout
 
@@ -80,7 +80,7 @@ def test_rows_are_paired_or_not_as_asked(folder: Path) -> None:
     assert (paired["is_paired"], apart["is_paired"]) == (True, False)
     assert paired["target"]["std_error"][0] < apart["target"]["std_error"][0]
     said = error_of("compare", "before.json", "after-lean.json", "--paired")
-    assert "--paired: got --paired, where after-lean did not keep what single rows contribute" in said
+    assert "--paired: got --paired, where after-lean did not keep the contributions of single rows" in said
     assert "Try explain --json FILE --rows" in said
 
 

@@ -122,7 +122,7 @@ def test_comparison_page_is_written_and_made_again_of_the_file(folder: Path) -> 
     with writing(folder, "c.json", "c.html"):
         result = run("compare", "a.json", "b.json", "--json", "c.json", "--html", "c.html")
     assert result.exit_code == 0, result.stderr
-    assert "the same rows, one by one" in result.stdout
+    assert "the same rows, compared row by row" in result.stdout
     with writing(folder):
         again = run("report", "c.json", "-o", "-")
     assert again.exit_code == 0, again.stderr

@@ -422,13 +422,13 @@ def test_other_backgrounds_are_counted_where_they_can_be(seed):
     freed = [each.targets["population"].values for each in (one, other)]
     np.testing.assert_allclose(found.values, freed[1] - freed[0])
     assert not np.allclose(found.values, other.values - one.values)
-    said = "values freed of the bias that a finite background brings, and so are not one shown column less the other."
+    said = "values corrected for the bias of a finite background, and not of the values in the columns."
     assert said in found.notes[0]
     alike = cs.compare(*(run(MODEL, X, y, X[:30], method="paired walks") for _ in range(2)))
     assert not any("freed" in note for note in alike.notes)
     told = cs.compare(one, other, paired=True)
     assert told.is_paired
-    assert "intervals do not count it" in str(told)
+    assert "intervals do not include" in str(told)
 
 
 def test_backgrounds_of_one_row_differ_with_a_word(seed):
@@ -581,7 +581,7 @@ def test_missing_features_are_named(two):
 
 def test_an_explanation_that_knows_nothing_of_rows_is_refused(two):
     without = replace(two[1], targets={}, parts=None)
-    with pytest.raises(UnavailableError, match="row to row"):
+    with pytest.raises(UnavailableError, match="variance of values over rows"):
         cs.compare(two[0], without)
 
 
@@ -669,12 +669,12 @@ def test_a_damaged_difference_is_refused(two, tmp_path, field, value):
 def test_table_says_what_changed_and_what_that_means(two):
     found = cs.compare(*two, names=("old", "new"))
     text = str(found)
-    assert text.startswith("new less old: SAGE values, in units of squared error")
+    assert text.startswith("new minus old: SAGE values, in units of squared error")
     assert found.changed == ["x1"]
     line = next(line for line in text.splitlines() if line.startswith("  x1 "))
     assert line.endswith("fell")
     assert "Changed: x1 (1 of 4 features)" in text
-    assert "the same rows, one by one" in text
+    assert "the same rows, compared row by row" in text
     assert "(Holm)" in text
     assert repr(found) == text
 

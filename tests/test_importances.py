@@ -306,7 +306,7 @@ def test_wrong_arguments_say_what_is_wanted() -> None:
 
 def test_importances_must_be_of_the_same_features() -> None:
     rows = [made_up("p", [1, 2, 3]), made_up("q", [1, 2], names=("a", "b"))]
-    with pytest.raises(InputError, match="'q' of other features"):
+    with pytest.raises(InputError, match="'q' with other features"):
         cs.importances(None, None, [0], measures=rows)
 
 
@@ -470,7 +470,7 @@ def test_what_a_measure_warns_of_is_told_below_the_table_once() -> None:
     again = made_up("two", [1.0, 2.0, 3.0], notes=(strange,))
     text = str(cs.importances(None, [[0.0] * 3], [0.0], measures=[warned, again]))
     assert text.count("Rows are strange") == 1
-    assert "Mind, of one, two: Rows are strange. Try others." in text
+    assert "Warning for one, two: Rows are strange. Try others." in text
     assert "All else is well" not in text
 
 

@@ -508,7 +508,7 @@ def test_what_is_unexplained_stays_unknown_where_the_budget_is_spent(wide, seed)
     found = cs.interactions(wide_mixture, X, y, background=background, budget=12_000, rng=seed)
     assert found.model_rows <= 12_000
     assert found.unexplained is None
-    assert "not known" in str(found)
+    assert "is unknown" in str(found)
 
 
 def test_deadline_ends_the_run(wide, seed):

@@ -144,7 +144,7 @@ def test_identical_tables_differ_by_nothing(tables, rows):
     assert {finding.verdict for finding in result.findings()} == {UNCHANGED}
     assert {finding.share for finding in result.findings()} == {None}  # of nothing
     assert result.sentences() == [
-        "Nothing is flagged: no contribution is known to have changed. Nor is any column known to have shifted."
+        "Nothing is flagged: no contribution is known to have changed. No column is known to have shifted either."
     ]
 
 
@@ -308,7 +308,7 @@ def test_without_responses_effects_on_the_output_are_compared(tables, rows):
     assert {finding.share for finding in result.findings()} == {None}
     assert result.flagged[0] == "b"
     assert result.sentences()[1].startswith("b moves the output more: its effect rose from ")
-    assert "This rests on both, its effect and its inputs." in result.sentences()[1]
+    assert "The evidence is both its effect and its inputs." in result.sentences()[1]
     assert "loss" not in str(result)
     pair = cs.monitor(linear, *((side, None) for side in features), background=rows, method="exact", rng=0)
     np.testing.assert_array_equal(pair.comparison.values, result.comparison.values)
@@ -463,13 +463,13 @@ def test_no_beginning_is_named_for_slices_without_an_order(rows, tmp_path):
     region = np.repeat(["east", "north", "south"], 100)
     current["b"] = current["b"].where(region == "east", 30 * current["b"])
     result = cs.monitor(linear, reference, current, target="y", by=region, background=rows, **QUICK)
-    assert " Seen in 2 of 3 slices (north, south); the numbers are of " in result.sentences()[1]
+    assert " Seen in 2 of 3 slices (north, south); the numbers are from " in result.sentences()[1]
     result.save(tmp_path / "it.json")
     assert cs.load(tmp_path / "it.json").sentences() == result.sentences()
     numbered = cs.monitor(
         linear, reference, current, target="y", by=np.repeat([1, 2, 3], 100), background=rows, **QUICK
     )
-    assert " Seen from 2 on, in 2 of 3 slices; the numbers are of " in numbered.sentences()[1]
+    assert " Seen from 2 on, in 2 of 3 slices; the numbers are from " in numbered.sentences()[1]
 
 
 def test_shares_are_left_out_where_the_loss_hardly_moved(tables, rows):
@@ -481,7 +481,7 @@ def test_shares_are_left_out_where_the_loss_hardly_moved(tables, rows):
         again = replace(result, comparison=replace(result.comparison, explanations=(first, still)))
         np.testing.assert_allclose(again.losses, (loss, moved * loss))
         assert {finding.share is not None for finding in again.findings()} == {is_known}
-        assert (" The mean loss hardly moved, from " in again.sentences()[1]) == (not is_known)
+        assert (" The mean loss hardly changed, from " in again.sentences()[1]) == (not is_known)
 
 
 def test_batches_are_in_the_order_of_their_categories_of_numbers_or_of_text():
@@ -587,7 +587,7 @@ def test_a_fault_that_begins_is_seen_from_there_on(rows):
         ["b"],
     ]
     assert result.flagged == ["b"]
-    assert "Seen from 2024-03 on, in 2 of 4 slices; the numbers are of 2024-0" in result.sentences()[1]
+    assert "Seen from 2024-03 on, in 2 of 4 slices; the numbers are from 2024-0" in result.sentences()[1]
     lines = str(result).splitlines()
     heads = next(i for i, line in enumerate(lines) if line.split()[:2] == ["slice", "rows"])
     assert [line.split()[:2] for line in lines[heads + 1 : heads + 6]] == [
@@ -883,32 +883,37 @@ def finding(
             finding(BOTH),
             [],
             "duration now hurts: its contribution fell from 0.0900 to -0.310; values are about 60 times the "
-            "reference's. That makes up 50 % of the rise of the mean loss from 0.200 to 1.00. This rests on both, its "
+            "reference's. This change makes up 50 % of the rise of the mean loss from 0.200 to 1.00. "
+            "The evidence is both its "
             "contribution and its inputs.",
         ),
         (
             finding(ALONE),
             ["month"],
-            "duration now hurts: its contribution fell from 0.0900 to -0.310. That makes up 50 % of the rise of the "
-            "mean loss from 0.200 to 1.00. This rests on its contribution alone: its inputs are not known to have "
+            "duration now hurts: its contribution fell from 0.0900 to -0.310. This change makes up 50 "
+            "% of the rise of the "
+            "mean loss from 0.200 to 1.00. The evidence is its contribution alone: its inputs are not known to have "
             "shifted. Those of month did, and may be the cause.",
         ),
         (
             finding(ALONE, share=None),
             [],
-            "duration now hurts: its contribution fell from 0.0900 to -0.310. This rests on its contribution alone: no "
+            "duration now hurts: its contribution fell from 0.0900 to -0.310. The evidence is its "
+            "contribution alone: no "
             "inputs are known to have shifted; the response, or how it depends on the features, may have changed.",
         ),
         (
             finding(FOLLOWS),
             ["month", "age"],
-            "duration changed along with month and age, and is not flagged for that: its contribution fell from 0.0900 "
+            "duration changed along with month and age, and is therefore not flagged: its "
+            "contribution fell from 0.0900 "
             "to -0.310, while its inputs are not known to have shifted.",
         ),
         (
             finding(INPUTS),
             [],
-            "duration has other inputs: values are about 60 times the reference's. This rests on its inputs alone: its "
+            "duration has other inputs: values are about 60 times the reference's. The evidence is "
+            "its inputs alone: its "
             "contribution is not known to have changed.",
         ),
     ],
@@ -921,13 +926,13 @@ def test_sentences_of_the_verdicts(feature_finding, causes, expected):
 @pytest.mark.parametrize(
     ("share", "losses", "expected"),
     [
-        (1.4, (0.2, 0.5), " That alone would raise the mean loss by more than it rose, from 0.200 to 0.500."),
-        (1.4, (0.5, 0.2), " That alone would lower the mean loss by more than it fell, from 0.500 to 0.200."),
-        (0.004, (0.2, 0.5), " That makes up less than 1 % of the rise of the mean loss from 0.200 to 0.500."),
-        (0.25, (0.5, 0.2), " That makes up 25 % of the fall of the mean loss from 0.500 to 0.200."),
-        (-0.5, (0.5, 0.2), " The mean loss fell all the same, from 0.500 to 0.200."),
-        (-0.5, (0.24179, 0.34185), " The mean loss rose all the same, from 0.242 to 0.342."),
-        (None, (0.24179, 0.24185), " The mean loss hardly moved, from 0.24179 to 0.24185."),
+        (1.4, (0.2, 0.5), " This change alone would raise the mean loss by more than it rose, from 0.200 to 0.500."),
+        (1.4, (0.5, 0.2), " This change alone would lower the mean loss by more than it fell, from 0.500 to 0.200."),
+        (0.004, (0.2, 0.5), " This change makes up less than 1 % of the rise of the mean loss from 0.200 to 0.500."),
+        (0.25, (0.5, 0.2), " This change makes up 25 % of the fall of the mean loss from 0.500 to 0.200."),
+        (-0.5, (0.5, 0.2), " The mean loss fell nevertheless, from 0.500 to 0.200."),
+        (-0.5, (0.24179, 0.34185), " The mean loss rose nevertheless, from 0.242 to 0.342."),
+        (None, (0.24179, 0.24185), " The mean loss hardly changed, from 0.24179 to 0.24185."),
     ],
 )
 def test_sentences_say_the_share_in_the_loss(share, losses, expected):
@@ -995,7 +1000,7 @@ def test_beside_a_sure_cause_a_shift_that_may_be_chance_makes_no_other():
     verdicts = verdicts_of(np.array([True, True, False, True]), shifted, surely)
     assert verdicts == [FOLLOWS, BOTH, INPUTS, FOLLOWS]
     sentence = finding_sentence(replace(finding(FOLLOWS), is_shifted=True), ["month"], (0.2, 0.3))
-    assert sentence.endswith("while its inputs shifted far less surely.")
+    assert sentence.endswith("while its inputs shifted with much less certainty.")
 
 
 def test_effects_on_the_output_are_not_called_help():
@@ -1024,11 +1029,10 @@ def test_a_column_in_another_unit_is_described_in_one_sentence(fixed):
     hint = re.escape(fixed.shifts[0][1].hints[0])
     assert re.match(r"values are about (2|3)\d times", fixed.shifts[0][1].hints[0])
     numbers = r"\d+\.\d+ to -\d+"
-    expected = (
-        rf"b now hurts: its contribution fell from {numbers}; {hint}\. That makes up \d+ % of the rise of the mean loss"
-    )
+    share = r"This change makes up \d+ % of the rise of the mean loss"
+    expected = rf"b now hurts: its contribution fell from {numbers}; {hint}\. {share}"
     assert re.match(expected, first)
-    assert first.endswith("This rests on both, its contribution and its inputs.")
+    assert first.endswith("The evidence is both its contribution and its inputs.")
 
 
 def test_inputs_that_shift_without_effect_are_named_and_not_flagged(rows):
@@ -1074,7 +1078,7 @@ def test_table_has_a_line_for_each_feature_and_says_what_it_means(fixed):
     assert text.splitlines()[0].endswith("current (120 rows) against reference (120 rows), in units of squared error")
     line = next(line for line in text.splitlines() if line.startswith("  b ") and "[" in line)
     assert line.endswith("inputs and contribution")
-    for words in ("(Holm)", "rows taken as drawn apart", "A column can break without"):
+    for words in ("(Holm)", "rows drawn independently", "A column can break without"):
         assert words in text
     assert "90% interval" in fixed.table(0.9)
 

@@ -281,7 +281,7 @@ def test_every_measure_has_a_page(importances):
         text = explanation.report()
         assert Page(text).open == [], name
         assert explanation.measure in text
-        assert text.count("Take SAGE values") == (explanation.constant is None)
+        assert text.count("Use SAGE values") == (explanation.constant is None)
         assert ("helps" in Page(text).texts["table"][0]) <= (explanation.base is not None)
         assert "both: x0, x1" in text
 
@@ -298,12 +298,12 @@ def test_advice_of_a_note_is_set_apart_and_comes_first():
     notes = (
         "Plain.",
         Note("Rows look unlike real ones.", advice=["Try ", Set("removal", "auto conditional"), "."]),
-        Note("One row is heavy.", advice="More rows help."),
+        Note("One row is heavy.", advice="Explain more rows."),
     )
     texts = [text for text in Page(html(made_up(3, notes=notes))).texts["li"] if "rows of" not in text]
     assert texts[-3:] == [
         'Warning. Rows look unlike real ones. Try removal="auto conditional".',
-        "Warning. One row is heavy. More rows help.",
+        "Warning. One row is heavy. Explain more rows.",
         "Plain.",
     ]
 

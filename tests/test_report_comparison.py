@@ -88,7 +88,7 @@ def test_what_changed_is_said_in_words_and_how_it_was_tested(two):
     (rose,) = (one for one in said if "more in after" in one)
     assert rose.startswith("2 of 12 features contribute more in after than in before: feature 6 (from")
     assert "the chance of any false mark in the table is at most 5 %" in text
-    assert "rows taken as drawn apart" in text
+    assert "rows drawn independently" in text
 
 
 def test_where_nothing_changed_the_page_says_so_and_what_that_means():
@@ -150,7 +150,7 @@ def test_several_are_compared_in_one_table_and_of_many_those_that_moved_most_hav
     many = compared(3, 10, {1: 0.8})
     assert indices_with_bars(changes_of(many, 0.95)) == [3, 4, 5, 6, 7, 8]
     text = html(many)
-    assert "Of 9 explanations those 6 with the largest differences have bars" in text
+    assert "Of 9 explanations the 6 with the largest differences have bars" in text
     assert len(cells(text)) == 27
     assert "in at least one of 9 others" in text
 
@@ -229,7 +229,7 @@ def test_every_measure_can_be_compared_on_a_page():
     assert Page(text).open == []
     assert "values by the measure &#39;gini importance&#39;." in text
     assert 'class="figures"' not in text
-    assert text.count("Take SAGE values") == 1
+    assert text.count("Use SAGE values") == 1
 
 
 # the command line

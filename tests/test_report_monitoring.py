@@ -165,7 +165,7 @@ def test_every_verdict_is_explained_with_its_error_rate(one):
     for verdict in MEANINGS:
         assert f'<dt><span class="known {verdict.replace(" ", "-")}">{verdict}</span></dt>' in text
     assert "the chance that anything at all is flagged is at most 5 %" in text
-    assert "rows taken as drawn apart" in text
+    assert "rows drawn independently" in text
     for adjust, words in (
         ("benjamini hochberg", "about 5 % have not"),
         (None, "each finds something with a chance of about 5 %, and there are 12 of contributions and 12 of inputs"),
@@ -267,7 +267,7 @@ def test_bars_are_of_the_slices_in_which_most_is_flagged():
     quiet = [replace(one, marks=np.full(12, "")) if k > 2 else one for k, one in enumerate(found)]
     assert slices_with_bars(quiet) == [1, 2]
     text = html(watched(12, 6, {0: -0.9}))
-    assert "Of 6 slices those 2 in which most is flagged" in text
+    assert "Of 6 slices the 2 with the most flags" in text
     assert text.count('<rect class="bar ') == 12 * (3 + 2)  # values with the reference's, and differences
 
 
@@ -286,7 +286,7 @@ def test_of_very_many_findings_the_table_keeps_what_is_known_and_each_feature():
     assert {one.place[1] for one in inputs} == set(range(50))
     assert sum(one.is_shifted for one in inputs) == 14
     text = html(found)
-    assert "Of 1,000 findings, of each feature in each slice, the table has the 240 that tell most" in text
+    assert "The table has 240 of 1,000 findings" in text
     assert len(rows_of(text, "features")) == 240
 
 

@@ -66,7 +66,10 @@ def test_agreement_with_sage_is_that_of_ranks():
     (told,) = (one for one in said if one.startswith("Closest to SAGE"))
     assert f"{closest.index[0]} ({closest.iloc[0]:.2f})" in told
     first = found.ranks().eq(1).sum(axis=1)
-    assert any(one.startswith("Measures that put a feature first:") and f"({first.max()} of 4)" in one for one in said)
+    assert any(
+        one.startswith("Features by the number of measures that rank them first:") and f"({first.max()} of 4)" in one
+        for one in said
+    )
 
 
 def test_what_was_left_out_and_what_are_heuristics_is_said():

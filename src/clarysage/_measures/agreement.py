@@ -25,7 +25,7 @@ from clarysage.protocols import (
     Seed,
     ability,
 )
-from clarysage.results.agreement import Agreement, is_in_units, places_of, proxy
+from clarysage.results.agreement import Agreement, indices_of, is_in_units, proxy
 from clarysage.results.explanation import Explanation
 
 ROUNDING = 1e-12  # share of the loss below which a power is zero up to rounding
@@ -78,7 +78,7 @@ def _players(game: Game, explanation: Explanation) -> np.ndarray:
         raise InputError("game", got=type(game).__name__, wanted="a game", hint=Call("cs.game", "model, X, y"))
     named = ability(game, NamedPlayers)
     if named is not None:
-        return places_of(explanation, named.players.names)
+        return indices_of(explanation, named.players.names)
     if game.n_players != len(explanation.values):
         raise InputError("game", got=f"{game.n_players:,} players", wanted=f"{len(explanation.values):,}, as explained")
     return np.arange(game.n_players)

@@ -163,7 +163,7 @@ def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str],
     height = 2 * AROUND + thick * len(series)
     rows, y = [], HEAD
     for i in order:
-        bars = tuple(_bar(one, i, AROUND + thick * k, at) for k, one in enumerate(series))
+        bars = tuple(_bar(bar_series, i, AROUND + thick * k, at) for k, bar_series in enumerate(series))
         rows.append(Row(i, bars, y if i in shown else None))
         y += height if i in shown else 0.0
     places = tuple((at(tick), tick) for tick in ticks(low, high))
@@ -183,24 +183,28 @@ class _Scale:
         return round(self.start + share * (WIDTH - self.start - MARGIN), 1)
 
 
-def _bar(series: Series, place: int, y: float, at: _Scale) -> Bar:
-    value = float(series.values[place])
+def _bar(series: Series, index: int, y: float, at: _Scale) -> Bar:
+    value = float(series.values[index])
     zero, end = at(0.0), at(value)
     whiskers = tuple(
-        Whisker(one.view, at(a), at(b), a < at.low, b > at.high)
-        for one in series.ends
-        for a, b in [(float(one.low[place]), float(one.high[place]))]
+        Whisker(intervals.view, at(a), at(b), a < at.low, b > at.high)
+        for intervals in series.ends
+        for a, b in [(float(intervals.low[index]), float(intervals.high[index]))]
     )
-    star, mark = None, "" if series.marks is None else str(series.marks[place])
+    star, mark = None, "" if series.marks is None else str(series.marks[index])
     if mark:
-        star = _outer([end, *(x for one in whiskers for x in (one.x1, one.x2))], is_above=value >= 0)
-    return Bar(min(zero, end), y, round(abs(end - zero), 1), _style(series, place), whiskers, star, mark)
+        star = _outer([end, *(x for intervals in whiskers for x in (intervals.x1, intervals.x2))], is_above=value >= 0)
+    return Bar(min(zero, end), y, round(abs(end - zero), 1), _style(series, index), whiskers, star, mark)
 
 
-def _style(series: Series, place: int) -> str:
+def _style(series: Series, index: int) -> str:
     """Classes of a bar: its colour, and the views in which it is faint."""
-    colour = series.style or ("above" if series.values[place] >= 0 else "below")
-    faint = [f"faint-{one.view}" if one.view else "faint" for one in series.ends if one.is_open[place]]
+    colour = series.style or ("above" if series.values[index] >= 0 else "below")
+    faint = [
+        f"faint-{intervals.view}" if intervals.view else "faint"
+        for intervals in series.ends
+        if intervals.is_open[index]
+    ]
     return " ".join([colour, *faint])
 
 
@@ -211,10 +215,10 @@ def _outer(ends: Sequence[float], *, is_above: bool) -> float:
 
 def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
     """Ends of the axis: zero, all values, and intervals as far as they do not make the values small."""
-    values = np.concatenate([one.values for one in series])
+    values = np.concatenate([line.values for line in series])
     least, most = min(0.0, float(values.min())), max(0.0, float(values.max()))
     lows, highs = (
-        [float(end) for one in series for ends in one.ends for end in getattr(ends, side)] for side in ("low", "high")
+        [float(end) for line in series for ends in line.ends for end in getattr(ends, side)] for side in ("low", "high")
     )
     room = OUTSIDE * (most - least) or np.inf
     low = max(min([least, *lows]), least - room)
@@ -222,7 +226,7 @@ def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
     if not np.isfinite(low) or not np.isfinite(high) or low == high:
         return -1.0, 1.0
     # so that the end of an interval, or a star beside it, does not touch the names
-    margin = (0.02 if all(one.marks is None for one in series) else 0.05) * (high - low)
+    margin = (0.02 if all(line.marks is None for line in series) else 0.05) * (high - low)
     return low - margin if low < 0 else low, high + margin if high > 0 else high
 
 

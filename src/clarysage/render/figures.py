@@ -114,8 +114,8 @@ def pixel_map(figure: Image) -> PixelMap:
     return PixelMap(side, shades, bool(figure.values.min() < 0))
 
 
-def _pixels(places: Sequence[int], side: int) -> str:
-    return "".join(f"M{place % side} {place // side}h1v1h-1z" for place in places)
+def _pixels(indices: Sequence[int], side: int) -> str:
+    return "".join(f"M{index % side} {index // side}h1v1h-1z" for index in indices)
 
 
 @dataclass(frozen=True)

@@ -137,8 +137,12 @@ class _Across:
         longest = LETTER * max(map(columns, texts))
         is_level = longest + BESIDE <= self.pitch or all(map(DATE.fullmatch, names))
         apart = longest + BESIDE if is_level else 2 * LETTER
-        kept = kept_of(self.places, apart / self.pitch)
-        return tuple((float(self.x[i]), texts[i]) for i in kept), is_level, BESIDE + (20 if is_level else longest + 8)
+        indices = kept_of(self.places, apart / self.pitch)
+        return (
+            tuple((float(self.x[i]), texts[i]) for i in indices),
+            is_level,
+            BESIDE + (20 if is_level else longest + 8),
+        )
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ def _panel(panel: Panel, x: np.ndarray, above: float) -> DrawnPanel:
         down.top,
         down.bottom,
         tuple((float(down(tick)), tick) for tick in ticks(down.low, down.high, most)),
-        tuple(_line(line, place, x, down, is_single=panel.is_single) for place, line in enumerate(panel.lines)),
+        tuple(_line(line, index, x, down, is_single=panel.is_single) for index, line in enumerate(panel.lines)),
         float(down(0.0)) if panel.limits is None else None,
     )
 
@@ -181,17 +185,17 @@ def _series(panel: Panel) -> list[Series]:
     return series
 
 
-def _line(line: Line, place: int, x: np.ndarray, down: _Down, *, is_single: bool) -> DrawnLine:
+def _line(line: Line, index: int, x: np.ndarray, down: _Down, *, is_single: bool) -> DrawnLine:
     """A line in the colour of its place in the legend, or in that of the text where it is of none."""
     y = down(line.values)
     band = ""
     if line.ends is not None:
         low, high = map(down, line.ends)
         band = f"{_points(x, low)} {_points(x[::-1], high[::-1])}"
-    marks = _marks(x, y, SHAPES[place]) if line.marked is None else _marks(x[line.marked], y[line.marked], DIAMOND)
+    marks = _marks(x, y, SHAPES[index]) if line.marked is None else _marks(x[line.marked], y[line.marked], DIAMOND)
     stars = () if line.flagged is None else tuple(zip(x[line.flagged].tolist(), y[line.flagged].tolist(), strict=True))
     reference = None if line.reference is None else float(down(line.reference))
-    return DrawnLine("loss" if is_single else f"series-{place + 1}", _points(x, y), band, marks, reference, stars)
+    return DrawnLine("loss" if is_single else f"series-{index + 1}", _points(x, y), band, marks, reference, stars)
 
 
 def _points(x: np.ndarray, y: np.ndarray) -> str:

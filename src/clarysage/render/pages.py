@@ -133,8 +133,8 @@ def _list(table: Table) -> dict[str, Any]:
     if table.of is None:
         data["places"] = list(items.order)
     else:
-        at = {place: row for row, place in enumerate(items.order)}
-        data["of"] = [at[place] for place in table.of]
+        position = {item: row for row, item in enumerate(items.order)}
+        data["of"] = [position[item] for item in table.of]
     if table.others:
         data["others"] = list(table.others)
     return data
@@ -142,7 +142,7 @@ def _list(table: Table) -> dict[str, Any]:
 
 def _order(order: Sequence[float | str]) -> list[float | str | None]:
     """Numbers as JSON may hold them, and texts."""
-    return [one if isinstance(one, (str, int)) else _number(one) for one in order]
+    return [entry if isinstance(entry, (str, int)) else _number(entry) for entry in order]
 
 
 def _number(value: float) -> float | None:
@@ -220,7 +220,7 @@ def _table_class(table: Table) -> str:
 
 def _columns_of_notebooks(table: Table) -> list[Column]:
     """Columns without bars, which the picture has, and without those that have nothing to say."""
-    return [one for one in table.columns if one.kind != "bar" and (one.heading or any(one.cells))]
+    return [column for column in table.columns if column.kind != "bar" and (column.heading or any(column.cells))]
 
 
 def _check(result: Result, title: object) -> None:

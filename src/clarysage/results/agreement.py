@@ -1,4 +1,4 @@
-"""Agreement: how good a proxy the additive u(S) is for the power v(S) of subsets (paper, Table 2)."""
+"""Agreement: correlation and R2 of the additive proxy u(S) with the power v(S) of subsets (paper, Table 2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Record, Summary, Table
 from clarysage.results.text import loss_words
 
-FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike to tell an interval from
+FEWEST_DRAWN = 10  # subsets; bootstrap resamples of fewer are too similar for an interval
 
 
 @file_format(
@@ -31,22 +31,22 @@ FEWEST_DRAWN = 10  # subsets, below which resamples of them are too much alike t
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    r"""Additive proxies u(S) beside powers v(S) of subsets S of features, and how well they agree.
+    r"""Additive proxies u(S) and powers v(S) of subsets S of features, and how well they agree.
 
     .. math:: u(S) = \phi_0 + \sum_{i \in S} \phi_i
 
     Attributes
     ----------
-    subsets : (n, p) which features each subset has, in the order of ``names``
+    subsets : (n, p) membership of each feature (in the order of ``names``) in each subset
     u, v : (n,) proxies, and powers
-    std_error : (n,) of each v(S), zero where it is exact
-    weights : (n,) adding up to one: alike for drawn subsets, the chance of each to be drawn where they are all there
-    names : of the features
-    is_complete : whether these are all subsets, so that nothing was left to chance
+    std_error : (n,) standard error of each v(S), zero where it is exact
+    weights : (n,) weights that add up to one: equal for sampled subsets; with all subsets, the probability of each
+    names : names of the features
+    is_complete : whether all subsets are included, so that there is no sampling of subsets
     is_in_units : whether u(S) is in units of the loss, with phi_0 known; other scores are only summed, and have no R2
-    measure, loss : of the explanation, and of v
-    model_rows, fits : what v(S) cost beyond the ends, which the game knew
-    seed : of the subsets, and of the resamples behind intervals
+    measure, loss : measure of the explanation, and loss of v
+    model_rows, fits : cost of the values v(S), without those of the empty and the full set, which the game knew
+    seed : seed of the subsets, and of the bootstrap resamples behind intervals
     """
 
     subsets: Annotated[np.ndarray, Array("n p", is_boolean=True)]
@@ -70,40 +70,39 @@ class Agreement(Result):
 
     @property
     def correlation(self) -> float | None:
-        """Correlation of u(S) with v(S), freed of the noise of v(S); None where one of them does not vary."""
-        return _known(self._association.numbers()[0])
+        """Correlation of u(S) with v(S), corrected for the noise of v(S); None where one of them does not vary."""
+        return _finite_or_none(self._association.numbers()[0])
 
     @property
     def r2(self) -> float | None:
-        """The share of the variance of v(S) that u(S) itself predicts: 1 - E(v - u)^2 / Var(v), freed of noise.
+        """Share of the variance of v(S) that u(S) predicts: 1 - E(v - u)^2 / Var(v), corrected for the noise of v(S).
 
-        It asks more than a correlation: u is to be right, not only to move along. None where scores are not in
-        units of the loss, such as those of heuristics, and where v(S) does not vary.
+        R2 is stricter than a correlation, since u has to equal v and not only to vary with it. None where scores are
+        not in units of the loss, such as those of heuristics, and where v(S) does not vary.
         """
-        return _known(self._association.numbers()[1]) if self.is_in_units else None
+        return _finite_or_none(self._association.numbers()[1]) if self.is_in_units else None
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[float, float] | None]:
-        """Ends of an interval for "correlation" and for "r2", None where these are, or where subsets are too few.
+        """Returns bootstrap intervals for "correlation" and "r2", by name; None where the interval is unknown.
 
-        About subsets drawn anew, with the importance values and the data as they are; fewer than ten drawn subsets do
-        not tell how others would differ. Where all subsets were taken nothing is unsure but the noise of v(S), if there
-        is any.
+        Intervals are about another sample of subsets, with the same importance values and data; fewer than ten sampled
+        subsets are too few for an interval. With all subsets, the noise of v(S) is the only uncertainty.
         """
         rng = stream(self.seed, RESAMPLES, 0)
         low, high = self._association.interval(level, is_drawn=not self.is_complete, rng=rng)
-        found = {"correlation": self.correlation, "r2": self.r2}
-        is_told = np.isfinite(low + high) & (self.is_complete or len(self.v) >= FEWEST_DRAWN)
+        scores = {"correlation": self.correlation, "r2": self.r2}
+        is_determined = np.isfinite(low + high) & (self.is_complete or len(self.v) >= FEWEST_DRAWN)
         return {
-            name: None if value is None or not is_told[i] else (float(low[i]), float(high[i]))
-            for i, (name, value) in enumerate(found.items())
+            name: None if value is None or not is_determined[i] else (float(low[i]), float(high[i]))
+            for i, (name, value) in enumerate(scores.items())
         }
 
     def against(self, explanation: Explanation) -> Agreement:
-        """The same subsets and powers with the values of another explanation, which costs nothing."""
-        places = places_of(explanation, self.names)
+        """Returns the agreement of another explanation with the same powers v(S), without further model rows."""
+        indices = indices_of(explanation, self.names)
         return replace(
             self,
-            u=proxy(explanation, self.subsets, places),
+            u=proxy(explanation, self.subsets, indices),
             is_in_units=is_in_units(explanation),
             measure=explanation.measure,
             model_rows=0,
@@ -111,7 +110,7 @@ class Agreement(Result):
         )
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a subset: its size, its members, u, v, and the standard error of v."""
+        """Returns a pandas DataFrame with a row for each subset: size, members, u, v, its std_error, and weight."""
         import pandas as pd
 
         members = [tuple(name for name, is_in in zip(self.names, row, strict=True) if is_in) for row in self.subsets]
@@ -127,11 +126,11 @@ class Agreement(Result):
         )
 
     def plot(self, **options: Any) -> Any:
-        """u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""
+        """Draws u(S) against v(S) on a matplotlib axis; see :func:`clarysage.plots.proxy` for the options."""
         return plots().proxy(self, **options)
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The agreement in brief: correlation and R2 with intervals, and what they rest on."""
+        """Returns the agreement in brief: correlation and R2 with intervals, and the subsets behind them."""
         refuse_about(self, about)
         scores = f"{self.measure!r} values" if self.measure else "these values"
         loss = loss_words(self.loss) or "loss"
@@ -150,41 +149,41 @@ class Agreement(Result):
         return Association(self.u, self.v, self.std_error**2, self.weights)
 
 
-def proxy(explanation: Explanation, subsets: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """u(S) of subsets (n, p) whose columns are these places of the explanation."""
+def proxy(explanation: Explanation, subsets: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Returns u(S) of subsets (n, p); ``indices`` are the players of the explanation that the columns stand for."""
     constant = 0.0 if explanation.constant is None else explanation.constant
-    return np.asarray(constant + subsets @ explanation.values[places])
+    return np.asarray(constant + subsets @ explanation.values[indices])
 
 
 def is_in_units(explanation: Explanation) -> bool:
-    """Whether values are losses saved, which a constant makes a prediction of v(S)."""
+    """Tells whether values are in units of the loss, so that together with phi_0 they predict v(S)."""
     return explanation.constant is not None and explanation.base is not None
 
 
-def places_of(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
-    """The place in the explanation of each name; an error where the names are not those of its players."""
+def indices_of(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
+    """Returns the index of each name in the explanation; raises where the names are not those of its players."""
     if not isinstance(explanation, Explanation):
         raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation")
     if sorted(names) != sorted(explanation.feature_names):
-        strange = sorted(set(names) ^ set(explanation.feature_names))
+        differing = sorted(set(names) ^ set(explanation.feature_names))
         raise InputError(
             "game",
-            got=f"players that are not those of the explanation: {strange[0]!r} is in one of them alone",
+            got=f"players that are not those of the explanation: only one of the two has {differing[0]!r}",
             wanted="the same features or groups",
             hint=PythonOnly("players=Players.of(feature_names, groups) for the game"),
         )
     return np.array([explanation.feature_names.index(name) for name in names])
 
 
-def _known(number: float) -> float | None:
+def _finite_or_none(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
 def _tables(agreement: Agreement, level: float) -> tuple[Table, ...]:
-    """Correlation and R2 with their intervals, as far as they are known."""
+    """Returns the table of correlation and R2 with their intervals, as far as they are known."""
     ends, is_exact = agreement.interval(level), agreement.is_complete and not agreement.std_error.any()
-    known = {"correlation": agreement.correlation, "r2": agreement.r2}
-    rows = [(name, value, None if is_exact else ends[name]) for name, value in known.items() if value is not None]
+    scores = {"correlation": agreement.correlation, "r2": agreement.r2}
+    rows = [(name, value, None if is_exact else ends[name]) for name, value in scores.items() if value is not None]
     if not rows:
         return ()
     intervals = ["" if pair is None else f"[{pair[0]:.4f}, {pair[1]:.4f}]" for *_, pair in rows]
@@ -231,21 +230,23 @@ def _record(agreement: Agreement, level: float) -> Record:
 
 
 def _notes(agreement: Agreement) -> tuple[Note, ...]:
-    """Which subsets there are, what is not known, how noisy v(S) is, and what it cost."""
+    """Returns notes on the subsets, on unknown scores, on the noise of v(S), and on the cost."""
     n, p = agreement.subsets.shape
     features = f"{p} feature{'s' if p > 1 else ''}"
     if agreement.is_complete:
-        words = [f"Over all {n:,} subsets of {features}, weighted as if sizes were drawn first: no draw of subsets."]
+        words = [
+            f"Over all {n:,} subsets of {features}, weighted as if sizes were drawn first; no sampling of subsets."
+        ]
     else:
         words = [f"Over {n:,} random subsets of {features}: the size drawn uniformly, then the subset."]
     if agreement.correlation is None:
-        words.append("No correlation: u(S) or v(S) is the same for all of them, as far as is known.")
+        words.append("No correlation: as far as is known, u(S) or v(S) is the same for all subsets.")
     if not agreement.is_in_units:
-        words.append("No R2: the scores are in units of their own, and are only summed.")
+        words.append("No R2: the scores are not in units of the loss, and are only summed.")
     if agreement.std_error.any():
         words.append(
-            f"v(S) has standard errors of {agreement.std_error.max():.2g} at most, beside a spread of "
-            f"{agreement.v.std():.2g}; both numbers are freed of this noise."
+            f"v(S) has standard errors of at most {agreement.std_error.max():.2g} and a standard deviation of "
+            f"{agreement.v.std():.2g}; correlation and R2 are corrected for this noise."
         )
     cost = f"{agreement.fits:,} fits, " if agreement.fits else ""
     return tuple(map(Note, [*words, f"{cost}{agreement.model_rows:,} model rows."]))

@@ -1,4 +1,4 @@
-"""Comparison: what features contribute here less what they contribute there, and which differences are no accident."""
+"""Comparison: differences of contributions between explanations, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from clarysage.results.summary import (
     Summary,
 )
 
-POPULATIONS = ("rows", "population")  # that differences are about
+POPULATIONS = ("rows", "population")  # targets of inference of differences
 PARTS_OF_TARGET = ("values", "std_error", "dof", "skew")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One explanation less the reference, player by player.
+    """The difference of one explanation from the reference, for each player.
 
     Attributes
     ----------
     target : the differences with their standard errors, degrees of freedom and skewness, each (p,)
-    is_paired : whether they are of the same rows, row by row
-    about : what intervals are about: the population of "rows", or that of rows and background, "population"
+    is_paired : whether differences are taken row by row, on the same rows
+    about : target of inference: the population of "rows", or the "population" of rows and background
     """
 
     target: Target
@@ -56,16 +56,16 @@ class Difference:
 class Comparison(Result):
     """Differences of explanations from the first of them, the reference; with intervals and tests.
 
-    A flag says that what a feature contributes has changed, not that its column is at fault: where one column breaks,
-    contributions of others change too, and a column that contributes little can break unnoticed.
+    A flag says that the contribution of a feature has changed, not that its column is the cause: when one column
+    breaks, contributions of others change too, and a column that contributes little can break unnoticed.
 
     Attributes
     ----------
-    explanations : two or more, the reference first, all with their players in its order
-    names : what they are called
-    differences : one for each explanation after the first, its players in the order of the reference
-    adjust : how p-values are adjusted where nothing else is asked for: over all features and all differences
-    level : 1 less the adjusted p-value below which a difference is flagged
+    explanations : two or more, the reference first, all with players in the order of the reference
+    names : names of the explanations
+    differences : one for each explanation after the first, with players in the order of the reference
+    adjust : default adjustment of p-values, over all features and all differences
+    level : a difference is flagged where its adjusted p-value is below 1 - level
     notes : remarks; plain texts become notes without advice
 
     Notes
@@ -85,7 +85,7 @@ class Comparison(Result):
         names, p = self.names, len(self.feature_names)
         require(len(names) >= 2 and len(set(names)) == len(names), "names", names, "two or more distinct names")
         require(len(self.explanations) == len(names), "explanations", len(self.explanations), "as many as names")
-        is_alike = len({one.feature_names for one in self.explanations}) == 1
+        is_alike = len({explanation.feature_names for explanation in self.explanations}) == 1
         require(is_alike, "explanations", names, "explanations of the same features, in the same order")
         require(len(self.differences) == len(names) - 1, "differences", len(self.differences), "one less than names")
         require(0 < self.level < 1, "level", self.level, "a number between 0 and 1")
@@ -98,14 +98,16 @@ class Comparison(Result):
                 self._is_of(difference, other),
                 f"differences: {name}: values",
                 difference.target.values,
-                "what the explanations differ by",
+                "the differences of the explanations",
             )
 
     def _is_of(self, difference: Difference, other: Explanation) -> bool:
-        """Whether a difference is that of the other explanation and the reference, up to rounding."""
+        """Tells whether a difference is that of the other explanation and the reference, up to rounding."""
         after, before = (
-            one.targets[difference.about].values if difference.about in one.targets else one.values
-            for one in (other, self.reference)
+            explanation.targets[difference.about].values
+            if difference.about in explanation.targets
+            else explanation.values
+            for explanation in (other, self.reference)
         )
         near = 1e-6 * max(float(np.abs(numbers).max()) for numbers in (after, before))
         return bool((np.abs(difference.target.values - (after - before)) <= near).all())
@@ -116,81 +118,83 @@ class Comparison(Result):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """In the order of the reference."""
+        """Names of the players, in the order of the reference."""
         return self.reference.feature_names
 
     @property
     def values(self) -> np.ndarray:
-        """Differences from the reference: above zero where a feature contributes more than there."""
-        return self._shaped([one.target.values for one in self.differences])
+        """Differences from the reference: positive where a feature contributes more than in the reference."""
+        return self._shaped([difference.target.values for difference in self.differences])
 
     @property
     def std_error(self) -> np.ndarray:
-        """Their standard errors, the sampling of rows included."""
-        return self._shaped([one.target.std_error for one in self.differences])
+        """Standard errors of the differences, including the sampling of rows."""
+        return self._shaped([difference.target.std_error for difference in self.differences])
 
     @property
     def is_paired(self) -> bool:
-        """Whether all differences are of the same rows, row by row."""
-        return all(one.is_paired for one in self.differences)
+        """Whether all differences are taken row by row, on the same rows."""
+        return all(difference.is_paired for difference in self.differences)
 
     def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Low and high ends of an interval for each difference; ``joint`` makes all of them hold at once."""
-        found = self._flat()
-        low, high = interval(found.values, found.std_error, found.dof, level, joint=joint, skew=found.skew)
-        return self._unflat(low), self._unflat(high)
+        """Return low and high ends of an interval for each difference; ``joint`` makes intervals simultaneous."""
+        target = self._concatenated()
+        low, high = interval(target.values, target.std_error, target.dof, level, joint=joint, skew=target.skew)
+        return self._split(low), self._split(high)
 
     def p_values(self, adjust: str | None = "as compared") -> np.ndarray:
-        """Two-sided p-values; 1 where nothing differs.
+        """Return two-sided p-values; 1 where nothing differs.
 
-        ``adjust`` is "holm", "benjamini hochberg" or None for each on its own; default: ``self.adjust``. Those on their
-        own are below 5 % where the 95 % interval excludes zero.
+        ``adjust`` is "holm", "benjamini hochberg" or None for unadjusted p-values; default: ``self.adjust``. Unadjusted
+        p-values are below 5 % where the 95 % interval excludes zero.
         """
-        p = self._adjusted if adjust == "as compared" else adjusted(self._alone, adjust)
-        return self._unflat(p).copy()
+        p = self._adjusted if adjust == "as compared" else adjusted(self._unadjusted, adjust)
+        return self._split(p).copy()
 
     @property
     def flags(self) -> np.ndarray:
-        """Whether a difference is flagged: its adjusted p-value is below 1 - level."""
+        """Flags: whether the adjusted p-value of a difference is below 1 - level."""
         return np.asarray(self.p_values() < 1 - self.level)
 
     @property
     def changed(self) -> list[str]:
-        """Features that are flagged in any of the differences, the largest difference first."""
+        """Features with a flag in any of the differences, the largest difference first."""
         flags: np.ndarray = np.any(np.atleast_2d(self.flags), axis=0)
         return [self.feature_names[i] for i in self.order if flags[i]]
 
     @property
     def order(self) -> np.ndarray:
-        """Places of the features, the largest difference first."""
+        """Indices of the features, the largest difference first."""
         return np.argsort(-np.abs(np.atleast_2d(self.values)).max(axis=0), kind="stable")
 
     def of(self, name: str) -> np.ndarray:
-        """Values (p,) of one of the explanations."""
+        """Return the values (p,) of one of the explanations."""
         if name not in self.names:
             raise InputError("name", got=f"{name!r}", wanted=f"one of {', '.join(map(repr, self.names))}")
         return self.explanations[self.names.index(name)].values
 
     def to_frame(self, level: float = 0.95) -> Any:
-        """A pandas DataFrame, the largest difference first, for each explanation after the first.
+        """Return a pandas DataFrame for each explanation after the first, the largest difference first.
 
-        Columns are feature, reference and other (values), difference, std_error, low, high, p (on its own), p_adjusted
-        and changed; where there are several others, ``compared`` says which. ``frame.attrs["about"]`` says what
+        Columns are feature, reference and other (values), difference, std_error, low, high, p (unadjusted), p_adjusted
+        and changed; with several other explanations, ``compared`` has their names. ``frame.attrs["about"]`` says what
         intervals are about.
         """
         import pandas as pd
 
         low, high = (np.atleast_2d(end) for end in self.interval(level))
-        alone, chances, flags = (np.atleast_2d(one) for one in (self.p_values(None), self.p_values(), self.flags))
+        alone, chances, flags = (
+            np.atleast_2d(numbers) for numbers in (self.p_values(None), self.p_values(), self.flags)
+        )
         frames = []
         for k, name in enumerate(self.names[1:]):
-            found = self.differences[k].target
+            target = self.differences[k].target
             columns = {
                 "feature": self.feature_names,
                 "reference": self.reference.values,
                 "other": self.of(name),
-                "difference": found.values,
-                "std_error": found.std_error,
+                "difference": target.values,
+                "std_error": target.std_error,
                 "low": low[k],
                 "high": high[k],
                 "p": alone[k],
@@ -199,45 +203,45 @@ class Comparison(Result):
             }
             frame = pd.DataFrame(columns).iloc[self.order]
             frames.append(frame.assign(compared=name) if len(self.differences) > 1 else frame)
-        whole = pd.concat(frames, ignore_index=True)
-        whole.attrs["about"] = self.differences[0].about
-        return whole
+        combined = pd.concat(frames, ignore_index=True)
+        combined.attrs["about"] = self.differences[0].about
+        return combined
 
     def table(self, level: float = 0.95) -> str:
-        """The printed table."""
+        """Return the printed table."""
         return text_of(self.summary(level))
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The comparison in brief: a table for each explanation after the first, and what changed."""
+        """Return the comparison in brief: a table for each explanation after the first, and what changed."""
         refuse_about(self, about)
         return comparison_summary(self, level)
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
-        """All there is to say, with a switch between bars of values and of their differences."""
+        """Return the page, with a switch between bars of values and bars of differences."""
         refuse_about(self, about)
         return comparison_page(self, level)
 
     def plot(self, **options: Any) -> Any:
-        """Bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""
+        """Draw bars of all explanations side by side; see :func:`clarysage.plots.comparison` for the options."""
         return plots().comparison(self, **options)
 
     @cached_property
-    def _alone(self) -> np.ndarray:
-        """(K p,) p-values, each on its own."""
-        found = self._flat()
-        return two_sided(found.values, found.std_error, found.dof, skew=found.skew)
+    def _unadjusted(self) -> np.ndarray:
+        """Unadjusted p-values, (K p,)."""
+        target = self._concatenated()
+        return two_sided(target.values, target.std_error, target.dof, skew=target.skew)
 
     @cached_property
     def _adjusted(self) -> np.ndarray:
-        """(K p,) p-values as they are adjusted where nothing else is asked for."""
-        return adjusted(self._alone, self.adjust)
+        """p-values with the default adjustment, (K p,)."""
+        return adjusted(self._unadjusted, self.adjust)
 
-    def _flat(self) -> Target:
-        """All differences in a row, (K p,)."""
-        found = [one.target for one in self.differences]
-        return Target(*(np.concatenate([getattr(one, part) for one in found]) for part in PARTS_OF_TARGET))
+    def _concatenated(self) -> Target:
+        """Concatenates all differences, (K p,)."""
+        targets = [difference.target for difference in self.differences]
+        return Target(*(np.concatenate([getattr(target, part) for target in targets]) for part in PARTS_OF_TARGET))
 
-    def _unflat(self, numbers: np.ndarray) -> np.ndarray:
+    def _split(self, numbers: np.ndarray) -> np.ndarray:
         return self._shaped(np.split(numbers, len(self.differences)))
 
     def _shaped(self, rows: Sequence[np.ndarray]) -> np.ndarray:

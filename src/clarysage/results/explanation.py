@@ -1,4 +1,4 @@
-"""Explanation: what each feature contributes, how sure that is, and how it was found."""
+"""Explanation: importance values of features with their uncertainty, and how they were computed."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ ValuesAre = Literal["gain", "variance", "heuristic"]
 HeldFixed = Literal["background", "removal", "learners", "nothing"]
 
 Vector = Annotated[np.ndarray, Array("p")]
-BAR = 24  # letters of the longest bar in a text
-FEWEST_PIXELS, FEWEST_POINTS = 64, 3  # features that make an image, and points that make a line
+BAR = 24  # characters of the longest bar in a text
+FEWEST_PIXELS, FEWEST_POINTS = 64, 3  # fewest features of an image, and fewest points of a line
 NUMBERED = re.compile(r"\D*\d+(\D+\d+)?")  # pixel_12, x0, 3_27
-LONGEST_TITLE = 200  # letters
-MOST_DRAWN = 30  # features in a plot that is kept with the numbers of a run
+LONGEST_TITLE = 200  # characters
+MOST_DRAWN = 30  # features in a plot that is logged with a run
 RECORDED = ("model", "learner", "seed", "examples", "background_rows")
-ROUNDING = 1e-12  # share of the loss below which a value is zero up to rounding
+ROUNDING = 1e-12  # as a share of the loss: smaller values are zero up to rounding
 
 
 class Top(list[str]):
-    """Names, and whether they are certainly those of the largest values."""
+    """Names of the largest values, and whether they are certainly the largest."""
 
     def __init__(self, names: Iterable[str], *, is_certain: bool) -> None:
         super().__init__(names)
@@ -87,36 +87,36 @@ class Explanation(Result):
 
     Attributes
     ----------
-    values, std_error : (p,) contributions, and the standard errors of the run's sampling
-    covariance : (p, p) of the values; None for very many players
+    values, std_error : (p,) contributions, and their standard errors by the sampling of the run
+    covariance : (p, p) covariance of the values; None for very many players
     feature_names : names of the players
-    constant : phi_0 of the additive proxy u(S) = phi_0 + sum of phi_i (Table 3); None for a heuristic, which is none
-    total : v(D), what all features together bring, known without sampling error; None where there is no such thing
-    base : loss with no features known; ``base - total`` is the loss of the model itself; None as above
-    model_rows : rows passed to the model, or evaluated through its structure in the model's place
-    draws : independent draws behind the values (0: exact)
+    constant : phi_0 of the additive proxy u(S) = phi_0 + sum of phi_i (Table 3); None for a heuristic without proxy
+    total : v(D), the contribution of all features together, without sampling error; None where it is undefined
+    base : loss with no features known; ``base - total`` is the loss of the model itself; None where it is undefined
+    model_rows : rows passed to the model, or evaluated through its structure instead
+    draws : number of independent draws behind the values (0: exact)
     stopped : why the run ended; ``converged`` says whether that was convergence
-    notes : remarks on the run, such as the background that was chosen; plain texts become notes without advice
+    notes : remarks on the run, such as the choice of the background; plain texts become notes without advice
     provenance : versions, seed, sizes and fingerprints of the data
-    dof : (p,) degrees of freedom of the standard errors; default: those of as many independent draws
-    targets : what the values say of the population of "rows", and of the "population" of rows and background, each with
-        values, std_error, dof and skew (p,); those of the population are freed of the bias of a finite background
-    looks : interim analyses at which a sequential rule (``SignsKnown``, ``TopKnown``) was asked; ``signs`` and ``top``
-        are corrected for so many
-    confidence : the smallest confidence among such rules, 0.95 without one
+    dof : (p,) degrees of freedom of the standard errors; default: ``draws - 1``
+    targets : estimates about the population of "rows", and about the "population" of rows and background, each with
+        values, std_error, dof and skew (p,); those of the population are corrected for the bias of a finite background
+    looks : number of interim analyses by a sequential rule (``SignsKnown``, ``TopKnown``); ``signs`` and ``top`` are
+        corrected for them
+    confidence : the smallest confidence among these rules, 0.95 without one
     headline : the sentence above the table
-    per_example, per_example_error : (N, p) values of each example, of which ``values`` are the means by weight (of mean
-        absolute SHAP the means of their sizes), and their standard errors; where the measure has such
-    parts : (N, p) what each example of positive weight contributes to the values, which are their sums; None where some
-        examples were never visited, the method does not tell them apart, or there are more than 50 million numbers.
-        Comparisons of the same rows rest on them. In files by ``save(path, rows=True)`` alone
-    parts_weight, parts_error : (N,) weights of these examples, adding up to one, and (p,) standard errors of what the
-        run added to the values beside what it found at examples; as the parts
-    trace : (m, 4) the run on its way: draws, model rows, largest standard error, range of the values; None if exact
-    values_are : "gain", of predicting y better; "variance", of the model's output, for which y has no part; or
+    per_example, per_example_error : (N, p) values of single examples, and their standard errors, for measures that have
+        them; ``values`` are their weighted means (for mean absolute SHAP, the means of their sizes)
+    parts : (N, p) contributions of each example of positive weight to the values, which are their sums; None where some
+        examples were never visited, where the method does not separate examples, and for more than 50 million numbers.
+        Paired comparisons need them. Only ``save(path, rows=True)`` writes them to files
+    parts_weight, parts_error : (N,) weights of these examples, which add up to one, and (p,) standard errors of the
+        sampling that is not part of any example; None where ``parts`` is
+    trace : (m, 4) course of the run: draws, model rows, largest standard error, range of the values; None if exact
+    values_are : "gain", of predicting y better; "variance", of the output of the model, where y plays no part; or
         "heuristic", sizes that are outside the framework
-    held_fixed : what is taken as it is when intervals are about other rows than these: the "background", a "removal"
-        that was fitted, "learners" that were, or "nothing"
+    held_fixed : what is held fixed where intervals are about other rows: the "background", a fitted "removal", fitted
+        "learners", or "nothing"
     """
 
     values: Vector
@@ -157,17 +157,21 @@ class Explanation(Result):
         p = len(self.feature_names)
         require(p > 0 and len(set(self.feature_names)) == p, "feature_names", self.feature_names, "distinct names")
         settle_arrays(self, p=p)
-        require(set(self.targets) <= {"rows", "population"}, "targets", self.targets, '"rows" and "population" alone')
-        object.__setattr__(self, "targets", {about: _settled(about, one, p) for about, one in self.targets.items()})
-        require((self.base is None) == (self.total is None), "base", self.base, "a number beside a total, else none")
+        require(set(self.targets) <= {"rows", "population"}, "targets", self.targets, 'only "rows" and "population"')
+        object.__setattr__(
+            self, "targets", {about: _checked_target(about, target, p) for about, target in self.targets.items()}
+        )
+        require(
+            (self.base is None) == (self.total is None), "base", self.base, "a number if there is a total, else None"
+        )
         for name in ("model_rows", "draws"):
             require(getattr(self, name) >= 0, name, getattr(self, name), "a whole number of zero or more")
-        require(self.looks >= 1, "looks", self.looks, "a whole number from one on")
+        require(self.looks >= 1, "looks", self.looks, "a whole number of one or more")
         require(0 < self.confidence < 1, "confidence", self.confidence, "a number between 0 and 1")
         self._check_parts()
 
     def _check_parts(self) -> None:
-        """Parts add up to the values, their weights to one."""
+        """Raises unless parts add up to the values and their weights to one."""
         if self.parts is not None:
             scale = 1e-6 * np.abs(self.parts).sum()
             is_sum = bool(np.allclose(self.parts.sum(axis=0), self.values, rtol=1e-6, atol=scale))
@@ -182,33 +186,33 @@ class Explanation(Result):
 
     @property
     def fits(self) -> int:
-        """How often a learner was fitted anew; 0 for measures of the model as it is."""
+        """Number of fits of learners; 0 for measures that do not refit."""
         return int(self.provenance.get("fits", 0))
 
     @property
     def shown(self) -> str:
-        """What intervals are about where nothing else is asked for: the widest of what is known."""
+        """Default target of intervals: "population", "rows" or "data", the first for which there are estimates."""
         return next((about for about in ("population", "rows") if about in self.targets), "data")
 
     def meaning(self, about: str) -> str:
-        """What intervals are about, in words."""
+        """Returns a description of what intervals are about."""
         return ABOUT[about].meaning(self.held_fixed)
 
     def target(self, about: str | None = None) -> Target:
-        """Values, standard errors and degrees of freedom about the data, the rows or the population.
+        """Returns values, standard errors and degrees of freedom about the data, the rows or the population.
 
-        Values and errors that are rounding alone are the zeros they stand for.
+        Values and errors that differ from zero only by rounding are set to zero.
         """
         about = self.shown if about is None else about
         if about not in (*ABOUT,):
             raise ABOUT.unknown(about)
         if about not in self._targets:
-            known = ", ".join(map(repr, self._targets))
+            available = ", ".join(map(repr, self._targets))
             raise UnavailableError(
                 "about",
                 got=f"{about!r}",
-                wanted=f"one of {known}, which are known here; rows take several examples, "
-                "the population several background rows drawn from it, and both a method that follows them",
+                wanted=f"one of {available}, which are known here; 'rows' needs several examples, "
+                "'population' several background rows drawn from it, and both need a method that keeps track of them",
                 hint=[Set("about", self.shown), Or(), Set("method", "paired walks"), " where another was used"],
             )
         return self._targets[about]
@@ -217,13 +221,13 @@ class Explanation(Result):
     def _targets(self) -> dict[str, Target]:
         assert self.dof is not None
         data = Target(self.values, self.std_error, self.dof, np.zeros(len(self.values)))
-        return {about: with_exact_zeros(one, self.least) for about, one in {"data": data, **self.targets}.items()}
+        return {about: with_exact_zeros(target, self.least) for about, target in {"data": data, **self.targets}.items()}
 
     @property
     def least(self) -> float:
         """The size below which a value is zero up to rounding."""
-        ends = [abs(end) for end in (self.base, self.total) if end is not None]
-        return ROUNDING * max(*ends, float(np.abs(self.values).max()), 0.0)
+        sizes = [abs(loss) for loss in (self.base, self.total) if loss is not None]
+        return ROUNDING * max(*sizes, float(np.abs(self.values).max()), 0.0)
 
     def interval(
         self, level: float = 0.95, *, about: str | None = None, joint: bool = False
@@ -232,25 +236,25 @@ class Explanation(Result):
 
         Parameters
         ----------
-        level : how often such intervals hold what they are about
-        about : "data", this data and this background: how far the sampling of the run may be off, and no more. "rows",
-            the population of rows that the examples were drawn from, with the background as chosen. "population", that
-            of rows and of background; around values that are freed of the bias of a finite background. Default: the
-            widest that is known, ``shown``
+        level : coverage of the intervals
+        about : "data": this data and this background, so that intervals cover only the sampling error of the run.
+            "rows": the population of rows that the examples were drawn from, with this background. "population": the
+            population of rows and of background, around values corrected for the bias of a finite background. Default:
+            the widest that is known, ``shown``
         joint : make all intervals hold at once (Bonferroni)
         """
         key = (level, self.shown if about is None else about, joint)
         if key not in self._intervals:
-            found = self.target(about)
+            target = self.target(about)
             self._intervals[key] = interval(
-                found.values, found.std_error, found.dof, level, joint=joint, skew=found.skew
+                target.values, target.std_error, target.dof, level, joint=joint, skew=target.skew
             )
         low, high = self._intervals[key]
         return low.copy(), high.copy()
 
     @cached_property
     def _intervals(self) -> dict[tuple[float, str, bool], tuple[np.ndarray, np.ndarray]]:
-        """Intervals that were asked for before, by level, what they are about, and whether they hold at once."""
+        """Cache of intervals by level, target, and whether they are joint."""
         return {}
 
     def p_values(
@@ -262,49 +266,47 @@ class Explanation(Result):
         ----------
         alternative : "helps" or "hurts"
         about : what the test is about, as in :meth:`interval`
-        adjust : "holm" or "benjamini hochberg", since there are many features; None for each on its own
+        adjust : "holm" or "benjamini hochberg", to adjust for the number of features; None for unadjusted p-values
         """
-        found = self.target(about)
-        return adjusted(p_values(found.values, found.std_error, found.dof, alternative, skew=found.skew), adjust)
+        target = self.target(about)
+        return adjusted(p_values(target.values, target.std_error, target.dof, alternative, skew=target.skew), adjust)
 
     @property
     def signs(self) -> dict[str, str]:
-        """What each feature does to the model on this data: "helps", "hurts", "undecided", or "no effect" at all.
+        """Verdict on each feature on this data: "helps", "hurts", "undecided", or "no effect" at all.
 
-        All of them are right at once with a probability of ``confidence``, 95 % if not asked otherwise, however often
-        :class:`~clarysage.SignsKnown` looked.
-        For other rows of the same population ask :meth:`p_values`.
+        All verdicts are right simultaneously with a probability of ``confidence`` (default 95 %), for any number of
+        interim analyses by :class:`~clarysage.SignsKnown`. :meth:`p_values` are about other rows of the population.
         """
         data = self.target("data")
-        found = signs(data.values, data.std_error, data.dof, level_of(self.confidence, self.looks))
-        return dict(zip(self.feature_names, found, strict=True))
+        verdicts = signs(data.values, data.std_error, data.dof, level_of(self.confidence, self.looks))
+        return dict(zip(self.feature_names, verdicts, strict=True))
 
     def power(self, features: Iterable[str | int]) -> float:
-        """u(S) = phi_0 + the sum of the values of the given players: a proxy for the power of that subset."""
+        """Return u(S) = phi_0 + the sum of the values of the given players, a proxy for the power of that subset."""
         if self.constant is None:
             raise UnavailableError(
                 "measure",
-                got=f"{self.measure!r}, whose values add up to nothing that a model gains or loses",
+                got=f"{self.measure!r}, whose values do not add up to anything that a model gains or loses",
                 wanted="an additive importance measure",
-                hint=[PythonOnly("cs.measures(), which says of each what it approximates")],
+                hint=[PythonOnly("cs.measures(), which says what each of them approximates")],
             )
-        return self.constant + float(self.values[self._places(features)].sum())
+        return self.constant + float(self.values[self._indices(features)].sum())
 
     def agreement(
         self, game: Game, n: int = 1000, *, n_jobs: object = None, progress: bool | None = None, rng: Seed = None
     ) -> Agreement:
-        """How good a proxy u(S) is for v(S): their correlation and R2 over random subsets (paper, Table 2).
+        """Measure how good a proxy u(S) is for v(S), by correlation and R2 over random subsets (paper, Table 2).
 
-        Subsets are drawn as in the paper, the size uniform on 0, ..., p and then the subset uniform of that size. Where
-        n suffices for all 2^p of them, each is taken once, with the weight of its chance to be drawn, and nothing is
-        left to chance.
+        Subsets are drawn as in the paper, the size uniform on 0, ..., p and then the subset uniform of that size. If
+        n is at least 2^p, each subset is taken once, weighted by its probability, without sampling.
 
         Parameters
         ----------
-        game : v: a :class:`~clarysage.PredictivePower`, for what the model draws from subsets; a
-            :class:`~clarysage.UniversalPower`, for what learners make of them, each fitted once; or another game. Its
-            players are found by their names, and of several losses that of the explanation is taken
-        n : how many subsets
+        game : the game v: a :class:`~clarysage.PredictivePower`, for the power that the model has with subsets; a
+            :class:`~clarysage.UniversalPower`, for the power of learners fitted to each subset; or another game.
+            Players are matched by name; of several losses, that of the explanation is used
+        n : number of subsets
         n_jobs, progress, rng : as in :func:`clarysage.sage`
 
         Examples
@@ -313,8 +315,8 @@ class Explanation(Result):
         >>> X = np.random.default_rng(0).normal(size=(100, 3))
         >>> f = lambda X: X[:, 0] + X[:, 1] * X[:, 2]
         >>> game = cs.PredictivePower.of(cs.Marginal(X).restrict(f, X), "squared error", X, f(X))
-        >>> found = cs.sage(f, X, f(X), background=X, loss="squared error", rng=0).agreement(game)
-        >>> found.is_complete, 0.8 < found.correlation < 1
+        >>> agreement = cs.sage(f, X, f(X), background=X, loss="squared error", rng=0).agreement(game)
+        >>> agreement.is_complete, 0.8 < agreement.correlation < 1
         (True, True)
         """
         return agreement_with(self, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
@@ -322,8 +324,8 @@ class Explanation(Result):
     def top(self, k: int) -> Top:
         """Names of the k players with the largest values, largest first.
 
-        A list, whose ``is_certain`` says whether these are the largest on this data with a probability of
-        ``confidence``, 95 % if not asked otherwise, however often :class:`~clarysage.TopKnown` looked.
+        The list has an attribute ``is_certain``: whether these are the largest on this data with a probability of
+        ``confidence`` (default 95 %), for any number of interim analyses by :class:`~clarysage.TopKnown`.
         """
         if not isinstance(k, (int, np.integer)) or k < 0:
             raise InputError("k", got=f"{k!r}", wanted="a whole number of zero or more")
@@ -334,10 +336,10 @@ class Explanation(Result):
         return Top(names, is_certain=least > 0)
 
     def to_frame(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Any:
-        """A pandas DataFrame: feature, value, std_error (about the data), and the ends low and high of its interval.
+        """Return a pandas DataFrame: feature, value, std_error (about the data), and the interval, low and high.
 
-        ``frame.attrs["about"]`` says what the interval is about; ``tests=True`` adds p-values for "helps" and "hurts"
-        about the same, and both adjusted by Holm's method.
+        ``frame.attrs["about"]`` says what the interval is about. ``tests=True`` adds p-values for "helps" and "hurts"
+        about the same target, unadjusted and adjusted by Holm's method.
         """
         import pandas as pd
 
@@ -352,22 +354,22 @@ class Explanation(Result):
         return frame
 
     def table(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> str:
-        """The printed table, with intervals about what is asked for; ``tests=True`` adds p-values (Holm)."""
+        """Return the printed table, with intervals about ``about``; ``tests=True`` adds p-values (Holm)."""
         return text_of(self.summary(level, about=about, tests=tests))
 
     def summary(self, level: float = 0.95, *, about: str | None = None, tests: bool = False) -> Summary:
-        """The explanation in brief; ``tests=True`` adds p-values (Holm)."""
+        """Return the explanation in brief; ``tests=True`` adds p-values (Holm)."""
         about = self.shown if about is None else about
-        self.target(about)  # an error where nothing is known about it
+        self.target(about)  # raises for a target without estimates
         words = [*total_words(self), interval_words(self, about), cost_words(self)]
         meaning = self.meaning(about)
-        chance = f"p: how likely a value so far from zero would be if it were zero, about {meaning} (Holm)."
+        p_value = f"p: probability of a value this far from zero if the true value were zero, about {meaning} (Holm)."
         return Summary(
             kind="explanation",
             title=_title(self),
             headline=self.headline or _capitalized(self.measure),
             tables=(_table(self, level, about, tests),),
-            notes=(*map(Note, words), *self.notes, *([Note(chance)] if tests else [])),
+            notes=(*map(Note, words), *self.notes, *([Note(p_value)] if tests else [])),
             figure=value_bars(self, [verdicts_about(self, about, level)], items_by_value(self)),
             unfinished=() if self.stopped.is_wanted else (f"not converged. {self.stopped.value}",),
             pictures={"plot": partial(self.plot, about=about)},
@@ -377,21 +379,21 @@ class Explanation(Result):
         )
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
-        """All there is to say, with a switch between what is known of the data, of rows and of the population."""
+        """Return the page, with a switch between intervals about the data, the rows and the population."""
         picture = [] if (image := _image(self)) is None else [Section("image", "As an image", (image,))]
         return page_of_values(self, level, about, vocabulary_of(self), pictures=picture)
 
     def save(self, path: str | Path, *, rows: bool = False) -> None:
         """Write the explanation as JSON; :func:`clarysage.load` reads it back.
 
-        ``rows=True`` writes the ``parts`` too, N x p numbers that say something of single examples, so that
-        :func:`clarysage.compare` can pair explanations of the same rows read from their files.
+        ``rows=True`` also writes the ``parts``, N x p numbers about single examples, so that
+        :func:`clarysage.compare` can pair explanations of the same rows that are read from files.
         """
         if rows and self.parts is None:
             raise UnavailableError(
                 "rows",
-                got=[Set("rows", True), " for an explanation that does not know what single examples contribute"],
-                wanted="one that has parts",
+                got=[Set("rows", True), " for an explanation without contributions of single examples"],
+                wanted="an explanation with parts",
                 hint=[
                     Set("method", "paired walks"),
                     ", with a tolerance so small, or a budget so large, that every example is visited",
@@ -402,57 +404,57 @@ class Explanation(Result):
         save(self, path, rows=rows)
 
     def plot(self, **options: Any) -> Any:
-        """Bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
+        """Draw bars with intervals on a matplotlib axis; see :func:`clarysage.plots.bars` for the options."""
         return plots().bars(self, **options)
 
-    def _places(self, features: Iterable[str | int]) -> list[int]:
+    def _indices(self, features: Iterable[str | int]) -> list[int]:
         if isinstance(features, str):
             features = [features]
-        places = []
+        indices = []
         for feature in features:
             if isinstance(feature, str) and feature in self.feature_names:
-                places.append(self.feature_names.index(feature))
+                indices.append(self.feature_names.index(feature))
             elif isinstance(feature, (int, np.integer)) and 0 <= feature < len(self.values):
-                places.append(int(feature))
+                indices.append(int(feature))
             else:
                 raise InputError(
                     "features", got=f"{feature!r}", wanted="names or numbers of features in the explanation"
                 )
-        if len(set(places)) < len(places):
+        if len(set(indices)) < len(indices):
             raise InputError("features", got="a feature more than once", wanted="each at most once")
-        return places
+        return indices
 
 
-def with_exact_zeros(found: Target, least: float) -> Target:
-    """The same, with zeros for values and errors that are both no larger than rounding makes them."""
-    is_nothing = (np.abs(found.values) <= least) & (found.std_error <= least)
-    values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (found.values, found.std_error))
-    return Target(values, error, found.dof, found.skew)
+def with_exact_zeros(target: Target, tolerance: float) -> Target:
+    """Returns the target with zeros for values whose size and standard error are both within rounding error."""
+    is_nothing = (np.abs(target.values) <= tolerance) & (target.std_error <= tolerance)
+    values, error = (np.where(is_nothing, 0.0, numbers) for numbers in (target.values, target.std_error))
+    return Target(values, error, target.dof, target.skew)
 
 
-def _settled(about: str, target: Target, p: int) -> Target:
-    """A target of p players, whose arrays cannot be written to."""
-    parts = {name: _fixed(getattr(target, name)) for name in ("values", "std_error", "dof", "skew")}
+def _checked_target(about: str, target: Target, p: int) -> Target:
+    """Returns a target with read-only arrays, after a check that they have p numbers."""
+    parts = {name: _read_only(getattr(target, name)) for name in ("values", "std_error", "dof", "skew")}
     for name, array in parts.items():
         require(array.shape == (p,), f"targets: {about}: {name}", array.tolist(), f"{p} numbers")
     return Target(**parts)
 
 
-def _fixed(array: Any) -> np.ndarray:
-    """Numbers that cannot be written to."""
-    if isinstance(array, np.ndarray) and array.dtype == np.float64 and _is_fixed(array):
+def _read_only(array: Any) -> np.ndarray:
+    """Returns a read-only float64 array, a copy unless the array is one already."""
+    if isinstance(array, np.ndarray) and array.dtype == np.float64 and _is_read_only(array):
         return array
-    found = np.array(array, dtype=np.float64)
-    found.setflags(write=False)
-    return found
+    copy = np.array(array, dtype=np.float64)
+    copy.setflags(write=False)
+    return copy
 
 
-def _is_fixed(array: np.ndarray) -> bool:
-    """Whether nobody can write to an array, not even by way of another that it is a view of."""
+def _is_read_only(array: np.ndarray) -> bool:
+    """Tells whether an array is read-only and no view of an array that could be written to."""
     return not array.flags.writeable and array.base is None
 
 
-# what there is to say
+# summary and page
 
 
 def _capitalized(words: str) -> str:
@@ -460,7 +462,7 @@ def _capitalized(words: str) -> str:
 
 
 def _title(explanation: Explanation) -> str:
-    """What was measured, and of which model."""
+    """Returns the title: the measure and the model."""
     provenance = explanation.provenance
     model = next((str(provenance[key]) for key in ("model", "learner") if provenance.get(key)), None)
     measure = (explanation.headline or explanation.measure).partition(":")[0]
@@ -468,9 +470,9 @@ def _title(explanation: Explanation) -> str:
 
 
 def _table(explanation: Explanation, level: float, about: str, tests: bool) -> Table:
-    """Values, largest first, with intervals where something is sampled, p-values if asked for, and small bars."""
+    """Returns the table of values, largest first, with intervals (unless exact), p-values (on request) and bars."""
     show, order = number_format(explanation), np.argsort(-explanation.values, kind="stable")
-    is_sure = explanation.draws == 0 and about == "data"  # an interval of no width would tell nothing
+    is_sure = explanation.draws == 0 and about == "data"  # an interval of zero width is not shown
     ends = list(zip(*explanation.interval(level, about=about), strict=True))
     columns = [
         Column("feature", [explanation.feature_names[i] for i in order], "name"),
@@ -487,13 +489,13 @@ def _table(explanation: Explanation, level: float, about: str, tests: bool) -> T
     return Table((*columns, Column("", [_bar(explanation, i) for i in order], "bar")))
 
 
-def _bar(explanation: Explanation, place: int) -> str:
-    value, largest = float(explanation.values[place]), float(np.abs(explanation.values).max())
+def _bar(explanation: Explanation, index: int) -> str:
+    value, largest = float(explanation.values[index]), float(np.abs(explanation.values).max())
     return ("▇" if value >= 0 else "▒") * round(BAR * (abs(value) / largest if largest > 0 else 0.0))
 
 
 def _record(explanation: Explanation, level: float, about: str) -> Record:
-    """Numbers and words for tools that track experiments."""
+    """Returns the numbers and words that tools for tracking experiments keep."""
     provenance = explanation.provenance
     return Record(
         name=explanation.measure,
@@ -519,7 +521,7 @@ def _record(explanation: Explanation, level: float, about: str) -> Record:
 
 
 def setting_of_explanation(explanation: Explanation) -> dict[str, str]:
-    """What was computed, for tools that track experiments."""
+    """Returns version, measure, loss and removal, for tools that track experiments."""
     from clarysage import __version__
 
     return {
@@ -531,13 +533,13 @@ def setting_of_explanation(explanation: Explanation) -> dict[str, str]:
 
 
 def items_by_value(explanation: Explanation) -> Items:
-    """Features, the largest value first, of which those with the largest sizes are shown."""
+    """Returns the features, the largest value first; pages show those with the largest absolute values at first."""
     order = np.argsort(-explanation.values, kind="stable").tolist()
     return Items(explanation.feature_names, tuple(order), np.abs(explanation.values))
 
 
 def value_bars(explanation: Explanation, views: list[Verdicts], features: Items, noun: str = "feature") -> Bars:
-    """Bars of the values, with an interval of each reading; a view of its own for each where there are several."""
+    """Returns bars of the values with their intervals; each of several targets of inference is a view of its own."""
     show = number_format(explanation)
     ends = tuple(
         Ends(view.low, view.high, np.isin(view.labels, OPEN), view.about if len(views) > 1 else "")
@@ -567,7 +569,7 @@ def page_of_values(
     ``about`` says what intervals are about when the page is opened; ``overview`` adds blocks to the first section,
     ``pictures`` adds sections after the table.
     """
-    explanation.target(about)  # an error where nothing is known about it
+    explanation.target(about)  # raises for a target without estimates
     views = all_verdicts(explanation, level)
     shown = next(view for view in views if view.about == (about or explanation.shown))
     sections = [
@@ -581,7 +583,7 @@ def page_of_values(
 
 
 def _overview(explanation: Explanation, views: list[Verdicts], words: Vocabulary) -> tuple[Block, ...]:
-    """What there is to know first: what all features bring, and sentences on what is known of them."""
+    """Returns the first blocks of the page: headline, total, losses, and a sentence for each verdict."""
     return (
         Paragraph(f"{explanation.headline or explanation.measure}.", "lead"),
         *map(Paragraph, total_words(explanation)),
@@ -591,12 +593,12 @@ def _overview(explanation: Explanation, views: list[Verdicts], words: Vocabulary
 
 
 def _values(explanation: Explanation, views: list[Verdicts], words: Vocabulary, level: float) -> tuple[Block, ...]:
-    """The chart and the table of the values, with intervals about one thing at a time."""
+    """Returns the blocks with the chart and the table of the values, with a switch between targets of inference."""
     features = items_by_value(explanation)
     choices = tuple((view.about, view.choice) for view in views)
     lines = (
-        f" Lines are {100 * level:g}% intervals, each on its own; faint bars are of values that cannot be told from "
-        f"zero. A verdict without “likely” holds for all {words.noun}s at once."
+        f" Lines are {100 * level:g}% intervals, each on its own; faint bars are values that cannot be distinguished "
+        f"from zero. A verdict without “likely” holds for all {words.noun}s simultaneously."
     )
     return (
         Controls("Intervals are about", choices),
@@ -638,7 +640,7 @@ def _values_table(
 
 
 def _image(explanation: Explanation) -> Image | None:
-    """The values as pixels; None where they make no square."""
+    """Returns the values as pixels of an image; None where their number is no square."""
     values, side = explanation.values, isqrt(len(explanation.values))
     if len(values) < FEWEST_PIXELS or side**2 != len(values):
         return None
@@ -648,18 +650,18 @@ def _image(explanation: Explanation) -> Image | None:
 
 
 def _notes(explanation: Explanation, shown: Verdicts) -> tuple[Note, ...]:
-    """Warnings, then notes; where most values are undecided, that too."""
+    """Returns warnings, then notes, and a note where most values are undecided."""
     notes, count = notes_of_run(explanation), sum(label == UNDECIDED for label in shown.labels)
     if 2 * count > len(shown.labels):
         values = f"{count:,} of {len(shown.labels):,} values"
-        advice = "A smaller tolerance tells more." if shown.about == "data" else "Explain more rows."
-        text = f"Of {values} it cannot be told whether they are above zero {ABOUT[shown.about].where}."
+        advice = "Use a smaller tolerance." if shown.about == "data" else "Explain more rows."
+        text = f"For {values} it is undecided whether they are above zero {ABOUT[shown.about].where}."
         notes.append(Note(text, advice))
     return warnings_first(notes)
 
 
 def _computed(explanation: Explanation) -> tuple[Block, ...]:
-    """How the run ended, how its errors shrank, and facts."""
+    """Returns the blocks on how the run ended, how its standard errors shrank, and the facts."""
     trace = _trace(explanation)
     return (
         Paragraph(sampling(explanation)),
@@ -669,17 +671,17 @@ def _computed(explanation: Explanation) -> tuple[Block, ...]:
 
 
 def _trace(explanation: Explanation) -> Curve | None:
-    """How the largest standard error shrank with the rows that the model was asked about; None for too few points."""
+    """Returns the curve of the largest standard error over model rows; None for too few points."""
     if explanation.trace is None:
         return None
     draws, rows, errors, spans = explanation.trace.T
-    known = (rows > 0) & (errors > 0) & (spans > 0)
-    if known.sum() < FEWEST_POINTS or rows[known].min() == rows[known].max():
+    usable = (rows > 0) & (errors > 0) & (spans > 0)
+    if usable.sum() < FEWEST_POINTS or rows[usable].min() == rows[usable].max():
         return None
-    shares = errors[known] / spans[known]
-    first, last = (f"{shares[i]:.2g} of the range of the values after {int(draws[known][i]):,} draws" for i in (0, -1))
+    shares = errors[usable] / spans[usable]
+    first, last = (f"{shares[i]:.2g} of the range of the values after {int(draws[usable][i]):,} draws" for i in (0, -1))
     return Curve(
-        rows[known],
+        rows[usable],
         shares,
         "How the largest standard error shrank",
         "model rows; upwards: largest standard error, in % of the range of the values",

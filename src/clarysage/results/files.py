@@ -1,7 +1,7 @@
-"""Results in files: JSON that says which kind of result it holds, written whole, and checked field by field when read.
+"""Files: saves results as JSON and loads them; files are written atomically and checked field by field when read.
 
-A kind of result is a row of :data:`KINDS`, which :func:`file_format` adds where the class is defined. Which fields a
-file has follows from the types of the fields of that class (:mod:`clarysage.codec`).
+Each kind of result is a row of :data:`KINDS`, which the decorator :func:`file_format` adds where the class is defined.
+The fields of a file follow from the types of the fields of that class (:mod:`clarysage.codec`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from clarysage.errors import FormatError
 from clarysage.registry import Registry
 
 VERSION = 2
-PREFIX = "clarysage "  # of what files say they hold
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # such as names of files that are no UTF-8 leave
+PREFIX = "clarysage "  # of the format that a file states
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")  # as in names of files that are not valid UTF-8
 
 Result = TypeVar("Result")
 
@@ -31,11 +31,11 @@ class Kind:
 
     Attributes
     ----------
-    name : by which files call it, after "clarysage"
-    result : its class, a dataclass
-    summary : what it is, in a line
-    checked : properties that files have beside the fields, and that have to be those of the fields
-    shown : what files have beside the fields for people and other programs to read, and is made anew when read
+    name : name of the kind in files, after "clarysage"
+    result : class of the result, a dataclass
+    summary : description in one line
+    checked : properties that files hold in addition to the fields, and that must agree with the fields
+    shown : entries that files hold for people and other programs; they are ignored when a file is read
     """
 
     name: str
@@ -56,7 +56,7 @@ KINDS: Registry[Kind] = Registry("format")
 def file_format(
     name: str, summary: str, *, checked: tuple[str, ...] = (), shown: Mapping[str, Callable[[Any], Any]] | None = None
 ) -> Callable[[type[Result]], type[Result]]:
-    """Registers a dataclass as a kind of result that files can hold; see :class:`Kind`."""
+    """Returns a decorator that registers a dataclass as a kind of result that files can hold; see :class:`Kind`."""
 
     def registered(result: type[Result]) -> type[Result]:
         KINDS.register(Kind(name, result, summary, checked, shown or {}))
@@ -66,7 +66,7 @@ def file_format(
 
 
 def as_plain(result: Any, *, rows: bool = False) -> dict[str, Any]:
-    """A result as plain objects that JSON can hold; what single rows contribute only where it is asked for."""
+    """Returns a result as plain objects for JSON; contributions of single rows are included only with ``rows``."""
     kind = next(kind for kind in KINDS.values() if isinstance(result, kind.result))
     return {
         "format": kind.format,
@@ -78,39 +78,39 @@ def as_plain(result: Any, *, rows: bool = False) -> dict[str, Any]:
 
 
 def from_plain(data: Any, path: str = "data") -> Any:
-    """The result of plain objects; an error names the field that is not right, after the path."""
+    """Returns the result that plain objects describe; errors name the path and the invalid field."""
     kind = _kind_of(data, path)
-    beside = {"format", "version", *kind.checked, *kind.shown}
-    result: Any = decode(kind.result, {name: data[name] for name in data if name not in beside}, path)
+    ignored = {"format", "version", *kind.checked, *kind.shown}
+    result: Any = decode(kind.result, {name: data[name] for name in data if name not in ignored}, path)
     for name in kind.checked:
         computed = getattr(result, name)
         if name not in data or data[name] != computed or type(data[name]) is not type(computed):
-            raise _damaged(path, name, data, f"{computed!r}, as the other fields say")
+            raise _damaged(path, name, data, f"{computed!r}, which follows from the other fields")
     return result
 
 
 def save(result: Any, path: str | Path, *, rows: bool = False) -> None:
-    """Writes a result as JSON, whole or not at all; what single rows contribute only where it is asked for."""
+    """Writes a result as JSON atomically; contributions of single rows are included only with ``rows``."""
     write_whole(as_json(as_plain(result, rows=rows)) + "\n", path)
 
 
 def has_on_request(result: Any) -> bool:
-    """Whether a result knows what single rows contribute, which files have on request."""
+    """Tells whether a result holds contributions of single rows, which files hold on request."""
     return any(getattr(result, name) is not None for name in fields_on_request(type(result)))
 
 
 def load(path: str | Path) -> Any:
-    """Read what ``save`` wrote of any result; every field is checked.
+    """Read a result that ``save`` wrote; every field is checked.
 
     Returns
     -------
-    the result, of the class it was saved from, such as an Explanation or a Comparison
+    the result, of the class that was saved, such as an Explanation or a Comparison
     """
     return from_plain(_read(Path(path)), Path(path).name)
 
 
 def as_json(data: Any) -> str:
-    """Plain objects as JSON that UTF-8 can hold: halves of characters, which it has no bytes for, are spelled out."""
+    """Returns plain objects as JSON that UTF-8 can encode: lone surrogates, which it cannot, are escaped."""
     text = json.dumps(data, allow_nan=False, indent=1, ensure_ascii=False)
     return LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -126,29 +126,29 @@ def _read(path: Path) -> Any:
 
 
 def _kind_of(data: Any, path: str) -> Kind:
-    """The kind of result that plain objects say they are, if it is one of this version."""
+    """Returns the kind of result that plain objects state; raises for unknown kinds and other versions."""
     name = data.get("format") if isinstance(data, dict) else None
     kind = KINDS.get(name.removeprefix(PREFIX)) if isinstance(name, str) else None
     if kind is None or kind.format != name:
-        wanted = " or ".join(repr(kind.format) for kind in KINDS.values())
-        raise _damaged(path, "format", data, wanted)
+        expected = " or ".join(repr(kind.format) for kind in KINDS.values())
+        raise _damaged(path, "format", data, expected)
     version = data.get("version")
     if type(version) is int and 0 < version != VERSION:
         raise FormatError(
             f"{path}: version",
             got=f"{version}",
             wanted=f"{VERSION}, which this release reads",
-            hint=f"the {'older' if version < VERSION else 'newer'} release that wrote the file, or computing it again",
+            hint=f"the {'older' if version < VERSION else 'newer'} release that wrote the file, or a new computation",
         )
     if type(version) is not int or version != VERSION:
         raise _damaged(path, "version", data, f"{VERSION}, which this release reads")
     return kind
 
 
-def _damaged(path: str, name: str, data: Any, wanted: str) -> FormatError:
+def _damaged(path: str, name: str, data: Any, expected: str) -> FormatError:
     got = repr(data.get(name, "no such field")) if isinstance(data, dict) else type(data).__name__
-    return FormatError(f"{path}: {name}", got=got[:120], wanted=wanted, hint=AS_WRITTEN)
+    return FormatError(f"{path}: {name}", got=got[:120], wanted=expected, hint=AS_WRITTEN)
 
 
 def _refuse_constant(text: str) -> float:
-    raise ValueError(f"{text} is not a number that JSON has")
+    raise ValueError(f"{text} is not a number that JSON allows")

@@ -1,4 +1,4 @@
-"""Finding: what is known of a feature of a model that is watched, and how that is said in plain words."""
+"""Finding: the verdict on a feature of a monitored model, and the sentences that state it in plain words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BOTH = "inputs and contribution"  # both are known to have changed: the column is the likely cause
 ALONE = "contribution alone"  # its contribution changed, and no column is known as the cause
-FOLLOWS = "along with others"  # its contribution changed, its inputs did not, and those of another feature did both
+FOLLOWS = "along with others"  # only its contribution changed, while another feature has the verdict BOTH
 INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
 UNCHANGED = "unchanged"
 FLAGGED = (BOTH, ALONE)
@@ -28,7 +28,7 @@ SLICES_NAMED = 3  # in a sentence
 
 @dataclass(frozen=True)
 class Shift:
-    """How a column of the current rows differs from the reference's.
+    """The difference of the distributions of a column in the current rows and in the reference.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Shift:
         Between 0 and 1: the Kolmogorov-Smirnov distance of numbers, the total variation distance of categories, missing
         cells counted.
     p_value
-        How likely such a distance is, on its own, by the chance of drawing rows; 1.0 where the columns are the same.
+        p-value of the test that both are drawn from the same distribution, not adjusted; 1.0 for equal columns.
     hints
-        What happened, in plain words, the strongest first.
+        Likely descriptions of the shift in plain words, the strongest first.
     facts
         Name -> (reference, current), such as the median, the spread, the share of missing cells.
     """
@@ -61,18 +61,19 @@ class Shift:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of a feature in one of the explanations that are compared with the reference.
+    """The verdict on a feature in one of the explanations that are compared with the reference.
 
     Attributes
     ----------
-    feature, where : the feature, and what the explanation is called
+    feature, where : the feature, and the name of the explanation
     verdict : "inputs and contribution", "contribution alone", "along with others", "inputs alone" or "unchanged"
-    before, after, difference, low, high : its contribution in the reference, here, the difference and its interval
-    after_low, after_high : the interval of its contribution here
-    p_value, inputs_p_value : of the difference, and of the shift of its inputs; both adjusted
-    share : of the change of the mean loss, what the change of this contribution makes; None where the loss is not
-        known, or hardly moved
-    shift : of its column; of the column that shifted most, where it is a group of them
+    before, after : contribution in the reference and in this explanation
+    difference, low, high : difference of the two, and its interval
+    after_low, after_high : interval of the contribution in this explanation
+    p_value, inputs_p_value : p-values of the difference, and of the shift of its inputs; both adjusted
+    share : share of the change of this contribution in the change of the mean loss; None where the loss is unknown or
+        hardly changed
+    shift : shift of its column; for a group, of the column that shifted most
     is_shifted : whether its inputs are known to have shifted
     """
 
@@ -98,15 +99,15 @@ class Finding:
 
     @property
     def is_changed(self) -> bool:
-        """Whether its contribution is known to have changed."""
+        """Tells whether its contribution is known to have changed."""
         return self.verdict in (*FLAGGED, FOLLOWS)
 
 
 def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray) -> list[str]:
-    """One verdict a feature, from whether its contribution changed, its inputs shifted, and did so surely.
+    """Returns a verdict for each feature, (p,) from whether its contribution changed and its inputs shifted (surely).
 
-    One column that breaks does change contributions of others. Of these, columns whose inputs seem to have shifted by
-    chance are in some 1 - level of all cases: beside a sure cause they are no causes.
+    When one column breaks, contributions of other features change too. Some of these seem to have shifted only by
+    chance, about a share 1 - level of them; next to a sure cause they do not count as causes.
 
     Examples
     --------
@@ -125,48 +126,48 @@ def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray) ->
 
 
 def is_almost_equal(before: float, after: float) -> bool:
-    """Whether two mean losses are almost the same."""
+    """Tells whether two mean losses are almost the same."""
     return abs(after - before) < STILL * max(abs(before), abs(after)) or before == after
 
 
 def finding_sentence(finding: Finding, causes: list[str], losses: Losses | None) -> str:
-    """What became of a feature, what that does to the loss, and whether it rests on its contribution, inputs or both.
+    """Returns sentences on a finding: the change, its effect on the loss, and the evidence for it.
 
-    ``causes`` are features that the finding may follow: with both inputs and contribution changed, or else with
-    inputs that shifted; ``losses`` are the mean losses of the reference and here, None where values are shares of the
-    variance of outputs.
+    ``causes`` are features that may have caused the change: those with the verdict "inputs and contribution", or else
+    those whose inputs shifted. ``losses`` are the mean losses of the reference and of this explanation, None where
+    values are shares of the variance of outputs.
     """
     name, noun = short_name(finding.feature), "contribution" if losses else "effect"
     if finding.verdict == INPUTS:
-        alone = f"This rests on its inputs alone: its {noun} is not known to have changed."
-        return f"{name} has other inputs: {strongest_hint(finding)}. {alone}"
+        evidence = f"The evidence is its inputs alone: its {noun} is not known to have changed."
+        return f"{name} has other inputs: {strongest_hint(finding)}. {evidence}"
     if finding.verdict == FOLLOWS:
-        inputs = "shifted far less surely" if finding.is_shifted else "are not known to have shifted"
+        inputs = "shifted with much less certainty" if finding.is_shifted else "are not known to have shifted"
         return (
-            f"{name} changed along with {names_in_sentence(causes)}, and is not flagged for that: "
+            f"{name} changed along with {names_in_sentence(causes)}, and is therefore not flagged: "
             f"its {noun} {movement(finding)}, while its inputs {inputs}."
         )
     state = _state(finding) if losses else f"moves the output {'more' if finding.difference > 0 else 'less'}"
     head, loss = f"{name} {state}: its {noun} {movement(finding)}", _in_the_loss(finding, losses)
     if finding.verdict == BOTH:
-        return f"{head}; {strongest_hint(finding)}.{loss} This rests on both, its {noun} and its inputs."
+        return f"{head}; {strongest_hint(finding)}.{loss} The evidence is both its {noun} and its inputs."
     assert finding.verdict == ALONE
-    return f"{head}.{loss} This rests on its {noun} alone: {_else_known(causes, noun)}"
+    return f"{head}.{loss} The evidence is its {noun} alone: {_possible_causes(causes, noun)}"
 
 
-def _else_known(causes: list[str], noun: str) -> str:
-    """What may be behind a contribution that changed while its inputs did not."""
+def _possible_causes(causes: list[str], noun: str) -> str:
+    """Returns a clause on possible causes of a contribution that changed while its inputs did not."""
     if causes:
         return (
             f"its inputs are not known to have shifted. Those of {names_in_sentence(causes)} did, and may be the cause."
         )
     if noun == "effect":
-        return "no inputs are known to have shifted; how they go together may have changed."
+        return "no inputs are known to have shifted; the dependence between inputs may have changed."
     return "no inputs are known to have shifted; the response, or how it depends on the features, may have changed."
 
 
 def _state(finding: Finding) -> str:
-    """What the feature does now, in comparison; that it helps or hurts now only where its interval excludes zero.
+    """Says how the effect of a feature changed; "now helps" or "now hurts" only where its interval excludes zero.
 
     Examples
     --------
@@ -188,127 +189,136 @@ def _state(finding: Finding) -> str:
 
 
 def _undecided(before: float, is_more: bool) -> str:
-    """Of a contribution that moved away from zero, or past it, and may yet be zero."""
+    """Says how a contribution changed whose interval now includes zero."""
     if is_more:
         return "no longer hurts" if before < 0 else "contributes more"
     return "no longer helps" if before > 0 else "contributes less"
 
 
 def movement(finding: Finding) -> str:
-    """From where to where the contribution went."""
+    """Says from which value to which the contribution rose or fell."""
     before, after = format_pair(finding.before, finding.after)
     return f"{'rose' if finding.difference > 0 else 'fell'} from {before} to {after}"
 
 
-def format_pair(one: float, other: float) -> tuple[str, str]:
-    """Two numbers with few digits, but enough to tell them apart, and to tell the smaller from zero.
+def format_pair(number: float, second: float) -> tuple[str, str]:
+    """Formats two numbers with few digits, but enough to distinguish them from each other and from zero.
 
     Examples
     --------
     >>> format_pair(0.0352441, -0.2220512), format_pair(0.963, -726.4), format_pair(0.24179, 0.24185)
     (('0.0352', '-0.222'), ('0.96', '-726'), ('0.24179', '0.24185'))
     """
-    size, gap = max(abs(one), abs(other)), abs(one - other)
+    size, gap = max(abs(number), abs(second)), abs(number - second)
     if size and not 1e-6 <= size < 1e7:
         digits = 3 if not gap else min(max(3, 1 + floor(log10(size)) - floor(log10(gap))), 15)
-        return f"{one:.{digits}g}", f"{other:.{digits}g}"
+        return f"{number:.{digits}g}", f"{second:.{digits}g}"
     least = max([0, *(digits - floor(log10(each)) for digits, each in ((2, size), (0, gap)) if each > 0)])
-    first, last = (_with_decimals(each, least) for each in (one, other))
+    first, last = (_with_decimals(each, least) for each in (number, second))
     return first, last
 
 
 def _with_decimals(number: float, least: int) -> str:
-    """A number with so many decimals, or up to two more where it has few digits with these."""
-    own = 2 - floor(log10(abs(number))) if number else 0
-    text = f"{number:,.{min(max(least, min(own, least + 2)), 12)}f}"
+    """Formats a number with at least this many decimals, up to two more where it would have few digits."""
+    needed = 2 - floor(log10(abs(number))) if number else 0
+    text = f"{number:,.{min(max(least, min(needed, least + 2)), 12)}f}"
     return text if any(digit in text for digit in "123456789") else "0"
 
 
 def strongest_hint(finding: Finding) -> str:
-    """The strongest of what is known of the shift; of a group, with the column it is of."""
-    said = finding.shift.hints[0] if finding.shift.hints else "values are distributed otherwise than the reference's"
-    return said if finding.shift.column == finding.feature else f"in {short_name(finding.shift.column)} {said}"
+    """Returns the strongest hint on the shift; for a group, with the name of the column."""
+    words = (
+        finding.shift.hints[0] if finding.shift.hints else "the distribution of its values differs from the reference"
+    )
+    return words if finding.shift.column == finding.feature else f"in {short_name(finding.shift.column)} {words}"
 
 
 def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
-    """What the change makes of the change in the mean loss."""
+    """Returns a sentence on the share of a finding in the change of the mean loss."""
     if losses is None:
         return ""
     before, after = format_pair(*losses)
     if finding.share is None:
         is_still = losses[0] != losses[1] and is_almost_equal(*losses)
-        return f" The mean loss hardly moved, from {before} to {after}." if is_still else ""
+        return f" The mean loss hardly changed, from {before} to {after}." if is_still else ""
     if finding.share <= 0:
-        way = "fell" if losses[1] < losses[0] else "rose"
-        return f" The mean loss {way} all the same, from {before} to {after}."
+        direction = "fell" if losses[1] < losses[0] else "rose"
+        return f" The mean loss {direction} nevertheless, from {before} to {after}."
     is_rise = losses[1] > losses[0]
     if finding.share > 1:
         word, past = ("raise", "rose") if is_rise else ("lower", "fell")
-        return f" That alone would {word} the mean loss by more than it {past}, from {before} to {after}."
+        return f" This change alone would {word} the mean loss by more than it {past}, from {before} to {after}."
     part = "less than 1 %" if finding.share < 0.01 else f"{100 * finding.share:.0f} %"
-    return f" That makes up {part} of the {'rise' if is_rise else 'fall'} of the mean loss from {before} to {after}."
+    direction = "rise" if is_rise else "fall"
+    return f" This change makes up {part} of the {direction} of the mean loss from {before} to {after}."
 
 
 def sentences_on_features(monitoring: Monitoring) -> list[tuple[Finding, str]]:
-    """A sentence on each feature of which something is known, with the finding that its numbers are of."""
+    """Returns a sentence for each feature with a known change, and the finding that its numbers come from."""
     groups = [at for verdicts in (FLAGGED, (FOLLOWS,), (INPUTS,)) for at in _by_feature(monitoring, verdicts)]
     return [(at[0], _sentence(monitoring, at)) for at in groups]
 
 
 def alarm_sentence(monitoring: Monitoring) -> str:
-    """Which features are flagged, or that none is."""
+    """Returns the sentence that says which features are flagged, or that none is."""
     flagged, shifted, left_out = monitoring.flagged, monitoring.shifted, list(monitoring.left_out)
     unknown = f" Not explained: {names_in_sentence(left_out)}." if left_out else ""
     if flagged:
         return f"FLAGGED: {names_in_sentence(flagged)}.{unknown}"
     noun = "effect" if monitoring.losses is None else "contribution"
-    others = f"Inputs shifted: {names_in_sentence(shifted)}." if shifted else "Nor is any column known to have shifted."
-    return f"Nothing is flagged: no {noun} is known to have changed. {others}{unknown}"
+    also = f"Inputs shifted: {names_in_sentence(shifted)}." if shifted else "No column is known to have shifted either."
+    return f"Nothing is flagged: no {noun} is known to have changed. {also}{unknown}"
 
 
 def _by_feature(monitoring: Monitoring, verdicts: tuple[str, ...]) -> list[list[Finding]]:
-    """Findings with such verdicts, feature by feature, the largest change first."""
+    """Groups the findings with one of the verdicts by feature, the largest change first."""
     groups: dict[str, list[Finding]] = {}
-    for one in monitoring.all_findings:
-        if one.verdict in verdicts:
-            groups.setdefault(one.feature, []).append(one)
+    for finding in monitoring.all_findings:
+        if finding.verdict in verdicts:
+            groups.setdefault(finding.feature, []).append(finding)
     size: Callable[[Finding], float] = (
-        (lambda one: one.shift.distance) if INPUTS in verdicts else (lambda one: abs(one.difference))
+        (lambda finding: finding.shift.distance) if INPUTS in verdicts else (lambda finding: abs(finding.difference))
     )
-    chosen = [sorted(found, key=size, reverse=True) for found in groups.values()]
-    return sorted(chosen, key=lambda found: -size(found[0]))
+    chosen = [sorted(findings, key=size, reverse=True) for findings in groups.values()]
+    return sorted(chosen, key=lambda findings: -size(findings[0]))
 
 
-def _sentence(monitoring: Monitoring, found: list[Finding]) -> str:
-    """Of a feature: the slice where the change is largest, and which others there are."""
-    worst, names = found[0], monitoring.names
-    beside = [one for one in monitoring.findings(worst.where) if one.feature != worst.feature]
-    causes = [one.feature for one in beside if one.verdict == (BOTH if worst.verdict == FOLLOWS else INPUTS)]
+def _sentence(monitoring: Monitoring, findings: list[Finding]) -> str:
+    """Returns the sentence on a feature, for the slice with the largest change, and the other slices."""
+    worst, names = findings[0], monitoring.names
+    others = [finding for finding in monitoring.findings(worst.where) if finding.feature != worst.feature]
+    causes = [
+        finding.feature for finding in others if finding.verdict == (BOTH if worst.verdict == FOLLOWS else INPUTS)
+    ]
     losses = monitoring.losses
     pair = None if losses is None else (float(losses[0]), float(losses[1 + names.index(worst.where)]))
-    said = finding_sentence(worst, causes, pair)
-    return said if len(names) == 1 else f"{said} {_seen(names, [one.where for one in found], monitoring.is_in_order)}"
+    sentence = finding_sentence(worst, causes, pair)
+    return (
+        sentence
+        if len(names) == 1
+        else f"{sentence} {_seen(names, [finding.where for finding in findings], monitoring.is_in_order)}"
+    )
 
 
 def _seen(names: Sequence[str], where: list[str], is_in_order: bool) -> str:
-    """In which of the slices; the first of ``where`` is the one that numbers are of.
+    """Says in which slices a finding was seen; the first of ``where`` is the slice that the numbers come from.
 
     Examples
     --------
     >>> _seen(["may", "june", "july"], ["july", "june"], is_in_order=True)
-    'Seen from june on, in 2 of 3 slices; the numbers are of july, where it is largest.'
+    'Seen from june on, in 2 of 3 slices; the numbers are from july, where the change is largest.'
     >>> _seen(["east", "north", "south"], ["south", "north"], is_in_order=False)
-    'Seen in 2 of 3 slices (north, south); the numbers are of south, where it is largest.'
+    'Seen in 2 of 3 slices (north, south); the numbers are from south, where the change is largest.'
     """
-    worst, places = short_name(where[0]), sorted(names.index(one) for one in where)
-    if len(places) == 1:
-        return f"Seen in {worst} alone, of {len(names)} slices."
-    if len(places) == len(names):
+    worst, indices = short_name(where[0]), sorted(names.index(name) for name in where)
+    if len(indices) == 1:
+        return f"Seen only in {worst}, one of {len(names)} slices."
+    if len(indices) == len(names):
         which = f"in all {len(names)} slices"
-    elif is_in_order and places == list(range(places[0], len(names))):
-        which = f"from {short_name(names[places[0]])} on, in {len(places)} of {len(names)} slices"
+    elif is_in_order and indices == list(range(indices[0], len(names))):
+        which = f"from {short_name(names[indices[0]])} on, in {len(indices)} of {len(names)} slices"
     else:
-        which = ", ".join(short_name(names[i]) for i in places[:SLICES_NAMED])
-        more = f" and {len(places) - SLICES_NAMED} more" if len(places) > SLICES_NAMED else ""
-        which = f"in {len(places)} of {len(names)} slices ({which}{more})"
-    return f"Seen {which}; the numbers are of {worst}, where it is largest."
+        which = ", ".join(short_name(names[i]) for i in indices[:SLICES_NAMED])
+        more = f" and {len(indices) - SLICES_NAMED} more" if len(indices) > SLICES_NAMED else ""
+        which = f"in {len(indices)} of {len(names)} slices ({which}{more})"
+    return f"Seen {which}; the numbers are from {worst}, where the change is largest."

@@ -37,27 +37,27 @@ from clarysage.results.text import loss_words, number_format
 
 ANSWERS = {"yes", "partly", "no"}
 WIDTH = 110  # columns of a text
-STAR = "*"  # behind the names of heuristics
+STAR = "*"  # after the names of heuristics
 MARKS = {"yes": "+", "partly": "~", "no": "-"}
-POWERS = ("v", "v_f")  # which are differences of the loss
-LEGEND = "Value, share of the sum of absolute values, (rank). Scales differ from measure to measure."
+POWERS = ("v", "v_f")  # games whose values are differences of the loss
+LEGEND = "Value, share of the sum of absolute values, (rank). Scales differ between measures."
 NAMED = 3  # features, or measures, that a sentence names
-NAME_COLUMNS = 40  # letters of the name of a measure in a sentence ...
-ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # ... above the grid, and above its column
-LABEL_COLUMNS = 29  # letters of the name of a feature beside the grid
+NAME_COLUMNS = 40  # characters of the name of a measure in a sentence
+ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # characters of it above the grid, and above its column
+LABEL_COLUMNS = 29  # characters of the name of a feature beside the grid
 LONGEST_REASON = 400
 INTERRUPTED = Note("The run was interrupted before its end.")  # why measures are left out
-YARDSTICK = "sage"  # by which features are put in order
+YARDSTICK = "sage"  # the measure that determines the order of features
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a measure is in the paper's framework: its row of Tables 1 and 3.
+    """Properties of a measure in the framework of the paper: its row of Tables 1 and 3.
 
     Attributes
     ----------
-    approximates : "v", "v_f", "w_f"; None for a heuristic, which is outside the framework
-    subdomain : subsets for which u(S) comes close to that
+    approximates : the game "v", "v_f" or "w_f"; None for a heuristic, which is outside the framework
+    subdomain : subsets for which u(S) approximates that game
     constant : phi_0 of u(S), in words
     properties : "yes", "partly" or "no" for each column of Table 1
     """
@@ -82,13 +82,13 @@ class Importances(Result, Mapping[str, Explanation]):
 
     Attributes
     ----------
-    explanations : one a measure, all of the same players
-    traits : what each measure is
-    left_out : measures that were not computed, and why
+    explanations : one for each measure, all of the same players
+    traits : properties of each measure
+    left_out : measures that were not computed, and the reasons
 
     Notes
     -----
-    Measures have scales of their own: some are in units of the loss, some are variances, some count splits. Compare
+    Scales differ between measures: some are in units of the loss, some are variances, some count splits. Compare
     ranks, and shares of the sum of absolute values, rather than values.
     """
 
@@ -107,12 +107,12 @@ class Importances(Result, Mapping[str, Explanation]):
 
     def __getitem__(self, name: str) -> Explanation:
         if name not in self.explanations:
-            known = f"one of {', '.join(map(repr, self.explanations))}"
+            available = f"one of {', '.join(map(repr, self.explanations))}"
             why = str(self.left_out.get(name, "")).rstrip(".")
             raise UnknownMeasureError(
                 "name",
                 got=f"{name!r}, which was left out: {why}" if why else f"{name!r}",
-                wanted=known,
+                wanted=available,
                 hint="" if why else resembling(str(name), self.explanations),
             )
         return self.explanations[name]
@@ -125,66 +125,68 @@ class Importances(Result, Mapping[str, Explanation]):
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the players, in the order in which they came."""
+        """Names of the players, in their original order."""
         return next(iter(self.explanations.values())).feature_names
 
     @property
     def converged(self) -> bool:
-        return all(one.converged for one in self.explanations.values())
+        return all(explanation.converged for explanation in self.explanations.values())
 
     @property
     def unfinished(self) -> tuple[str, ...]:
-        """Measures whose runs ended since they had to, not since what was asked for is known."""
-        return tuple(name for name, one in self.explanations.items() if not one.stopped.is_wanted)
+        """Measures whose runs ended early, before they reached their goal."""
+        return tuple(name for name, explanation in self.explanations.items() if not explanation.stopped.is_wanted)
 
     @property
     def order(self) -> list[str]:
-        """Features from the most to the least important: by SAGE values, or where there are none by mean rank."""
+        """Features from the most to the least important: by SAGE values, or without these by mean rank."""
         if YARDSTICK in self.explanations:
             key = -_values(self.explanations[YARDSTICK], self.feature_names)
         else:
-            key = np.mean([_ranks(_values(one, self.feature_names)) for one in self.explanations.values()], axis=0)
+            key = np.mean(
+                [_ranks(_values(explanation, self.feature_names)) for explanation in self.explanations.values()], axis=0
+            )
         return [self.feature_names[i] for i in np.argsort(key, kind="stable")]
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame of values, one row a feature and one column a measure."""
+        """Return a pandas DataFrame of values, with a row for each feature and a column for each measure."""
         import pandas as pd
 
-        values = {name: _values(one, self.feature_names) for name, one in self.explanations.items()}
+        values = {name: _values(explanation, self.feature_names) for name, explanation in self.explanations.items()}
         return pd.DataFrame(values, index=pd.Index(self.feature_names, name="feature"))
 
     def shares(self) -> Any:
-        """The same, each value as a share of the sum of absolute values of its measure; harmful ones are negative."""
+        """Return a pandas DataFrame of values as shares of the sum of absolute values of their measure."""
         frame = self.to_frame()
         sums = frame.abs().sum()
         return frame / sums.where(sums > 0, 1.0)
 
     def ranks(self) -> Any:
-        """The same, each value as its place among those of its measure: 1 is the largest; ties share the best place.
+        """Return a pandas DataFrame of ranks in each measure: 1 is the largest value; ties share the best rank.
 
-        Values below zero come last: these features do harm.
+        Negative values, of features that hurt the model, rank last.
         """
         frame = self.to_frame()
         return frame.rank(ascending=False, method="min").astype(int)
 
     def correlation(self) -> Any:
-        """A pandas DataFrame of the rank correlations (Spearman's) among measures; NaN where all values are equal."""
+        """Return a pandas DataFrame of Spearman's rank correlations of measures; NaN where all values are equal."""
         return self.to_frame().corr(method="spearman")
 
     def table(self) -> str:
-        """The printed table."""
+        """Return the printed table."""
         return text_of(self.summary())
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The measures in brief: values, shares and ranks of all features, then what each measure is."""
+        """Return the measures in brief: values, shares and ranks of all features, and properties of the measures."""
         _refuse(about)
         return Summary(
             kind="importances",
             title=_title(self),
             headline=_headline(self),
             findings=(LEGEND,),
-            tables=(_brief(self), _standings(self)),
-            notes=_brief_notes(self),
+            tables=(_table_of_values(self), _table_of_measures(self)),
+            notes=_notes(self),
             unfinished=_unfinished(self),
             pictures={"plot": self.plot, "ranks": lambda: plots().ranks(self)},
             width=WIDTH,
@@ -192,17 +194,19 @@ class Importances(Result, Mapping[str, Explanation]):
         )
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
-        """All there is to say; values alone, whose intervals are on the page of each measure."""
+        """Return the page of all measures; intervals are on the page of each measure."""
         _refuse(about)
         features = by_share(self)
-        names = [shortened(_called(self, name), ABOVE_COLUMNS) for name in self]
+        names = [shortened(_display_name(self, name), ABOVE_COLUMNS) for name in self]
         notes = warnings_first([*notes_of_runs(list(self.values()), names), *_left_out(self)])
         sections = [
             Section("found", "What was found", (Paragraph(f"{_headline(self)}.", "lead"), Sentences(_findings(self)))),
             Section("shares", "Shares", _shares(self, features, names)),
             Section("features", "Features", _features(self, features, names)),
             Section(
-                "measures", "Measures", (*(Paragraph(words, "quiet") for words in _letters(self)), _standings(self))
+                "measures",
+                "Measures",
+                (*(Paragraph(words, "quiet") for words in _legend_of_properties(self)), _table_of_measures(self)),
             ),
             *([Section("mind", "What to mind", (Notes(notes),))] if notes else []),
             Section("how", "What was computed, and how", shared_facts(self.values(), names)),
@@ -210,18 +214,18 @@ class Importances(Result, Mapping[str, Explanation]):
         return Page(_title(self), tuple(sections))
 
     def plot(self, **options: Any) -> Any:
-        """Ranked bars, one panel a measure; see :func:`clarysage.plots.side_by_side` for the options."""
+        """Draw ranked bars, one panel for each measure; see :func:`clarysage.plots.side_by_side` for the options."""
         return plots().side_by_side(self, **options)
 
 
 class UnknownMeasureError(InputError, KeyError):
-    """A measure that is not among the importances."""
+    """Raised for a measure that is not among the importances."""
 
     __str__ = InputError.__str__  # a KeyError would quote the message
 
 
 def _values(explanation: Explanation, names: tuple[str, ...]) -> np.ndarray:
-    """The values in the order of the names."""
+    """Returns the values of an explanation in the order of the names."""
     if explanation.feature_names == names:
         return explanation.values
     return explanation.values[[explanation.feature_names.index(name) for name in names]]
@@ -239,16 +243,18 @@ def _check(explanations: Mapping[str, Explanation], traits: Mapping[str, Traits]
     if set(traits) != set(explanations):
         raise InputError("traits", got=f"those of {sorted(traits)}", wanted=f"those of {sorted(explanations)}")
     first = next(iter(explanations.values()))
-    for name, one in explanations.items():
-        if set(one.feature_names) != set(first.feature_names):
-            raise InputError("explanations", got=f"{name!r} of other features than the first", wanted="the same")
+    for name, explanation in explanations.items():
+        if set(explanation.feature_names) != set(first.feature_names):
+            raise InputError(
+                "explanations", got=f"{name!r} with other features than the first measure", wanted="the same features"
+            )
 
 
-# what there is to say
+# summary and page
 
 
 def _unfinished(importances: Importances) -> tuple[str, ...]:
-    """The measures that did not converge, and those that an interrupt cut off."""
+    """Returns sentences on measures that did not converge, and on those that an interrupt prevented."""
     words = [f"not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
     cut = [name for name, why in importances.left_out.items() if why == INTERRUPTED]
     return (*words, *([f"interrupted; left out: {', '.join(cut)}."] if cut else []))
@@ -261,31 +267,38 @@ def _refuse(about: str | None) -> None:
 
 
 def _title(importances: Importances) -> str:
-    model = next((str(one.provenance["model"]) for one in importances.values() if one.provenance.get("model")), None)
+    model = next(
+        (
+            str(explanation.provenance["model"])
+            for explanation in importances.values()
+            if explanation.provenance.get("model")
+        ),
+        None,
+    )
     measures = f"{len(importances)} measure{'' if len(importances) == 1 else 's'} of importance"
     return measures if model is None else f"{measures} of {shortened(model, ABOVE_COLUMNS)}"
 
 
 def _headline(importances: Importances) -> str:
-    """What was computed of what."""
+    """Returns the headline: number of features and measures, and the losses."""
     features, measures = len(importances.feature_names), len(importances)
     saving = [
-        one
-        for name, one in importances.items()
-        if importances.traits[name].approximates in POWERS and one.base is not None
+        explanation
+        for name, explanation in importances.items()
+        if importances.traits[name].approximates in POWERS and explanation.base is not None
     ]
-    losses = sorted({loss_words(one.loss) for one in saving})
+    losses = sorted({loss_words(explanation.loss) for explanation in saving})
     under = f", loss: {', '.join(losses)}" if losses else ""
     return f"{features} feature{'s' * (features > 1)} by {measures} measure{'s' * (measures > 1)}{under}"
 
 
-def _called(importances: Importances, name: str) -> str:
-    """The name of a measure, with a star behind that of a heuristic."""
+def _display_name(importances: Importances, name: str) -> str:
+    """Returns the name of a measure, with a star for heuristics."""
     return visible(name) + (STAR if importances.traits[name].is_heuristic else "")
 
 
-def _brief(importances: Importances) -> Table:
-    """The measures as columns, features in the order of importance: values, shares and ranks."""
+def _table_of_values(importances: Importances) -> Table:
+    """Returns the table of values, shares and ranks: measures as columns, features in the order of importance."""
     order = importances.order
     tables = (importances.to_frame(), importances.shares(), importances.ranks())
     values, shares, ranks = (frame.loc[order] for frame in tables)
@@ -302,7 +315,7 @@ def _brief(importances: Importances) -> Table:
             "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
             for row in zip(*parts, strict=True)
         ]
-        columns.append(Column(_called(importances, name), cells))
+        columns.append(Column(_display_name(importances, name), cells))
     return Table(tuple(columns), is_divided=True)
 
 
@@ -311,7 +324,7 @@ def _percent(share: float) -> str:
 
 
 def _are_counts(explanation: Explanation) -> bool:
-    """Whether values are whole numbers, as those of splits."""
+    """Tells whether all values are whole numbers, such as numbers of splits."""
     return bool((explanation.values == np.round(explanation.values)).all())
 
 
@@ -319,19 +332,19 @@ def _counts(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def _standings(importances: Importances) -> Table:
-    """What each measure is, its constant and its cost: a row each."""
+def _table_of_measures(importances: Importances) -> Table:
+    """Returns the table of measures: what each approximates, its properties, its constant and its cost."""
     properties = _properties(importances)
     traits = [importances.traits[name] for name in importances]
-    marks = [" ".join(MARKS[one.properties.get(word, "no")] for word in properties) for one in traits]
+    marks = [" ".join(MARKS[row.properties.get(word, "no")] for word in properties) for row in traits]
     return Table(
         (
-            Column("measure", [_called(importances, name) for name in importances], "name"),
-            Column("of", [one.approximates or "-" for one in traits], "words"),
-            Column("close to it for", [one.subdomain or "-" for one in traits], "words"),
-            Column("phi_0", [_constant(one) for one in importances.values()], "words"),
+            Column("measure", [_display_name(importances, name) for name in importances], "name"),
+            Column("of", [row.approximates or "-" for row in traits], "words"),
+            Column("close to it for", [row.subdomain or "-" for row in traits], "words"),
+            Column("phi_0", [_constant(explanation) for explanation in importances.values()], "words"),
             Column(" ".join(word[:1].upper() for word in properties), marks, "words"),
-            Column("cost", [_cost(one) for one in importances.values()], "words"),
+            Column("cost", [_cost(explanation) for explanation in importances.values()], "words"),
         ),
         label="What each measure is",
     )
@@ -344,9 +357,9 @@ def _constant(explanation: Explanation) -> str:
 
 
 def _cost(explanation: Explanation) -> str:
-    """What a measure has cost, and whether it had to stop before its end.
+    """Returns the cost of a measure, and whether it stopped before convergence.
 
-    Refits are counted in fits: rows that learners predicted matter little beside them.
+    The cost of refits is given in fits, since predicted rows cost little in comparison.
     """
     if explanation.fits:
         spent = f"{explanation.fits:,} fit{'s' * (explanation.fits > 1)}"
@@ -356,30 +369,33 @@ def _cost(explanation: Explanation) -> str:
 
 
 def _properties(importances: Importances) -> list[str]:
-    """The columns of Table 1, in their order."""
+    """Returns the columns of Table 1, in their order."""
     return list(dict.fromkeys(word for traits in importances.traits.values() for word in traits.properties))
 
 
-def _letters(importances: Importances) -> list[str]:
-    """What the letters and signs of the table of measures mean."""
+def _legend_of_properties(importances: Importances) -> list[str]:
+    """Returns the legend of letters and signs in the table of measures."""
     letters = ", ".join(f"{word[:1].upper()} {word}" for word in _properties(importances))
     return [f"{letters}: + yes, ~ partly, - no (Table 1)."] if letters else []
 
 
-def _brief_notes(importances: Importances) -> tuple[Note, ...]:
-    """What the signs mean, what did not converge, what measures warn of, and what was left out."""
-    words = _letters(importances)
+def _notes(importances: Importances) -> tuple[Note, ...]:
+    """Returns notes: legends, measures that did not converge, warnings, and measures that were left out."""
+    words = _legend_of_properties(importances)
     if any(traits.is_heuristic for traits in importances.traits.values()):
         words.append(
-            "*: a heuristic outside the framework, whose values add up to nothing that a model gains or loses."
+            "*: a heuristic outside the framework, whose values do not add up to anything that a model gains or loses."
         )
     words += [f"Not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
     warnings = names_by_note(
-        (name, note) for name, one in importances.items() for note in one.notes if note.level == "warning"
+        (name, note)
+        for name, explanation in importances.items()
+        for note in explanation.notes
+        if note.level == "warning"
     )
     return (
         *map(Note, words),
-        *(named(note, [f"Mind, of {', '.join(names)}"]) for note, names in warnings.items()),
+        *(named(note, [f"Warning for {', '.join(names)}"]) for note, names in warnings.items()),
         *_left_out(importances, longest=None),
     )
 
@@ -441,23 +457,25 @@ def _left_out(importances: Importances, longest: int | None = LONGEST_REASON) ->
 
 
 def by_share(importances: Importances) -> Items:
-    """Features, the most important first, of which those with the largest mean shares are shown."""
-    place = {name: i for i, name in enumerate(importances.feature_names)}
+    """Returns the features, the most important first; pages show those with the largest mean shares at first."""
+    index = {name: i for i, name in enumerate(importances.feature_names)}
     shares = importances.shares().abs().mean(axis=1).to_numpy()
-    return Items(importances.feature_names, tuple(place[name] for name in importances.order), shares)
+    return Items(importances.feature_names, tuple(index[name] for name in importances.order), shares)
 
 
 def _findings(importances: Importances) -> tuple[Sentence, ...]:
-    """What measures put first, and how far they agree with SAGE on the order of features."""
+    """Returns sentences on the features that measures rank first, and on the agreement of measures with SAGE."""
     firsts = (importances.ranks().to_numpy() == 1).sum(axis=1)
-    places = [int(i) for i in np.argsort(-firsts, kind="stable") if firsts[i] > 0]
-    named = tuple((importances.feature_names[i], f"{firsts[i]} of {len(importances)}") for i in places[:NAMED])
-    first = Sentence("Measures that put a feature first:", named, len(places) - len(named), tone="first")
+    indices = [int(i) for i in np.argsort(-firsts, kind="stable") if firsts[i] > 0]
+    named = tuple((importances.feature_names[i], f"{firsts[i]} of {len(importances)}") for i in indices[:NAMED])
+    first = Sentence(
+        "Features by the number of measures that rank them first:", named, len(indices) - len(named), tone="first"
+    )
     return (first, *_agreement(importances))
 
 
 def _agreement(importances: Importances) -> list[Sentence]:
-    """The measures that are closest to SAGE in the order of features, and those that are furthest from it."""
+    """Returns sentences on the measures whose order of features is closest to that of SAGE, and furthest from it."""
     if YARDSTICK not in importances or len(importances) < 3 or len(importances.feature_names) < 3:
         return []
     correlations = importances.correlation()[YARDSTICK].drop(YARDSTICK).dropna()
@@ -472,19 +490,19 @@ def _agreement(importances: Importances) -> list[Sentence]:
 
 
 def _shares(importances: Importances, features: Items, names: list[str]) -> tuple[Block, ...]:
-    """Squares for shares of those features that are shown at first."""
+    """Returns the blocks with the grid of shares."""
     words = (
-        "Each value is a share of the sum of sizes of its measure. An asterisk marks a heuristic, whose values add up "
+        "Each value is a share of the sum of absolute values of its measure. An asterisk marks a heuristic, whose "
+        "values do not add up to anything that a model gains or loses."
     )
-    words += "to nothing that a model gains or loses."
     shown = features.shown
     if len(shown) < len(features.names):
-        words += f" The {len(shown)} features with the largest shares."
+        words += f" The grid shows the {len(shown)} features with the largest shares."
     return Paragraph(words, "quiet", key=("above zero", "below")), share_grid(importances, features, names)
 
 
 def share_grid(importances: Importances, features: Items, names: list[str]) -> Squares:
-    """Shares of the features that are shown at first, one column a measure."""
+    """Returns shares of the features that are shown at first, one column for each measure."""
     shown = features.shown
     shares, ranks = (frame.to_numpy()[shown] for frame in (importances.shares(), importances.ranks()))
     labels = tuple(shortened(features.names[i], LABEL_COLUMNS) for i in shown)
@@ -500,13 +518,13 @@ def share_grid(importances: Importances, features: Items, names: list[str]) -> S
         labels,
         tuple(names),
         "Shares of features by measures",
-        "Features by measures: each value as a share of the sum of sizes of its measure. The table has every number.",
+        "Features by measures: values as shares of the sum of absolute values. The table has all numbers.",
         "Grid of features by measures",
     )
 
 
 def _features(importances: Importances, features: Items, names: list[str]) -> tuple[Block, ...]:
-    """Value and rank of each feature by each measure."""
+    """Returns the blocks with the table of values and ranks."""
     values = importances.to_frame().to_numpy()[list(features.order)]
     ranks = importances.ranks().to_numpy()[list(features.order)]
     columns = [Column("Feature", kind="name", key="name", rises=True)]
@@ -523,6 +541,6 @@ def _features(importances: Importances, features: Items, names: list[str]) -> tu
     )
     return (
         Controls(),
-        Paragraph("Values, and in brackets their ranks. Scales differ from measure to measure.", "quiet"),
+        Paragraph("Values, with ranks in brackets. Scales differ between measures.", "quiet"),
         table,
     )

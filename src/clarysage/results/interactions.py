@@ -1,4 +1,4 @@
-"""Interactions: what pairs of features are worth beyond what each is worth alone."""
+"""Interactions: Shapley interaction values of pairs of features (Grabisch & Roubens 1999)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, v
 
 TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
 
-LITTLE = 0.05  # of the variance of v, which nobody need mind
+LITTLE = 0.05  # share of the variance of v that is negligible
 MOST, FEWEST = 20, 3  # players of a grid
-LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # letters of a name beside the grid, and above it
+LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # characters of a name beside the grid, and above it
 WORDS = Vocabulary(
     noun="pair",
     labels={
@@ -33,16 +33,16 @@ WORDS = Vocabulary(
         LIKELY_HELPS: f"likely {TOGETHER}",
         HURTS: SHARED,
         LIKELY_HURTS: f"likely {SHARED}",
-        OPEN: "cannot be told",
+        OPEN: "undecided",
         NO_EFFECT: NONE,
     },
     leads={
         HELPS: "{count} of {all} {are} worth more together than each feature without the other {where}:",
-        LIKELY_HELPS: "{count} of {all} {are} likely worth more together {where}, judged one by one, not all at once:",
-        HURTS: "{count} of {all} {share} what they know {where}, so that one stands in for the other:",
-        LIKELY_HURTS: "{count} of {all} likely {share} what they know {where}, judged one by one, not all at once:",
-        OPEN: "Of {count} of {all} it cannot be told {where}:",
-        NO_EFFECT: "{count} of {all} {have} nothing to do with one another:",
+        LIKELY_HELPS: "{count} of {all} {are} likely worth more together {where} (single, not simultaneous intervals):",
+        HURTS: "{count} of {all} {share} what they know {where}, so that one can replace the other:",
+        LIKELY_HURTS: "{count} of {all} likely {share} what they know {where} (single, not simultaneous intervals):",
+        OPEN: "It is undecided for {count} of {all} {where}:",
+        NO_EFFECT: "{count} of {all} {have} no interaction:",
     },
 )
 
@@ -52,18 +52,18 @@ WORDS = Vocabulary(
 class Interactions(Result):
     """Shapley interaction values of pairs of players (features or groups), with uncertainty.
 
-    A positive value says that two features are worth more together than each without the other (complements, as in an
-    exclusive or), a negative one that they share what they know (copies). Values are in units of the loss.
+    A positive value means that two features are worth more together than separately (complements, as in an exclusive
+    or), a negative value that they share what they know (redundancy, as in copies). Values are in units of the loss.
 
     Attributes
     ----------
-    pairs : names of the two players of each of K pairs
+    pairs : names of the two players of each of the K pairs
     found : the interactions as an :class:`~clarysage.Explanation` of K values, in the same order
-    sage : the SAGE values beside them
-    unexplained : 1 - R2 of the additive proxy u(S), the sum of SAGE values: its mean squared distance from v(S) as a
-        share of the variance of v(S), over subsets of a size uniform on 0, ..., p (as in Table 2, and in
-        :meth:`~clarysage.Explanation.agreement`); None where v hardly varies, or there was no time to see
-    unexplained_error : its standard error by the sampling of the run
+    sage : the SAGE values of all players
+    unexplained : lack of fit of the additive proxy u(S), the sum of SAGE values: 1 - R2, its mean squared distance from
+        v(S) as a share of the variance of v(S), over subsets of a size uniform on 0, ..., p (as in Table 2, and in
+        :meth:`~clarysage.Explanation.agreement`); None where v hardly varies, or where there was no time to estimate it
+    unexplained_error : standard error of ``unexplained`` by the sampling of the run
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -74,19 +74,19 @@ class Interactions(Result):
 
     def __post_init__(self) -> None:
         require(len(self.pairs) == len(self.found.values), "pairs", self.pairs, "a pair for each interaction")
-        known = set(self.sage.feature_names)
-        is_right = all(one != other and {one, other} <= known for one, other in self.pairs)
+        players = set(self.sage.feature_names)
+        is_right = all(first != second and {first, second} <= players for first, second in self.pairs)
         is_distinct = len(set(map(frozenset, self.pairs))) == len(self.pairs)
         require(is_right and is_distinct, "pairs", self.pairs, "different pairs, each of two different features")
 
     @property
     def values(self) -> np.ndarray:
-        """(K,)."""
+        """Interaction values, (K,)."""
         return self.found.values
 
     @property
     def std_error(self) -> np.ndarray:
-        """(K,), of the run's sampling."""
+        """Standard errors by the sampling of the run, (K,)."""
         return self.found.std_error
 
     @property
@@ -96,7 +96,7 @@ class Interactions(Result):
 
     @property
     def model_rows(self) -> int:
-        """Rows passed to the model in all, those for the SAGE values included where they were found here."""
+        """Rows passed to the model, including those for SAGE values that were computed in the same run."""
         return self.found.model_rows
 
     @property
@@ -117,71 +117,71 @@ class Interactions(Result):
 
     @property
     def players(self) -> tuple[str, ...]:
-        """Names that are in some pair, the largest SAGE value first."""
+        """Names of the players of all pairs, the largest SAGE value first."""
         inside = {name for pair in self.pairs for name in pair}
         return tuple(name for name in self.sage.top(len(self.feature_names)) if name in inside)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all pairs of the players are there."""
+        """Whether all pairs of the players are included."""
         k = len(self.players)
         return len(self.pairs) == k * (k - 1) // 2
 
     @property
     def matrix(self) -> np.ndarray:
-        """Values (k, k) between the ``players``, in their order; nan on the diagonal and for pairs not asked for."""
-        place = {name: i for i, name in enumerate(self.players)}
-        found = np.full((len(place), len(place)), np.nan)
-        for (one, other), value in zip(self.pairs, self.values, strict=True):
-            found[place[one], place[other]] = found[place[other], place[one]] = value
-        return found
+        """Values (k, k) between the ``players``, in their order; nan on the diagonal and for other pairs."""
+        index = {name: i for i, name in enumerate(self.players)}
+        values = np.full((len(index), len(index)), np.nan)
+        for (first, second), value in zip(self.pairs, self.values, strict=True):
+            values[index[first], index[second]] = values[index[second], index[first]] = value
+        return values
 
     def between(self, one: str, other: str) -> float:
-        """The interaction of two players, in either order."""
+        """Return the interaction of two players, in either order."""
         for pair, value in zip(self.pairs, self.values, strict=True):
             if {one, other} == set(pair):
                 return float(value)
-        raise InputError("pair", got=f"{(one, other)!r}", wanted="one of the pairs that were asked for, in `pairs`")
+        raise InputError("pair", got=f"{(one, other)!r}", wanted="one of the pairs in `pairs`")
 
     def interval(
         self, level: float = 0.95, *, about: str | None = None, joint: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Low and high ends of an interval for each value, (K,); see :meth:`clarysage.Explanation.interval`."""
+        """Return low and high ends of an interval for each value, (K,); see :meth:`clarysage.Explanation.interval`."""
         return self.found.interval(level, about=about, joint=joint)
 
     def meanings(self, level: float = 0.95, *, about: str | None = None) -> list[str]:
-        """What each value says, by its interval: "worth more together", "share what they know", or neither."""
+        """Return the meaning of each value by its interval, such as "worth more together" or "share what they know"."""
         low, high = self.interval(level, about=about)
         words = np.where(low > 0, TOGETHER, np.where(high < 0, SHARED, UNDECIDED))
         return [str(word) for word in np.where((low == 0) & (high == 0), NONE, words)]
 
     def to_frame(self, level: float = 0.95, *, about: str | None = None) -> Any:
-        """A pandas DataFrame, the strongest pair first: feature, other, value, std_error, low, high, meaning.
+        """Return a pandas DataFrame, the strongest pair first: feature, other, value, std_error, low, high, meaning.
 
-        ``frame.attrs["about"]`` says what the interval is about, ``frame.attrs["unexplained"]`` what u leaves of v.
+        ``frame.attrs["about"]`` says what the interval is about, ``frame.attrs["unexplained"]`` is ``unexplained``.
         """
         import pandas as pd
 
         low, high = self.interval(level, about=about)
-        one, other = zip(*self.pairs, strict=True)
+        first, second = zip(*self.pairs, strict=True)
         columns = {"value": self.values, "std_error": self.std_error, "low": low, "high": high}
         meaning = self.meanings(level, about=about)
-        frame = pd.DataFrame({"feature": one, "other": other, **columns, "meaning": meaning})
+        frame = pd.DataFrame({"feature": first, "other": second, **columns, "meaning": meaning})
         frame = frame.iloc[self.order].reset_index(drop=True)
         frame.attrs.update(about=about or self.found.shown, unexplained=self.unexplained)
         return frame
 
     @property
     def order(self) -> np.ndarray:
-        """Places of the pairs, the strongest first."""
+        """Indices of the pairs, the strongest first."""
         return np.argsort(-np.abs(self.values), kind="stable")
 
     def plot(self, **options: Any) -> Any:
-        """A heat map, or bars for pairs that were chosen; see :func:`clarysage.plots.interactions` for the options."""
+        """Draw a heat map, or bars for selected pairs; see :func:`clarysage.plots.interactions` for the options."""
         return plots().interactions(self, **options)
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The pairs in brief, the strongest first."""
+        """Return the pairs in brief, the strongest first."""
         about = self.found.shown if about is None else about
         words = [unexplained_words(self), interval_words(self.found, about), cost_words(self.found)]
         return replace(
@@ -197,7 +197,7 @@ class Interactions(Result):
         )
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
-        """All there is to say: the page of the values of pairs, with a grid of all pairs."""
+        """Return the page of the values of pairs, with a grid of all pairs."""
         grid = pair_grid(self, level, about)
         picture = [] if grid is None else [Section("pairs", "All pairs", (GRID_WORDS, grid))]
         return page_of_values(
@@ -205,11 +205,11 @@ class Interactions(Result):
         )
 
 
-GRID_WORDS = Paragraph("The stronger, the further from zero.", "quiet", key=(TOGETHER, SHARED))
+GRID_WORDS = Paragraph("Stronger colours are further from zero.", "quiet", key=(TOGETHER, SHARED))
 
 
 def _table(interactions: Interactions, level: float, about: str) -> Table:
-    """The pairs, the strongest first, with intervals and what these say."""
+    """Returns the table of pairs, the strongest first, with intervals and their meanings."""
     show, order = number_format(interactions.found), interactions.order
     low, high = interactions.interval(level, about=about)
     meanings = interactions.meanings(level, about=about)
@@ -224,19 +224,19 @@ def _table(interactions: Interactions, level: float, about: str) -> Table:
 
 
 def unexplained_words(interactions: Interactions) -> str:
-    """How well SAGE values alone tell what subsets of features are worth."""
+    """Returns a sentence on how well SAGE values predict the power of subsets of features."""
     share, error = interactions.unexplained, interactions.unexplained_error
     if share is None or error is None:
-        return "How much of v the SAGE values leave unexplained is not known."
+        return "The share of the variance of v that SAGE values leave unexplained is unknown."
     much = f"{100 * max(share, 0.0):.1f} %" + (f" (± {100 * error:.1f} %)" if error > 0 else "")
     sentence = f"SAGE values leave {much} of the variance of v over subsets unexplained"
     if share - 2 * error > LITTLE:
-        return f"{sentence}: what a subset is worth hangs on which features are in it together."
-    return f"{sentence}{': they tell what subsets are worth.' if share + 2 * error <= LITTLE else '.'}"
+        return f"{sentence}: the power of a subset depends on which features it combines."
+    return f"{sentence}{': they predict the power of subsets.' if share + 2 * error <= LITTLE else '.'}"
 
 
 def pair_grid(interactions: Interactions, level: float, about: str | None) -> Squares | None:
-    """All pairs of players, those with the largest SAGE values first; None where they are too few."""
+    """Returns the grid of pairs, players with the largest SAGE values first; None for too few players."""
     players = interactions.players[:MOST]
     if len(players) < FEWEST:
         return None
@@ -247,10 +247,10 @@ def pair_grid(interactions: Interactions, level: float, about: str | None) -> Sq
     texts = [["" if np.isnan(value) else show(value) for value in row] for row in numbers]
     words = [
         [
-            f"{names[i]} × {names[j]}: {texts[i][j]}, {meanings.get(frozenset((one, other)), '')}"
-            for j, other in enumerate(players)
+            f"{names[i]} × {names[j]}: {texts[i][j]}, {meanings.get(frozenset((first, second)), '')}"
+            for j, second in enumerate(players)
         ]
-        for i, one in enumerate(players)
+        for i, first in enumerate(players)
     ]
     count = "Features"
     if len(interactions.players) > MOST:
@@ -262,6 +262,6 @@ def pair_grid(interactions: Interactions, level: float, about: str | None) -> Sq
         names,
         tuple(shortened(name, ABOVE_COLUMNS) for name in players),
         "Interactions of all pairs",
-        f"{count} by features, those with the largest SAGE values first. The table has every number.",
+        f"{count} by features, those with the largest SAGE values first. The table has all numbers.",
         "Grid of all pairs",
     )

@@ -65,10 +65,10 @@ class Monitoring(Result):
         object.__setattr__(self, "left_out", {name: as_note(why) for name, why in self.left_out.items()})
         count = len(self.comparison.differences)
         require(len(self.shifts) == count, "shifts", len(self.shifts), f"{count}, one for each difference")
-        wanted = sorted(column for feature in self.feature_names for column in self.columns_of(feature))
+        expected = sorted(column for feature in self.feature_names for column in self.columns_of(feature))
         for name, columns in zip(self.names, self.shifts, strict=True):
             shifted = sorted(shift.column for shift in columns)
-            require(shifted == wanted, "shifts", shifted, f"those of all columns in {name}")
+            require(shifted == expected, "shifts", shifted, f"those of all columns in {name}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -87,43 +87,43 @@ class Monitoring(Result):
     @property
     def flagged(self) -> list[str]:
         """Features that are flagged anywhere, the largest change first."""
-        found = {
-            one.feature: abs(one.difference)
-            for one in sorted(self.all_findings, key=lambda one: abs(one.difference))
-            if one.is_flagged
+        sizes = {
+            finding.feature: abs(finding.difference)
+            for finding in sorted(self.all_findings, key=lambda finding: abs(finding.difference))
+            if finding.is_flagged
         }
-        return sorted(found, key=lambda feature: -found[feature])
+        return sorted(sizes, key=lambda feature: -sizes[feature])
 
     @property
     def shifted(self) -> list[str]:
         """Columns whose inputs are known to have shifted anywhere, the largest distance first."""
-        found: dict[str, float] = {}
+        distances: dict[str, float] = {}
         for columns, chances in zip(self.shifts, self.shift_p_values, strict=True):
-            for one, p in zip(columns, chances, strict=True):
+            for shift, p in zip(columns, chances, strict=True):
                 if p < 1 - self.comparison.level:
-                    found[one.column] = max(one.distance, found.get(one.column, 0.0))
-        return sorted(found, key=lambda column: -found[column])
+                    distances[shift.column] = max(shift.distance, distances.get(shift.column, 0.0))
+        return sorted(distances, key=lambda column: -distances[column])
 
     @cached_property
     def losses(self) -> np.ndarray | None:
         """Mean losses with all features, of the reference and of what is compared with it; None where unknown."""
-        found = [
-            one.base - one.total
-            for one in self.comparison.explanations
-            if one.base is not None and one.total is not None and one.values_are == "gain"
+        losses = [
+            explanation.base - explanation.total
+            for explanation in self.comparison.explanations
+            if explanation.base is not None and explanation.total is not None and explanation.values_are == "gain"
         ]
-        return np.array(found) if len(found) == len(self.comparison.names) else None
+        return np.array(losses) if len(losses) == len(self.comparison.names) else None
 
     @property
     def rows(self) -> tuple[int, ...]:
         """How many rows each explanation is of."""
-        return tuple(int(one.provenance.get("examples", 0)) for one in self.comparison.explanations)
+        return tuple(int(explanation.provenance.get("examples", 0)) for explanation in self.comparison.explanations)
 
     @cached_property
     def shift_p_values(self) -> np.ndarray:
         """p-values of the shifts, adjusted as those of contributions are: (K, columns)."""
-        alone = np.array([[one.p_value for one in columns] for columns in self.shifts])
-        return np.asarray(adjusted(alone.ravel(), self.comparison.adjust).reshape(alone.shape))
+        p_values = np.array([[shift.p_value for shift in columns] for columns in self.shifts])
+        return np.asarray(adjusted(p_values.ravel(), self.comparison.adjust).reshape(p_values.shape))
 
     def findings(self, where: str | None = None) -> list[Finding]:
         """What is known of each feature, in the order of the features; ``where``: the slice, if there are several."""
@@ -151,9 +151,9 @@ class Monitoring(Result):
     def verdicts(self) -> list[dict[str, Any]]:
         """Features of which something is known to have changed, slice by slice, with its share of the loss."""
         return [
-            {"where": one.where, "feature": one.feature, "verdict": one.verdict, "share": one.share}
-            for one in self.all_findings
-            if one.is_changed or one.is_shifted
+            {"where": finding.where, "feature": finding.feature, "verdict": finding.verdict, "share": finding.share}
+            for finding in self.all_findings
+            if finding.is_changed or finding.is_shifted
         ]
 
     def sentences(self) -> list[str]:
@@ -209,16 +209,16 @@ def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
     """Findings of all features, explanation by explanation."""
     comparison = monitoring.comparison
     low, high = (np.atleast_2d(end) for end in comparison.interval(comparison.level))
-    chances, flags = (np.atleast_2d(one) for one in (comparison.p_values(), comparison.flags))
+    chances, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
     findings = []
-    for place, name in enumerate(monitoring.names):
-        strongest = _strongest(monitoring, place)
+    for k, name in enumerate(monitoring.names):
+        strongest = _strongest(monitoring, k)
         chance = np.array([p for _, p in strongest])
         shifted, surely = (chance < share * (1 - comparison.level) for share in (1.0, SURE_SHIFT))
-        verdicts = verdicts_of(flags[place], shifted, surely)
-        shares = _shares(monitoring, place)
-        difference, values = comparison.differences[place].target.values, comparison.explanations[place + 1].values
-        after_low, after_high = _interval_here(monitoring, place)
+        verdicts = verdicts_of(flags[k], shifted, surely)
+        shares = _shares(monitoring, k)
+        difference, values = comparison.differences[k].target.values, comparison.explanations[k + 1].values
+        after_low, after_high = _interval_here(monitoring, k)
         findings += [
             Finding(
                 feature=feature,
@@ -227,14 +227,14 @@ def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
                 before=float(comparison.reference.values[i]),
                 after=float(values[i]),
                 difference=float(difference[i]),
-                low=float(low[place, i]),
-                high=float(high[place, i]),
+                low=float(low[k, i]),
+                high=float(high[k, i]),
                 after_low=float(after_low[i]),
                 after_high=float(after_high[i]),
-                p_value=float(chances[place, i]),
+                p_value=float(chances[k, i]),
                 inputs_p_value=strongest[i][1],
                 share=None if shares is None else float(shares[i]),
-                shift=monitoring.shifts[place][strongest[i][0]],
+                shift=monitoring.shifts[k][strongest[i][0]],
                 is_shifted=bool(shifted[i]),
             )
             for i, feature in enumerate(monitoring.feature_names)
@@ -242,26 +242,26 @@ def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def _interval_here(monitoring: Monitoring, place: int) -> tuple[np.ndarray, np.ndarray]:
+def _interval_here(monitoring: Monitoring, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Ends of intervals of the contributions here, about what the differences are about."""
     comparison = monitoring.comparison
-    here, about = comparison.explanations[place + 1], comparison.differences[place].about
+    here, about = comparison.explanations[k + 1], comparison.differences[k].about
     return here.interval(comparison.level, about=about if about in here.targets else "data")
 
 
-def _strongest(monitoring: Monitoring, place: int) -> list[tuple[int, float]]:
+def _strongest(monitoring: Monitoring, k: int) -> list[tuple[int, float]]:
     """For each feature the place of its column that shifted most, and the adjusted p-value of that."""
-    columns = {one.column: j for j, one in enumerate(monitoring.shifts[place])}
-    chances = monitoring.shift_p_values[place]
-    found = []
+    columns = {shift.column: j for j, shift in enumerate(monitoring.shifts[k])}
+    chances = monitoring.shift_p_values[k]
+    strongest = []
     for feature in monitoring.feature_names:
-        places = [columns[column] for column in monitoring.columns_of(feature)]
-        first = min(places, key=lambda j: (chances[j], -monitoring.shifts[place][j].distance))
-        found.append((first, float(chances[first])))
-    return found
+        indices = [columns[column] for column in monitoring.columns_of(feature)]
+        first = min(indices, key=lambda j: (chances[j], -monitoring.shifts[k][j].distance))
+        strongest.append((first, float(chances[first])))
+    return strongest
 
 
-def _shares(monitoring: Monitoring, place: int) -> np.ndarray | None:
+def _shares(monitoring: Monitoring, k: int) -> np.ndarray | None:
     """Shares of the change in the mean loss that changes of contributions make.
 
     The loss is the loss without features less the sum of the values (Eq. 2 with S = D), so that shares and that of the
@@ -269,8 +269,8 @@ def _shares(monitoring: Monitoring, place: int) -> np.ndarray | None:
     nothing.
     """
     losses = monitoring.losses
-    if losses is None or is_almost_equal(losses[0], losses[place + 1]):
+    if losses is None or is_almost_equal(losses[0], losses[k + 1]):
         return None
     comparison = monitoring.comparison
-    before, after = comparison.reference, comparison.explanations[place + 1]
-    return np.asarray(-(after.values - before.values) / (losses[place + 1] - losses[0]))
+    before, after = comparison.reference, comparison.explanations[k + 1]
+    return np.asarray(-(after.values - before.values) / (losses[k + 1] - losses[0]))

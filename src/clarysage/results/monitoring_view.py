@@ -161,15 +161,15 @@ def _feature_table(monitoring: Monitoring, level: float) -> Table:
     here, there = map(short_name, comparison.names)
     return Table(
         (
-            Column("feature", [short_name(one.feature) for one in rows], "name"),
-            Column(here, [show(one.before) for one in rows]),
-            Column(there, [show(one.after) for one in rows]),
-            Column("difference", [signed(show(one.difference)) for one in rows]),
+            Column("feature", [short_name(finding.feature) for finding in rows], "name"),
+            Column(here, [show(finding.before) for finding in rows]),
+            Column(there, [show(finding.after) for finding in rows]),
+            Column("difference", [signed(show(finding.difference)) for finding in rows]),
             Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
-            Column(p_words(comparison), [p_value_words(one.p_value) for one in rows]),
-            Column("inputs", [f"{one.shift.distance:.2f}" for one in rows]),
-            Column("p of inputs", [p_value_words(one.inputs_p_value) for one in rows]),
-            Column("", ["" if one.verdict == UNCHANGED else one.verdict for one in rows], "words"),
+            Column(p_words(comparison), [p_value_words(finding.p_value) for finding in rows]),
+            Column("inputs", [f"{finding.shift.distance:.2f}" for finding in rows]),
+            Column("p of inputs", [p_value_words(finding.inputs_p_value) for finding in rows]),
+            Column("", ["" if finding.verdict == UNCHANGED else finding.verdict for finding in rows], "words"),
         )
     )
 
@@ -179,7 +179,7 @@ def _slice_table(monitoring: Monitoring) -> Table:
     show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
     findings = [[], *(monitoring.findings(name) for name in monitoring.names)]
     flagged, shifted = (
-        [[one.feature for one in each if one.verdict in verdicts] for each in findings]
+        [[finding.feature for finding in each if finding.verdict in verdicts] for each in findings]
         for verdicts in (FLAGGED, (INPUTS,))
     )
     means = [] if losses is None else [Column("mean loss", [show(float(loss)) for loss in losses])]
@@ -254,33 +254,37 @@ def features_to_show(monitoring: Monitoring, top: int | None, most: int, least: 
     Without a top, those of which anything is known, at most ``most`` and, with the largest of the others, at least
     ``least`` of them, where there are such.
     """
-    flagged = {one.feature for one in monitoring.all_findings if one.is_flagged}
-    known = {one.feature for one in monitoring.all_findings if one.is_changed or one.is_shifted}
-    sizes = np.max([np.abs(one.values) for one in monitoring.comparison.explanations], axis=0)
+    flagged = {finding.feature for finding in monitoring.all_findings if finding.is_flagged}
+    known_to_differ = {
+        finding.feature for finding in monitoring.all_findings if finding.is_changed or finding.is_shifted
+    }
+    sizes = np.max([np.abs(finding.values) for finding in monitoring.comparison.explanations], axis=0)
     size = dict(zip(monitoring.feature_names, sizes, strict=True))
-    order = sorted(size, key=lambda name: (name not in flagged, name not in known, -size[name]))
-    return order[: min(max(len(known), least), most) if top is None else top]
+    order = sorted(size, key=lambda name: (name not in flagged, name not in known_to_differ, -size[name]))
+    return order[: min(max(len(known_to_differ), least), most) if top is None else top]
 
 
 def changes_with_verdicts(monitoring: Monitoring, level: float) -> list[Change]:
     """One for each explanation after the reference, with verdicts, and stars where features are flagged."""
-    found = []
+    changes = []
     for change, where in zip(changes_of(monitoring.comparison, level), monitoring.names, strict=True):
-        verdicts = np.array([one.verdict for one in monitoring.findings(where)])
+        verdicts = np.array([finding.verdict for finding in monitoring.findings(where)])
         marks = np.array([MARKS.get(verdict, "") for verdict in verdicts])
-        found.append(replace(change, verdicts=verdicts, marks=marks))
-    return found
+        changes.append(replace(change, verdicts=verdicts, marks=marks))
+    return changes
 
 
-def legend_of_marks(found: Sequence[Change]) -> Terms:
+def legend_of_marks(changes: Sequence[Change]) -> Terms:
     """What stars mean, as far as there are such."""
-    seen = {mark for one in found for mark in one.marks}
+    seen = {mark for change in changes for mark in change.marks}
     return tuple((mark, words) for mark, words in MARK_WORDS.items() if mark in seen)
 
 
-def slices_with_bars(found: Sequence[Change]) -> list[int]:
+def slices_with_bars(changes: Sequence[Change]) -> list[int]:
     """Which changes have bars: those in which most features are flagged, then those with the largest differences."""
-    keys = [(-int((one.marks == STAR).sum()), -float(np.abs(one.values).max()), k) for k, one in enumerate(found)]
+    keys = [
+        (-int((change.marks == STAR).sum()), -float(np.abs(change.values).max()), k) for k, change in enumerate(changes)
+    ]
     return sorted(k for *_, k in sorted(keys)[:WITH_BARS])
 
 
@@ -295,31 +299,33 @@ def most_telling(
     return [rows[at] for at in sorted(at for *_, at in sorted(keys)[: max(most, len(seen))])]
 
 
-def most_telling_rows(found: Sequence[Change], most: int = MOST_FINDINGS) -> list[tuple[int, int]]:
+def most_telling_rows(changes: Sequence[Change], most: int = MOST_FINDINGS) -> list[tuple[int, int]]:
     """Rows of the table, the largest difference first: all, or of very many the most telling.
 
     These are the largest of each feature, then whatever is known to have changed, then the largest.
     """
-    return most_telling(largest_first(found), lambda place: SEVERITY.index(found[place[0]].verdicts[place[1]]), most)
+    return most_telling(
+        largest_first(changes), lambda place: SEVERITY.index(changes[place[0]].verdicts[place[1]]), most
+    )
 
 
 def _picture(monitoring: Monitoring, level: float) -> Bars | Lines:
     """Lines over the slices, or bars where there is one alone."""
     if len(monitoring.names) > 1:
         return slice_lines(monitoring, level)
-    found = changes_with_verdicts(monitoring, level)
-    return change_bars(monitoring.comparison, found, VALUES, level, legend_of_marks(found))
+    changes = changes_with_verdicts(monitoring, level)
+    return change_bars(monitoring.comparison, changes, VALUES, level, legend_of_marks(changes))
 
 
 def monitoring_page(monitoring: Monitoring, level: float) -> Page:
-    comparison, found = monitoring.comparison, changes_with_verdicts(monitoring, level)
+    comparison, changes = monitoring.comparison, changes_with_verdicts(monitoring, level)
     names = display_names(comparison)
-    notes = warnings_first([*monitoring.notes, *page_notes(comparison, found, names)])
+    notes = warnings_first([*monitoring.notes, *page_notes(comparison, changes, names)])
     slices = [Section("slices", "Slices", _slices(monitoring, level), "slice")] if len(monitoring.names) > 1 else []
     sections = (
         Section("found", "What was found", _found(monitoring)),
         *slices,
-        Section("features", "Features", _features(monitoring, found, level)),
+        Section("features", "Features", _features(monitoring, changes, level)),
         Section("inputs", "Inputs", _inputs(monitoring), "column"),
         Section("verdicts", "What verdicts mean, and how often they are wrong", _verdicts(monitoring)),
         Section("mind", "What to mind", (Notes(notes),)),
@@ -378,7 +384,7 @@ def _boxes(monitoring: Monitoring) -> Terms:
             term = f"{loss} in {others[k]}{which and f', {which}'}"
             boxes.append((term, f"{show(float(losses[k + 1]))} ({moved})"))
     if len(others) > 1:
-        flagged = sum(any(one.is_flagged for one in monitoring.findings(where)) for where in monitoring.names)
+        flagged = sum(any(finding.is_flagged for finding in monitoring.findings(where)) for where in monitoring.names)
         boxes.append(("Slices in which something is flagged", f"{flagged:,} of {len(others):,}"))
     where = others[0] if len(others) == 1 else f"{len(others):,} slices"
     return (*boxes, (f"Rows in {reference}", f"{first:,}"), (f"Rows in {where}", f"{sum(counts):,}"))
@@ -388,7 +394,7 @@ def _slices(monitoring: Monitoring, level: float) -> tuple[Block, ...]:
     """Lines over the slices, and a table of them."""
     lines = slice_lines(monitoring, level)
     flagged = ", pale columns are slices in which something is flagged" if monitoring.is_flagged else ""
-    has_shifts = any(one.is_shifted for one in monitoring.all_findings)
+    has_shifts = any(finding.is_shifted for finding in monitoring.all_findings)
     shifted = ", diamonds are inputs that are known to have shifted" if has_shifts else ""
     words = f"Dashed lines are the reference, shades are {100 * level:g}% intervals, each on its own{flagged}{shifted}."
     if len(lines.legend) < lines.drawn_of:
@@ -404,8 +410,10 @@ def _slices_on_page(monitoring: Monitoring) -> Table:
     order: dict[str, Sequence[float]] = {
         "rows": list(monitoring.rows),
         "mean loss": [] if monitoring.losses is None else monitoring.losses.tolist(),
-        "flagged": [sum(one.is_flagged for one in each) for each in findings],
-        "inputs shifted alone": [sum(one.is_shifted and not one.is_changed for one in each) for each in findings],
+        "flagged": [sum(finding.is_flagged for finding in each) for each in findings],
+        "inputs shifted alone": [
+            sum(finding.is_shifted and not finding.is_changed for finding in each) for each in findings
+        ],
     }
     tones = {"flagged": ALONE, "inputs shifted alone": "shifted"}
     columns = [Column("Slice", kind="name", key="place", order=list(range(len(names))), rises=True)]
@@ -437,7 +445,7 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
     something is known, or of the largest."""
     comparison, losses = monitoring.comparison, monitoring.losses
     names = features_to_show(monitoring, None, MOST_LINES, FEWEST_LINES)
-    places = [monitoring.feature_names.index(name) for name in names]
+    indices = [monitoring.feature_names.index(name) for name in names]
     findings = [monitoring.findings(where) for where in monitoring.names]
     panels = []
     if losses is not None:
@@ -446,7 +454,7 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
         limits = float(losses.min()) - margin, float(losses.max()) + margin
         label = f"mean {loss_words(comparison.reference.loss)}"
         panels.append(Panel(label, (line,), "middle", limits, is_single=True))
-    values = np.array([one.values for one in comparison.explanations])  # (1 + n, p)
+    values = np.array([finding.values for finding in comparison.explanations])  # (1 + n, p)
     ends = np.array([interval_of(comparison, k, level) for k in range(1, len(values))])  # (n, 2, p)
     contributions = tuple(
         Line(
@@ -455,22 +463,22 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
             float(values[0, i]),
             flagged=np.array([each[i].is_flagged for each in findings]),
         )
-        for i in places
+        for i in indices
     )
     distances = tuple(
         Line(
             np.array([each[i].shift.distance for each in findings]),
             marked=np.array([each[i].is_shifted for each in findings]),
         )
-        for i in places
+        for i in indices
     )
-    flagged = np.array([any(one.is_flagged for one in each) for each in findings])
+    flagged = np.array([any(finding.is_flagged for finding in each) for each in findings])
     noun = "effects: variance of the output" if losses is None else "contributions"
     return Lines(
         title="What became of the model over the slices",
-        words=_line_words(monitoring, places),
+        words=_line_words(monitoring, indices),
         slices=monitoring.names,
-        slice_words=tuple(_slice_words(monitoring, places)),
+        slice_words=tuple(_slice_words(monitoring, indices)),
         flagged=flagged,
         panels=(
             *panels,
@@ -484,31 +492,31 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
     )
 
 
-def _slice_words(monitoring: Monitoring, places: Sequence[int]) -> list[str]:
+def _slice_words(monitoring: Monitoring, indices: Sequence[int]) -> list[str]:
     """What to say of each slice, after its name."""
     show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
     words = []
     for k, name in enumerate(monitoring.names):
-        found = monitoring.findings(name)
+        findings = monitoring.findings(name)
         parts = [] if losses is None else [f"mean loss {show(float(losses[k + 1]))}"]
-        parts += [f"{_label(found[i].feature)} {show(found[i].after)} ({found[i].verdict})" for i in places]
+        parts += [f"{_label(findings[i].feature)} {show(findings[i].after)} ({findings[i].verdict})" for i in indices]
         words.append(", ".join(parts))
     return words
 
 
-def _line_words(monitoring: Monitoring, places: Sequence[int]) -> str:
+def _line_words(monitoring: Monitoring, indices: Sequence[int]) -> str:
     """What the lines show, to be read aloud."""
     show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
     words = []
     if losses is not None:
         least, most = show(float(losses[1:].min())), show(float(losses[1:].max()))
         words.append(f"Mean loss: {show(float(losses[0]))} in the reference, from {least} to {most} in the slices")
-    for i in places:
-        found = [monitoring.findings(where)[i] for where in monitoring.names]
-        count = sum(one.is_flagged for one in found)
-        flagged = f", flagged in {count} of {len(found)} slices" if count else ""
-        before, after = show(found[0].before), show(found[-1].after)
-        words.append(f"{_label(found[0].feature)}: {before} in the reference, {after} in the last slice{flagged}")
+    for i in indices:
+        findings = [monitoring.findings(where)[i] for where in monitoring.names]
+        count = sum(finding.is_flagged for finding in findings)
+        flagged = f", flagged in {count} of {len(findings)} slices" if count else ""
+        before, after = show(findings[0].before), show(findings[-1].after)
+        words.append(f"{_label(findings[0].feature)}: {before} in the reference, {after} in the last slice{flagged}")
     return f"Lines over {len(monitoring.names)} slices. {'; '.join(words)}. The tables have every number."
 
 
@@ -516,50 +524,56 @@ def _label(name: str) -> str:
     return isolated(shortened(name, LABEL_COLUMNS))
 
 
-def _features(monitoring: Monitoring, found: Sequence[Change], level: float) -> tuple[Block, ...]:
+def _features(monitoring: Monitoring, changes: Sequence[Change], level: float) -> tuple[Block, ...]:
     """Charts and the table of the features, with verdicts and how their inputs shifted."""
-    comparison, rows, several = monitoring.comparison, most_telling_rows(found), slices_with_bars(found)
+    comparison, rows, with_bars = monitoring.comparison, most_telling_rows(changes), slices_with_bars(changes)
     findings = [monitoring.findings(where) for where in monitoring.names]
     each = [findings[k][i] for k, i in rows]
     verdicts = [
         Cell(
-            one.verdict,
-            one.verdict,
-            small=isolated(shortened(strongest_hint(one), HINT_COLUMNS)) if one.is_shifted else "",
+            finding.verdict,
+            finding.verdict,
+            small=isolated(shortened(strongest_hint(finding), HINT_COLUMNS)) if finding.is_shifted else "",
         )
-        for one in each
+        for finding in each
     ]
-    severity = [SEVERITY.index(one.verdict) for one in each]
-    distances, chances = [one.shift.distance for one in each], [one.inputs_p_value for one in each]
+    severity = [SEVERITY.index(finding.verdict) for finding in each]
+    distances, chances = [finding.shift.distance for finding in each], [finding.inputs_p_value for finding in each]
     table = features_table(
         comparison,
-        found,
+        changes,
         rows,
         level,
         caption=f"{visible(alarm_sentence(monitoring))} Values, difference, its interval, p-value and verdict of each "
         "feature. Headings sort the table, differences by their size.",
         first=[Column("Verdict", verdicts, "words", "known", severity, rises=True)],
         last=[
-            Column("Inputs", [f"{one:.2f}" for one in distances], key="distance", order=distances),
+            Column("Inputs", [f"{finding:.2f}" for finding in distances], key="distance", order=distances),
             Column("p of inputs", list(map(p_value_words, chances)), key="inputs_p", order=chances, rises=True),
         ],
         most=MOST_SHOWN,
     )
     left_out = (
-        f"Of {len(found)} slices those {len(several)} in which most is flagged, or else differences are largest, have "
-        "bars; the lines above are of all of them."
+        f"Of {len(changes)} slices the {len(with_bars)} with the most flags, or else the largest differences, have "
+        "bars; the lines above show all slices."
     )
-    every = len(found) * len(monitoring.feature_names)
+    row_count = len(changes) * len(monitoring.feature_names)
     above = []
-    if len(rows) < every:
+    if len(rows) < row_count:
         words = (
-            f"Of {every:,} findings, of each feature in each slice, the table has the {len(rows)} that tell most: all "
-            "features where they changed most, then whatever is known to have changed, then the largest differences. "
-            "The result itself has all."
+            f"The table has {len(rows)} of {row_count:,} findings (one by feature and slice): each feature in the "
+            "slice where it changed most, then known changes, then the largest differences. The result has all."
         )
         above.append(Paragraph(words, "quiet"))
     return features_blocks(
-        comparison, found, level, table, several=several, left_out=left_out, marks=legend_of_marks(found), above=above
+        comparison,
+        changes,
+        level,
+        table,
+        with_bars=with_bars,
+        left_out=left_out,
+        marks=legend_of_marks(changes),
+        above=above,
     )
 
 
@@ -590,30 +604,30 @@ def inputs_of(monitoring: Monitoring, most: int = MOST_INPUTS) -> tuple[Items, l
     Of each column there is the slice where it is furthest from the reference, and those in which it is known to have
     shifted, as far as there is room.
     """
-    names = [one.column for one in monitoring.shifts[0]]
+    names = [shift.column for shift in monitoring.shifts[0]]
     at = {name: j for j, name in enumerate(names)}  # columns of a file may come in any order
-    found = {
-        (k, at[one.column]): (one, float(p))
+    shifts = {
+        (k, at[shift.column]): (shift, float(p))
         for k, columns in enumerate(monitoring.shifts)
-        for one, p in zip(columns, monitoring.shift_p_values[k], strict=True)
+        for shift, p in zip(columns, monitoring.shift_p_values[k], strict=True)
     }
     chance = 1 - monitoring.comparison.level
     largest, weights = np.zeros(len(names)), np.zeros(len(names))
-    for (_, j), (one, p) in found.items():
-        largest[j], weights[j] = max(largest[j], one.distance), max(weights[j], one.distance + (p < chance))
-    places = sorted(found, key=lambda place: -found[place][0].distance)
-    furthest = {j: (k, j) for k, j in reversed(places)}
-    worth = [place for place in places if place == furthest[place[1]] or found[place][1] < chance]
-    kept = most_telling(worth, lambda place: int(found[place][1] >= chance), most)
+    for (_, j), (shift, p) in shifts.items():
+        largest[j], weights[j] = max(largest[j], shift.distance), max(weights[j], shift.distance + (p < chance))
+    largest_first = sorted(shifts, key=lambda place: -shifts[place][0].distance)
+    furthest = {j: (k, j) for k, j in reversed(largest_first)}
+    candidates = [place for place in largest_first if place == furthest[place[1]] or shifts[place][1] < chance]
+    rows = most_telling(candidates, lambda place: int(shifts[place][1] >= chance), most)
     columns = Items(tuple(names), tuple(np.argsort(-largest, kind="stable").tolist()), weights)
-    return columns, [_input(place, *found[place], chance) for place in kept]
+    return columns, [_input(place, *shifts[place], chance) for place in rows]
 
 
-def _input(place: tuple[int, int], shift: Shift, p: float, chance: float) -> InputRow:
-    told = shift.hints[:MOST_HINTS] if p < chance else ()  # what may be chance needs no reason
-    hints = tuple(isolated(shortened(one, HINT_COLUMNS)) for one in told)
+def _input(position: tuple[int, int], shift: Shift, p: float, chance: float) -> InputRow:
+    reasons = shift.hints[:MOST_HINTS] if p < chance else ()  # what may be chance needs no reason
+    hints = tuple(isolated(shortened(hint, HINT_COLUMNS)) for hint in reasons)
     facts = "; ".join(_fact(name, *pair) for name, pair in shift.facts.items() if name not in UNTOLD)
-    return InputRow(place, shift.kind, shift.distance, p, p < chance, hints, facts)
+    return InputRow(position, shift.kind, shift.distance, p, p < chance, hints, facts)
 
 
 def _fact(name: str, before: float, now: float) -> str:
@@ -625,8 +639,8 @@ def _fact(name: str, before: float, now: float) -> str:
     ('median 181, now 10,860', 'missing 0 %, now 25 %', 'lowest 1970-01-01, now 1970-01-02')
     """
     term, is_date = name.removesuffix(DAYS).removesuffix(" share"), name.endswith(DAYS)
-    one, other = (_number(value, is_date, name.endswith(" share")) for value in (before, now))
-    return f"{shortened(term, FACT_COLUMNS)} {one}, now {other}"
+    reference, current = (_number(value, is_date, name.endswith(" share")) for value in (before, now))
+    return f"{shortened(term, FACT_COLUMNS)} {reference}, now {current}"
 
 
 def _number(value: float, is_date: bool, is_share: bool) -> str:
@@ -652,29 +666,29 @@ def _inputs(monitoring: Monitoring) -> tuple[Block, ...]:
 
 
 def _inputs_table(monitoring: Monitoring, columns: Items, inputs: Sequence[InputRow]) -> Table:
-    comparison, kinds = monitoring.comparison, [one.kind for one in inputs]
-    distances, chances = [one.distance for one in inputs], [one.p for one in inputs]
-    known = [
+    comparison, kinds = monitoring.comparison, [row.kind for row in inputs]
+    distances, chances = [row.distance for row in inputs], [row.p for row in inputs]
+    words = [
         Cell(
-            "shifted" if one.is_shifted else "no known shift",
-            INPUTS if one.is_shifted else UNCHANGED,
-            f": {'; '.join(one.hints)}" if one.hints else "",
-            one.facts,
+            "shifted" if row.is_shifted else "no known shift",
+            INPUTS if row.is_shifted else UNCHANGED,
+            f": {'; '.join(row.hints)}" if row.hints else "",
+            row.facts,
         )
-        for one in inputs
+        for row in inputs
     ]
     return Table(
         (
             Column("Column", kind="name", key="name", rises=True),
-            *column_of_explanations(comparison, [one.place[0] for one in inputs]),
+            *column_of_explanations(comparison, [row.place[0] for row in inputs]),
             Column("Kind", kinds, "words", "kind", kinds, rises=True),
-            Column("Distance", [f"{one:.3f}" for one in distances], key="distance", order=distances),
+            Column("Distance", [f"{row:.3f}" for row in distances], key="distance", order=distances),
             Column(p_words(comparison), list(map(p_value_words, chances)), key="p", order=chances, rises=True),
-            Column("What is known", known, "long", "known", [int(not one.is_shifted) for one in inputs], rises=True),
+            Column("What is known", words, "long", "known", [int(not row.is_shifted) for row in inputs], rises=True),
         ),
         "Kind, distance from the reference, p-value and what is known of each column. Headings sort the table.",
         columns,
-        tuple(one.place[1] for one in inputs),
+        tuple(row.place[1] for row in inputs),
         monitoring.names if len(monitoring.names) > 1 else (),
         ("distance", "descending"),
         "Table of the inputs",
@@ -686,11 +700,11 @@ def _verdicts(monitoring: Monitoring) -> tuple[Block, ...]:
     """What each verdict means, how often verdicts are wrong, what the distance is, and what intervals are about."""
     noun = "effect" if monitoring.losses is None else "contribution"
     meanings = tuple((verdict, words.format(noun=noun, cause=CAUSES[noun])) for verdict, words in MEANINGS.items())
-    comparison, several = monitoring.comparison, len(monitoring.names) > 1
+    comparison, has_slices = monitoring.comparison, len(monitoring.names) > 1
     rate = {"holm": HOLM, "benjamini hochberg": BENJAMINI_HOCHBERG}.get(comparison.adjust or "", SINGLE).format(
         noun=noun,
         chance=f"{100 * (1 - comparison.level):.3g} %",
-        everywhere=", in any slice," if several else "",
+        everywhere=", in any slice," if has_slices else "",
         count=np.size(comparison.flags),
         inputs=monitoring.shift_p_values.size,
     )
@@ -700,7 +714,7 @@ def _verdicts(monitoring: Monitoring) -> tuple[Block, ...]:
 def _rows_words(monitoring: Monitoring) -> list[str]:
     """What rows and intervals are, where that is the same for all slices."""
     comparison = monitoring.comparison
-    if len({(one.is_paired, one.about) for one in comparison.differences}) > 1:
+    if len({(difference.is_paired, difference.about) for difference in comparison.differences}) > 1:
         return []
     reference, other = (_name(name) for name in comparison.names[:2])
     names = (reference, other if len(monitoring.names) == 1 else "Each slice")

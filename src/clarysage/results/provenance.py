@@ -1,4 +1,4 @@
-"""Provenance: how values were computed, as words and what they stand for, and what runs have to say of themselves."""
+"""Provenance: how values were computed, as pairs of a term and its value, and the notes of runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from clarysage.results.text import is_gain, loss_words, number_format
 if TYPE_CHECKING:
     from clarysage.results.explanation import Explanation
 
-# what provenance says -> what it is called on the page; the rest goes by its own name
-CALLED = {
+# key of the provenance -> label on the page; other keys are their own labels
+LABELS = {
     "model": "Model",
     "learner": "Learner",
     "design": "Fitted",
@@ -25,57 +25,63 @@ CALLED = {
     "background_rows": "Background rows",
     "seed": "Seed",
 }
-COUNTED = ("fits",)  # told with the cost
+COUNTED = ("fits",)  # stated with the cost
 VERSIONS = ("clarysage", "python", "numpy")
-LONGEST = 400  # letters of a fact, which a file may hold any number of
+LONGEST = 400  # characters of a value, since files may hold any number of them
 NONE = "none"
 
 MORE = "Intervals are as wide as this run leaves them. Run it again with {more} for narrower ones."
 UNFINISHED = {
     StopReason.BUDGET: MORE.format(more="a larger budget"),
     StopReason.DEADLINE: MORE.format(more="a later deadline"),
-    StopReason.INTERRUPTED: MORE.format(more="the same seed and let it end"),
-    StopReason.FAILED: "Values rest on what came before. Mend the model, or leave out the rows that it fails on.",
+    StopReason.INTERRUPTED: MORE.format(more="the same seed, without an interrupt,"),
+    StopReason.FAILED: "Values use the draws before the failure. Fix the model, or leave out rows on which it fails.",
     StopReason.RULE: MORE.format(more="a stricter rule"),
 }
 HEURISTIC = Note(
-    "A heuristic: its values add up to nothing that the model gains or loses.",
-    advice="Take SAGE values to know what features bring the model.",
+    "A heuristic: its values do not add up to anything that the model gains or loses.",
+    advice="Use SAGE values to know what features contribute to the model.",
 )
 
 
 def facts(explanation: Explanation) -> Terms:
-    """What a reader needs to do the same again."""
-    told = dict(explanation.provenance)
-    found = [("Measure", explanation.measure)]
-    found += [(CALLED[key], _words(told[key])) for key in ("model", "learner", "design") if key in told]
+    """Returns the facts that a reader needs to repeat the computation."""
+    provenance = dict(explanation.provenance)
+    terms = [("Measure", explanation.measure)]
+    terms += [(LABELS[key], _words(provenance[key])) for key in ("model", "learner", "design") if key in provenance]
     if explanation.loss not in (NONE, ""):
-        found.append(("Loss", loss_words(explanation.loss)))
+        terms.append(("Loss", loss_words(explanation.loss)))
     if explanation.removal not in (NONE, ""):
-        found.append(("Removal", explanation.removal))
-    found += [(CALLED[key], _words(told[key])) for key in ("examples", "columns", "background_rows") if key in told]
+        terms.append(("Removal", explanation.removal))
+    terms += [
+        (LABELS[key], _words(provenance[key]))
+        for key in ("examples", "columns", "background_rows")
+        if key in provenance
+    ]
     if explanation.groups:
-        found.append(("Groups", _groups(explanation.groups)))
-    found += [("Method", explanation.method), ("Cost", _cost(explanation))]
-    found += [("Seed", _words(told["seed"]))] if "seed" in told else []
-    found.append(("Versions", ", ".join(f"{name} {_words(told[name])}" for name in VERSIONS if name in told)))
-    rest = {key: value for key, value in told.items() if key not in {*CALLED, *COUNTED, *VERSIONS}}
-    found += [(_title(key), _words(value)) for key, value in rest.items()]
-    return tuple((visible(term), shortened(words, LONGEST)) for term, words in found if words)
+        terms.append(("Groups", _groups(explanation.groups)))
+    terms += [("Method", explanation.method), ("Cost", _cost(explanation))]
+    terms += [("Seed", _words(provenance["seed"]))] if "seed" in provenance else []
+    terms.append(
+        ("Versions", ", ".join(f"{name} {_words(provenance[name])}" for name in VERSIONS if name in provenance))
+    )
+    remaining = {key: value for key, value in provenance.items() if key not in {*LABELS, *COUNTED, *VERSIONS}}
+    terms += [(_title(key), _words(value)) for key, value in remaining.items()]
+    return tuple((visible(term), shortened(words, LONGEST)) for term, words in terms if words)
 
 
 def shared_facts(explanations: Iterable[Explanation], names: Sequence[str]) -> tuple[Facts, Runs]:
-    """Facts that are the same in all explanations; and the others, a term with what it is in each."""
-    told = [{**dict(facts(one)), "Run": sampling(one)} for one in explanations]
-    terms = list(dict.fromkeys(term for one in told for term in one))
-    each = {term: tuple(one.get(term, "") for one in told) for term in terms}
+    """Returns the facts that all explanations share, and those that differ, with the value in each explanation."""
+    facts_of_runs = [{**dict(facts(explanation)), "Run": sampling(explanation)} for explanation in explanations]
+    terms = list(dict.fromkeys(term for explanation in facts_of_runs for term in explanation))
+    each = {term: tuple(explanation.get(term, "") for explanation in facts_of_runs) for term in terms}
     shared = tuple((term, words[0]) for term, words in each.items() if len(set(words)) == 1)
     differing = tuple((term, words) for term, words in each.items() if len(set(words)) > 1)
     return Facts(shared), Runs(tuple(names), differing)
 
 
 def losses(explanation: Explanation) -> Terms:
-    """The loss with and without features, and what they save, where the measure is of a loss."""
+    """Returns the loss with and without features, and their difference, where the measure is about a loss."""
     show, base, total = number_format(explanation), explanation.base, explanation.total
     if base is None or total is None:
         return ()
@@ -91,7 +97,7 @@ def losses(explanation: Explanation) -> Terms:
 
 
 def sampling(explanation: Explanation) -> str:
-    """How the run ended, and how far its own sampling may be off."""
+    """Returns sentences on how the run ended and on its sampling error."""
     if explanation.draws == 0:
         return explanation.stopped.value
     error, values = float(explanation.std_error.max()), explanation.values
@@ -104,7 +110,7 @@ def sampling(explanation: Explanation) -> str:
 
 
 def notes_of_run(explanation: Explanation) -> list[Note]:
-    """What a run has to say of itself: whether it ended early, whether its measure is a heuristic, its notes."""
+    """Returns the notes of a run: whether it ended early, whether its measure is a heuristic, and its own notes."""
     notes, stopped = list(explanation.notes), explanation.stopped
     if explanation.constant is None:
         notes.insert(0, HEURISTIC)
@@ -114,14 +120,14 @@ def notes_of_run(explanation: Explanation) -> list[Note]:
 
 
 def notes_of_runs(explanations: Sequence[Explanation], names: Sequence[str]) -> list[Note]:
-    """What each run has to say of itself, with the names of those that say it unless all do."""
+    """Returns the notes of several runs, each once, with the names of its runs unless all runs have it."""
     pairs = zip(explanations, names, strict=True)
-    whose = names_by_note((name, note) for explanation, name in pairs for note in notes_of_run(explanation))
-    return [note if len(saying) == len(names) else named(note, saying) for note, saying in whose.items()]
+    runs_by_note = names_by_note((name, note) for explanation, name in pairs for note in notes_of_run(explanation))
+    return [note if len(runs) == len(names) else named(note, runs) for note, runs in runs_by_note.items()]
 
 
 def names_by_note(pairs: Iterable[tuple[str, Note]]) -> dict[Note, list[str]]:
-    """Names by what is said of them, so that each note comes once."""
+    """Groups names by their note, so that each note appears once."""
     names: dict[Note, list[str]] = {}
     for name, note in pairs:
         hashable = Note(parts_of(note.text), parts_of(note.advice) if note.advice else "")
@@ -130,12 +136,12 @@ def names_by_note(pairs: Iterable[tuple[str, Note]]) -> dict[Note, list[str]]:
 
 
 def named(note: Note, names: Sequence[str]) -> Note:
-    """A note with the names of those that it is of before it."""
+    """Returns a note that begins with the names of the runs it belongs to."""
     return replace(note, text=(f"{', '.join(names)}: ", *parts_of(note.text)))
 
 
 def warnings_first(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """Notes, warnings before others."""
+    """Sorts notes, warnings first."""
     return tuple(sorted(notes, key=lambda note: note.level != "warning"))
 
 

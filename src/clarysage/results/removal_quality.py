@@ -1,4 +1,8 @@
-"""RemovalQuality: how near removals come to E[f | x_S], by the squared distance of f_S from f."""
+"""RemovalQuality: mean squared error of removals, as approximations of the conditional expectation E[f | x_S].
+
+The mean squared distance of f_S(x) from f(x) is smallest for the conditional expectation (Frye et al. 2021, "Shapley
+explainability on the data manifold"), so that removals can be compared without knowing it.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +19,23 @@ from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Record, Summary, Table
 
-HEADLINE = "Removals by the mean squared distance of f_S from f: the smaller, the nearer to E[f | x_S]"
+HEADLINE = "Removals by the mean squared distance of f_S from f; a smaller distance is closer to E[f | x_S]"
 
 
-@file_format("removal quality", "how near removals come to the mean of the model given the known features")
+@file_format("removal quality", "how close removals come to the mean of the model given the known features")
 @dataclass(frozen=True, eq=False, repr=False)
 class RemovalQuality(Result):
-    """Errors of removals on the same pairs of a row and a coalition; the smaller, the nearer to E[f | x_S].
+    """Mean squared errors of removals on the same pairs of a row and a coalition; smaller is closer to E[f | x_S].
 
     Attributes
     ----------
-    names : labels of the r removals, in the order in which they were asked for
+    names : labels of the r removals, in the order of the call
     scores : (r,) mean squared distances of f_S(x) from f(x), summed over the outputs of the model
-    covariance : (r, r) of the scores over draws of rows and coalitions; pairs of one row go together
-    variance : of f over the rows, summed over outputs
-    seconds, model_rows : (r,) what each took, fitting included
-    rows, coalitions : how many rows were judged, and coalitions for each
-    left_out : removals that could not be judged, and why
+    covariance : (r, r) covariance of the scores over draws of rows and coalitions, clustered by row
+    variance : variance of f over the rows, summed over outputs
+    seconds, model_rows : (r,) cost of each removal, fitting included
+    rows, coalitions : number of rows, and number of coalitions for each row
+    left_out : removals whose error could not be computed, and the reasons
     notes : remarks
     """
 
@@ -64,36 +68,36 @@ class RemovalQuality(Result):
 
     @property
     def best(self) -> str:
-        """The name of the removal with the smallest error; others may be as good, see :meth:`difference`."""
+        """The name of the removal with the smallest error; others may be equally good, see :meth:`difference`."""
         return self.names[int(np.argmin(self.scores))]
 
     @property
     def unexplained(self) -> np.ndarray:
-        """Errors as shares of the variance of f, (r,): 1 is what the mean of f alone would do; NaN for a constant f."""
+        """Errors as shares of the variance of f, (r,): 1 for the mean of f as prediction; NaN for a constant f."""
         return self.scores / self.variance if self.variance > 0 else np.full(len(self.scores), np.nan)
 
     def difference(self, name: str, other: str | None = None) -> tuple[float, float]:
-        """By how much the error of one removal exceeds that of another, default the best; and its standard error.
+        """Returns the error of one removal less that of another (default: the best), and its standard error.
 
-        Both have met the same rows and coalitions, so that their difference is surer than their errors are.
+        Both were evaluated on the same rows and coalitions, so that the difference is more precise than the errors.
         """
-        one, two = self._place(name), self._place(self.best if other is None else other)
+        i, j = self._index(name), self._index(self.best if other is None else other)
         covariance = self.covariance
-        variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
-        return float(self.scores[one] - self.scores[two]), float(np.sqrt(max(variance, 0.0)))
+        variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+        return float(self.scores[i] - self.scores[j]), float(np.sqrt(max(variance, 0.0)))
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row a removal, the best first."""
+        """Returns a pandas DataFrame with one row for each removal, the best first."""
         import pandas as pd
 
-        apart = np.array([self.difference(name) for name in self.names])
+        differences = np.array([self.difference(name) for name in self.names])
         frame = pd.DataFrame(
             {
                 "removal": self.names,
                 "error": self.scores,
                 "std_error": self.std_error,
-                "difference": apart[:, 0],
-                "difference_std_error": apart[:, 1],
+                "difference": differences[:, 0],
+                "difference_std_error": differences[:, 1],
                 "unexplained": self.unexplained,
                 "seconds": self.seconds,
                 "model_rows": self.model_rows,
@@ -102,11 +106,11 @@ class RemovalQuality(Result):
         return frame.sort_values("error", kind="stable", ignore_index=True)
 
     def plot(self, **options: Any) -> Any:
-        """Dots with intervals on a matplotlib axis; see :func:`clarysage.plots.removal_errors` for the options."""
+        """Draws dots with intervals; see :func:`clarysage.plots.removal_errors` for the options."""
         return plots().removal_errors(self, **options)
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The removals in brief, the best first."""
+        """Returns the removals in brief, the best first."""
         refuse_about(self, about)
         return Summary(
             kind="removal quality",
@@ -118,7 +122,7 @@ class RemovalQuality(Result):
             record=_record(self),
         )
 
-    def _place(self, name: str) -> int:
+    def _index(self, name: str) -> int:
         if name in self.names:
             return self.names.index(name)
         raise InputError("name", got=f"{name!r}", wanted=f"one of {', '.join(map(repr, self.names))}")
@@ -129,7 +133,7 @@ def _rebuild(parts: dict[str, Any]) -> RemovalQuality:
 
 
 def _table(quality: RemovalQuality) -> Table:
-    """Errors, their distance from the best, and what they cost."""
+    """Returns the table of errors, differences from the best removal, and costs."""
     order = np.argsort(quality.scores, kind="stable")
     differences = [quality.difference(quality.names[i]) if quality.names[i] != quality.best else None for i in order]
     shares = quality.unexplained[order]
@@ -138,8 +142,10 @@ def _table(quality: RemovalQuality) -> Table:
             Column("removal", [" ".join(quality.names[i].split()) for i in order], "name"),
             Column("error", [f"{quality.scores[i]:.4g}" for i in order]),
             Column("± s.e.", [f"{quality.std_error[i]:.2g}" for i in order]),
-            Column("from the best", ["" if one is None else f"{one[0]:.3g}" for one in differences]),
-            Column("± s.e.", ["" if one is None else f"{one[1]:.2g}" for one in differences]),
+            Column(
+                "minus the best", ["" if difference is None else f"{difference[0]:.3g}" for difference in differences]
+            ),
+            Column("± s.e.", ["" if difference is None else f"{difference[1]:.2g}" for difference in differences]),
             Column("unexplained", [f"{share:.1%}" if np.isfinite(share) else "" for share in shares]),
             Column("seconds", [f"{quality.seconds[i]:.2f}" for i in order]),
             Column("model rows", [f"{int(quality.model_rows[i]):,}" for i in order]),
@@ -180,7 +186,7 @@ def _record(quality: RemovalQuality) -> Record:
 
 
 def _notes(quality: RemovalQuality) -> tuple[Note, ...]:
-    """What was judged on what, what could not be, and remarks."""
+    """Returns notes on the data behind the errors, removals that were left out, and remarks."""
     basis = (
         f"{quality.rows:,} rows with {quality.coalitions} coalition{'s' * (quality.coalitions > 1)} each, the same for "
         f"all removals; unexplained: share of the variance of f, {quality.variance:.4g}."

@@ -1,6 +1,6 @@
-"""Result: what all results have in common, and the one place where results reach up: to plots, pages, and measures.
+"""Result: the base class of all results, and the only file of this room that imports plots, pages and measures.
 
-Imports are inside functions, since matplotlib and templates take long to load and not every result is looked at.
+These imports are inside functions, since matplotlib and templates load slowly and not every result is displayed.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class Result(ABC):
-    """A result that can be read as text, in a notebook and on a page, and kept in a file.
+    """A result that can be shown as text, in a notebook and as an HTML page, and saved in a file.
 
-    A kind of result says what there is to say in :meth:`summary`; what it says on a page besides is in :meth:`details`.
+    Each kind of result describes itself in :meth:`summary`; :meth:`details` adds what only its page shows.
     """
 
     @abstractmethod
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The result in brief, with intervals of this level, about what is asked for where there is a choice."""
+        """Returns the result in brief, with intervals of this level; ``about`` says what intervals are about."""
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
-        """All there is to say, as a page has it; where a kind has nothing to add, its summary."""
+        """Returns the contents of the page of the result; by default those of its summary."""
         brief = self.summary(level, about=about)
         findings: tuple[Block, ...] = (
             Paragraph(brief.headline, "lead"),
@@ -50,16 +50,16 @@ class Result(ABC):
     def report(
         self, path: str | Path | None = None, title: str | None = None, *, about: str | None = None
     ) -> str | None:
-        """A page to send to a colleague: one HTML file with charts, tables, warnings and how it was computed.
+        """Make a page to send to a colleague: one HTML file with charts, tables, warnings and how it was computed.
 
-        It needs no other file and no network, and holds aggregates alone: values of features, never of single examples.
+        It needs no other file and no network, and holds only aggregates: values of features, never of single examples.
 
         Parameters
         ----------
-        path : file to write; default: the page is returned as text
-        title : above the page; default: what was found, and of which model
-        about : what intervals are about when the page is opened, as in :meth:`clarysage.Explanation.interval`, where
-            the result leaves a choice; a switch shows the others
+        path : file to write; default: return the page as text
+        title : title of the page; default: the measure and the model
+        about : what intervals are about when the page is opened, as in :meth:`clarysage.Explanation.interval`, for
+            results with a choice; a switch on the page shows the others
         """
         from clarysage.render import html
 
@@ -70,11 +70,11 @@ class Result(ABC):
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain Python objects, as in the JSON file; not what single examples contribute."""
+        """Return everything as plain Python objects, as in the JSON file, except contributions of single examples."""
         return as_plain(self)
 
     def save(self, path: str | Path) -> None:
-        """Write everything as JSON, but what single examples contribute; :func:`clarysage.load` reads it back."""
+        """Write everything as JSON, except the contributions of single examples; :func:`clarysage.load` reads it."""
         save(self, path)
 
     def __str__(self) -> str:
@@ -91,14 +91,14 @@ class Result(ABC):
 
 
 def plots() -> ModuleType:
-    """The room of plots, for the ``plot`` methods of results."""
+    """Returns the package of plots, for the ``plot`` methods of results."""
     from clarysage import plots
 
     return plots
 
 
 def text_of(summary: Summary) -> str:
-    """A summary as text, for the ``table`` methods of results."""
+    """Returns a summary as text, for the ``table`` methods of results."""
     from clarysage.render import text
 
     return text(summary)
@@ -107,14 +107,14 @@ def text_of(summary: Summary) -> str:
 def agreement_with(
     explanation: Explanation, game: Game, n: int, *, n_jobs: object, progress: bool | None, rng: Seed
 ) -> Agreement:
-    """How good a proxy the values are for a game, for the ``agreement`` method of explanations."""
+    """Computes the agreement of the values with a game, for the ``agreement`` method of explanations."""
     from clarysage._measures.agreement import agreement
 
     return agreement(explanation, game, n, n_jobs=n_jobs, progress=progress, rng=rng)
 
 
 def refuse_about(result: Result, about: str | None) -> None:
-    """Raises where intervals are asked to be about something in a result that leaves no choice."""
+    """Raises for an ``about`` where a result leaves no choice of what its intervals are about."""
     if about is not None:
         kind = type(result).__name__
         raise InputError("about", got=f"{about!r}", wanted=f"None for a {kind}, which knows what it is about")

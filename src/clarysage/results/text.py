@@ -1,4 +1,4 @@
-"""Numbers and losses as they are printed, and sentences that several kinds of results share."""
+"""Text: formats of numbers, losses and names, and sentences that several kinds of results share."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from clarysage.catalogue import LOSSES
 if TYPE_CHECKING:
     from clarysage.results.explanation import Explanation
 
-# what a value is called that is an amount of loss saved, where not by the name of its measure
+# names of values, for measures whose values are not called by the name of the measure
 LABELS = {"sage": "SAGE value"}
 LONGEST = 60  # columns of a name in a table or a sentence; frames and files have the full name
 NAMED = 3  # features that a sentence names
 
 
 def loss_words(loss: str) -> str:
-    """A loss as it reads in a sentence.
+    """Returns the name of a loss for a sentence.
 
     Examples
     --------
@@ -31,18 +31,18 @@ def loss_words(loss: str) -> str:
 
 
 def values_words(explanation: Explanation) -> str:
-    """What the values are called in a sentence."""
+    """Returns the name of the values for a sentence."""
     name = LABELS.get(explanation.measure)
     return f"values by the measure {explanation.measure!r}" if name is None else f"{name}s"
 
 
 def is_gain(explanation: Explanation) -> bool:
-    """Whether values are of a loss, so that features help or hurt; others have a size and a sign alone."""
+    """Tells whether values are amounts of loss saved, so that features help or hurt; others have only size and sign."""
     return explanation.base is not None and explanation.values_are == "gain"
 
 
 def total_words(explanation: Explanation) -> list[str]:
-    """What all features bring together, and the constant of the proxy where it is not zero."""
+    """Returns sentences on the total of all features, and on the constant of the proxy where it is not zero."""
     show, total, alone = number_format(explanation), explanation.total, explanation.base
     if total is None or alone is None:
         return []
@@ -61,7 +61,7 @@ def total_words(explanation: Explanation) -> list[str]:
 
 
 def interval_words(explanation: Explanation, about: str) -> str:
-    """What intervals are about, and how far the run itself may be off."""
+    """Returns sentences on what intervals are about, and on the sampling error of the run."""
     if explanation.draws == 0:
         exact = "No sampling error."
         return exact if about == "data" else f"Intervals are about {explanation.meaning(about)}. {exact}"
@@ -74,22 +74,22 @@ def interval_words(explanation: Explanation, about: str) -> str:
 
 
 def cost_words(explanation: Explanation) -> str:
-    """How the run ended, and what it cost."""
+    """Returns a sentence on how the run ended and what it cost."""
     return f"{explanation.stopped.value} {explanation.model_rows:,} model rows, method {explanation.method!r}."
 
 
 def _outside(explanation: Explanation, about: str) -> str:
-    """A word on values that their own intervals do not hold, since those are around others."""
+    """Returns a sentence on values outside their intervals, which are centred on bias-corrected values."""
     low, high = explanation.interval(about=about)
     strays = int(((explanation.values < low) | (explanation.values > high)).sum())
     if not strays:
         return ""
     which = "One value lies" if strays == 1 else f"{strays} values lie"
-    return f"{which} outside: a finite background moves them, and more background rows would bring them closer."
+    return f"{which} outside, because of the bias of a finite background; more background rows reduce it."
 
 
 def number_format(explanation: Explanation) -> Callable[[float], str]:
-    """Numbers with four digits of the largest value; in powers of ten where it is very small or large."""
+    """Returns a format for numbers: four digits of the largest value; powers of ten for very small or large values."""
     largest = float(np.abs(explanation.values).max())
     if largest and not 1e-6 <= largest < 1e9:
         return lambda number: f"{number:.3e}"
@@ -98,12 +98,12 @@ def number_format(explanation: Explanation) -> Callable[[float], str]:
 
 
 def p_value_words(p: float) -> str:
-    """A p-value as it is printed."""
+    """Formats a p-value."""
     return f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def names_in_sentence(names: list[str]) -> str:
-    """Names in a sentence, not too many of them."""
+    """Joins names for a sentence, the first three and the number of the others."""
     shown = [short_name(name) for name in names[:NAMED]]
     if len(names) > NAMED:
         return f"{', '.join(shown)} and {len(names) - NAMED:,} more"
@@ -111,7 +111,7 @@ def names_in_sentence(names: list[str]) -> str:
 
 
 def short_name(name: str, letters: int = LONGEST) -> str:
-    """A name on one line, cut where it is long.
+    """Returns a name on one line, cut where it is long.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Readings: what is known of each value about the data, the rows and the population, and how that is said."""
+"""Verdicts: what intervals say about the sign of each value, for the data, the rows and the population.
+
+A verdict without "likely" holds for all values simultaneously (Bonferroni; for the data, also over interim analyses).
+"Likely" is a verdict by the interval of a single value.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +20,17 @@ from clarysage.results.text import NAMED, interval_words, is_gain, number_format
 if TYPE_CHECKING:
     from clarysage.results.explanation import Explanation
 
-LIKELY_HELPS, LIKELY_HURTS = "likely helps", "likely hurts"  # by an interval on its own, not by all of them at once
+LIKELY_HELPS, LIKELY_HURTS = "likely helps", "likely hurts"  # by its own interval, not simultaneously with the others
 
 OPEN = (UNDECIDED, NO_EFFECT)
 
-# by what is known, in the words of measures of what a model gains, and of all others
+# labels of verdicts: for measures of what a model gains, and for all others
 GAIN_WORDS = {
     HELPS: "helps",
     LIKELY_HELPS: "likely helps",
     HURTS: "hurts",
     LIKELY_HURTS: "likely hurts",
-    UNDECIDED: "cannot be told",
+    UNDECIDED: "undecided",
     NO_EFFECT: "no effect",
 }
 SIGN_WORDS = {
@@ -34,23 +38,23 @@ SIGN_WORDS = {
     LIKELY_HELPS: "likely above zero",
     HURTS: "below zero",
     LIKELY_HURTS: "likely below zero",
-    UNDECIDED: "cannot be told",
+    UNDECIDED: "undecided",
     NO_EFFECT: "zero",
 }
 LEADS = {
     HELPS: "{count} of {all} {help} the model {where}. What matters most:",
-    LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, judged one by one but not all at once:",
-    HURTS: "{count} of {all} {hurt} the model {where}; on average it predicts worse for knowing",
-    LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where}, judged one by one but not all at once:",
-    UNDECIDED: "Whether {count} of {all} {help} or {hurt} the model {where} cannot be told:",
+    LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, by single, not simultaneous intervals:",
+    HURTS: "{count} of {all} {hurt} the model {where}, which on average predicts worse because of",
+    LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where}, by single, not simultaneous intervals:",
+    UNDECIDED: "It is undecided whether {count} of {all} {help} or {hurt} the model {where}:",
     NO_EFFECT: "{count} of {all} {have} no effect on the loss:",
 }
 SIGN_LEADS = {
     HELPS: "{count} of {all} {have} a value above zero {where}. The largest:",
-    LIKELY_HELPS: "{count} of {all} likely {have} a value above zero {where}, judged one by one but not all at once:",
+    LIKELY_HELPS: "{count} of {all} likely {have} a value above zero {where}, by single, not simultaneous intervals:",
     HURTS: "{count} of {all} {have} a value below zero {where}:",
-    LIKELY_HURTS: "{count} of {all} likely {have} a value below zero {where}, judged one by one but not all at once:",
-    UNDECIDED: "{count} of {all} {have} a value that cannot be told from zero {where}:",
+    LIKELY_HURTS: "{count} of {all} likely {have} a value below zero {where}, by single, not simultaneous intervals:",
+    UNDECIDED: "{count} of {all} {have} a value that cannot be distinguished from zero {where}:",
     NO_EFFECT: "{count} of {all} {have} a value of zero:",
 }
 VERBS = {"help": "helps", "hurt": "hurts", "have": "has", "contribute": "contributes", "are": "is", "share": "shares"}
@@ -58,7 +62,7 @@ VERBS = {"help": "helps", "hurt": "hurts", "have": "has", "contribute": "contrib
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What features are called, and the words for what is known of them: in a sentence, and in the table."""
+    """Words for verdicts: the beginnings of sentences, the labels in tables, and the noun for a player."""
 
     leads: Mapping[str, str]
     labels: Mapping[str, str]
@@ -70,15 +74,15 @@ GAINS, SIGNS = Vocabulary(LEADS, GAIN_WORDS), Vocabulary(SIGN_LEADS, SIGN_WORDS)
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Values about one thing.
+    """Intervals of all values about one target of inference, and the verdict on each value.
 
     Attributes
     ----------
-    about, choice, meaning : "data", "rows" or "population"; the same on a switch; and in a sentence
-    low, high, std_error : (p,)
-    labels : of each value "helps", "hurts" or "no effect", right for all of them at once; "likely helps" or "likely
-        hurts" where its own interval says so, but not all at once; or "undecided"
-    has_intervals : whether there is anything to be unsure of
+    about, choice, meaning : target: "data", "rows" or "population"; its label on a switch; and in a sentence
+    low, high, std_error : (p,) ends of the intervals, and standard errors
+    labels : (p,) "helps", "hurts" or "no effect", simultaneously right for all values; "likely helps" or "likely hurts"
+        where only the interval of the value itself excludes zero; or "undecided"
+    has_intervals : whether values have intervals, rather than being exact
     """
 
     about: str
@@ -92,14 +96,14 @@ class Verdicts:
 
 
 def all_verdicts(explanation: Explanation, level: float) -> list[Verdicts]:
-    """One of each thing that something is known about."""
+    """Returns the verdicts for every target of inference that the explanation has."""
     return [
         verdicts_about(explanation, about, level) for about in ABOUT if about == "data" or about in explanation.targets
     ]
 
 
 def verdicts_about(explanation: Explanation, about: str, level: float) -> Verdicts:
-    """Values about one thing, with intervals of this level."""
+    """Returns the verdicts for one target of inference, with intervals of this level."""
     low, high = explanation.interval(level, about=about)
     return Verdicts(
         about=about,
@@ -114,53 +118,53 @@ def verdicts_about(explanation: Explanation, about: str, level: float) -> Verdic
 
 
 def _labels(explanation: Explanation, about: str, low: np.ndarray, high: np.ndarray) -> tuple[str, ...]:
-    """What follows from the intervals of all values at once, and from each on its own, (p,) low and high."""
-    if about == "data":  # whose signs allow for all looks that a rule had at the run
+    """Returns verdicts by simultaneous intervals, or else by ``low`` and ``high``, the ends of single intervals."""
+    if about == "data":  # the signs are corrected for all interim analyses
         surely = np.array(list(explanation.signs.values()))
     else:
         least, most = explanation.interval(explanation.confidence, about=about, joint=True)
-        nothing = (least == 0) & (most == 0)
-        surely = np.select([least > 0, most < 0, nothing], [HELPS, HURTS, NO_EFFECT], UNDECIDED)
+        is_zero = (least == 0) & (most == 0)
+        surely = np.select([least > 0, most < 0, is_zero], [HELPS, HURTS, NO_EFFECT], UNDECIDED)
     is_open = surely == UNDECIDED
     labels = np.select([is_open & (low > 0), is_open & (high < 0)], [LIKELY_HELPS, LIKELY_HURTS], surely)
     return tuple(labels.tolist())
 
 
 def vocabulary_of(explanation: Explanation) -> Vocabulary:
-    """That of measures of what a model gains, or of all others."""
+    """Returns the words for measures of what a model gains, or those for all others."""
     return GAINS if is_gain(explanation) else SIGNS
 
 
 def verdict_sentences(explanation: Explanation, verdicts: Verdicts, words: Vocabulary) -> list[Sentence]:
-    """What is known of the features, a sentence for each verdict, those of most weight first."""
+    """Returns a sentence for each verdict, naming the features with the largest values first."""
     labels, show = np.array(verdicts.labels), number_format(explanation)
     sentences = []
     for verdict, lead in words.leads.items():
-        places = np.flatnonzero(labels == verdict)
-        if len(places) == 0:
+        indices = np.flatnonzero(labels == verdict)
+        if len(indices) == 0:
             continue
-        first = places[np.argsort(-np.abs(explanation.values[places]), kind="stable")][:NAMED]
-        sentence = filled_lead(lead, len(places), len(labels), words.noun, where=ABOUT[verdicts.about].where)
+        first = indices[np.argsort(-np.abs(explanation.values[indices]), kind="stable")][:NAMED]
+        sentence = filled_lead(lead, len(indices), len(labels), words.noun, where=ABOUT[verdicts.about].where)
         named = tuple((explanation.feature_names[i], show(explanation.values[i])) for i in first)
-        sentences.append(Sentence(sentence, named, len(places) - len(first), tone=verdict))
+        sentences.append(Sentence(sentence, named, len(indices) - len(first), tone=verdict))
     if verdicts.about == "data":
         sentences += _largest(explanation, words.noun)
     return sentences
 
 
 def filled_lead(lead: str, count: int, everything: int, noun: str = "feature", **words: str) -> str:
-    """The beginning of a sentence on so many of all features, with its verbs."""
+    """Fills in the beginning of a sentence: number of features, number of all features, and the form of the verb."""
     verbs = {verb: ending if count == 1 else verb for verb, ending in VERBS.items()}
     every = f"{everything:,} {noun}{'' if everything == 1 else 's'}"
     return lead.format(**verbs, count=f"{count:,}", all=every, **words)
 
 
 def _largest(explanation: Explanation, noun: str) -> list[Sentence]:
-    """Whether the largest values are known to be the largest on this data; nothing where there is nothing to say."""
+    """Says whether the largest values are known to be the largest; empty for exact values or very few features."""
     if len(explanation.values) <= NAMED or explanation.draws == 0:
         return []
     if explanation.top(NAMED).is_certain:
         return [Sentence(f"On this data the {NAMED} largest values are known to be the largest.")]
     return [
-        Sentence(f"On this data other {noun}s may belong among the {NAMED} largest: the run does not tell them apart.")
+        Sentence(f"On this data other {noun}s may be among the {NAMED} largest: the run does not distinguish them.")
     ]
