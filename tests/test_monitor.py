@@ -624,7 +624,7 @@ def test_wrong_tables_say_what_is_wanted(tables):
     assert message_of(reference, current.assign(e=1), **plain).startswith("reference: got no 'e', which current has")
     assert message_of(reference.to_numpy(), current, **plain).startswith("target: got 'y', while reference is an array")
     assert message_of((reference[NAMES], reference["y"]), current, **plain).startswith(
-        "target: got 'y' beside reference=(X, y)"
+        "target: got 'y' together with reference=(X, y)"
     )
     assert message_of((reference[NAMES],), current).startswith("reference: got a tuple of 1")
     pair = (reference[NAMES], reference["y"])
@@ -632,7 +632,7 @@ def test_wrong_tables_say_what_is_wanted(tables):
     assert message_of(pair, (current[NAMES], current["y"][:50])).startswith("current: got 120 rows and 50 responses")
     assert message_of(pair, (*pair, [1.0])).startswith("current: got 120 rows and 1 weights")
     assert message_of(pair, (current[NAMES], 3.0)).startswith("current: got 120 rows and float")
-    assert message_of(pair, pair, by="day").startswith("by: got 'day' beside current=(X, y)")
+    assert message_of(pair, pair, by="day").startswith("by: got 'day' together with current=(X, y)")
     arrays = [side.to_numpy() for side in pair]
     assert message_of(arrays and tuple(arrays), (arrays[0][:, :3], arrays[1])).startswith(
         "current: got 3 columns; wanted 4"
@@ -653,8 +653,8 @@ def test_wrong_tables_say_what_is_wanted(tables):
             f"background_rows: got {rows!r}"
         )
     marginal = cs.Marginal(reference[["a", "b", "c", "d"]])
-    beside = message_of(reference, current, background_rows=5, removal=marginal, **plain)
-    assert beside.startswith("background_rows: got 5 beside a removal object")
+    message = message_of(reference, current, background_rows=5, removal=marginal, **plain)
+    assert message.startswith("background_rows: got 5 together with a removal object")
 
 
 @pytest.mark.parametrize(

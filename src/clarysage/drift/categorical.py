@@ -231,16 +231,16 @@ def _lost_label_hints(counts: CategoryCounts) -> list[str]:
 
 def _labels_of_one_side(counts: CategoryCounts, side: int) -> tuple[list[str], str]:
     """Labels that the other side lacks, if more rows have them than by chance, and their share of this side's rows."""
-    here, there = counts.table[side], counts.table[1 - side]
-    indices = np.flatnonzero((here > 0) & (there == 0))
-    indices = indices[np.argsort(-here[indices], kind="stable")]
+    of_side, of_other = counts.table[side], counts.table[1 - side]
+    indices = np.flatnonzero((of_side > 0) & (of_other == 0))
+    indices = indices[np.argsort(-of_side[indices], kind="stable")]
     if not len(indices) or not counts.is_text:
         return [], ""
-    p_of_all = new_categories_p(there, here, (counts.rows[1 - side], counts.rows[side]))
-    p_of_largest = counts.share_p(int(indices[0])) * len(here)
+    p_of_all = new_categories_p(of_other, of_side, (counts.rows[1 - side], counts.rows[side]))
+    p_of_largest = counts.share_p(int(indices[0])) * len(of_side)
     if min(p_of_all, p_of_largest) > HINT_LEVEL:
         return [], ""
-    return [counts.labels[i] for i in indices], percent(here[indices].sum() / here.sum())
+    return [counts.labels[i] for i in indices], percent(of_side[indices].sum() / of_side.sum())
 
 
 def _share_hints(counts: CategoryCounts) -> list[str]:

@@ -128,9 +128,9 @@ class ColumnRoles:
             raise InputError(argument, got=f"a tuple of {len(data)}", wanted="(X, y) or (X, y, weights), or a table")
         for option, column in (("target", self.target), ("sample_weight", self.sample_weight)):
             if column is not None:
-                raise InputError(option, got=f"{column!r} beside {argument}=(X, y)", wanted="one of the two")
+                raise InputError(option, got=f"{column!r} together with {argument}=(X, y)", wanted="one of the two")
         if isinstance(by, str):
-            raise InputError("by", got=f"{by!r} beside {argument}=(X, y)", wanted="one entry a row of current")
+            raise InputError("by", got=f"{by!r} together with {argument}=(X, y)", wanted="one entry a row of current")
         X, y, *weights = data
         return RowSet(as_table(X, argument), y, weights[0] if weights else None, by)
 

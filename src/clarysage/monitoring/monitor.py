@@ -287,7 +287,7 @@ def _check_background_rows(rows: Any, removal: RemovalLike) -> None:
     if rows is not None and not isinstance(removal, str):
         raise InputError(
             "background_rows",
-            got=f"{rows:,} beside a removal object",
+            got=f"{rows:,} together with a removal object",
             wanted="one of the two",
             hint=["leaving out ", Set("background_rows"), ", since the object has rows of its own"],
         )
