@@ -95,7 +95,7 @@ def importance(
             raise InputError(option, got=got, wanted=expected, hint=resembling(option, names))
     removal = options.get("removal")
     if isinstance(removal, str) and not REMOVALS.is_special(removal):
-        REMOVALS.get_row(removal)  # raises where there is no such name
+        REMOVALS.get_row(removal)  # raises for an unknown name
     usual = inspect.signature(function).parameters.get("removal")
     has_own_default = usual is not None and usual.default != DEFAULTS["removal"]
     result: Explanation | list[Explanation] = explain_by_measure(
@@ -173,7 +173,7 @@ def importances(
         check_learner(learner)
     removal = options.get("removal", "marginal")
     if isinstance(removal, str) and not is_auto_conditional(removal):
-        REMOVALS.get_row(removal)  # raises where there is no such name
+        REMOVALS.get_row(removal)  # raises for an unknown name
     background, sample_weight = options.get("background"), options.get("sample_weight")
     if isinstance(y, str) or isinstance(sample_weight, str):
         named = tuple(name for name in (y, sample_weight) if isinstance(name, str))

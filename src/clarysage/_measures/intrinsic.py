@@ -120,11 +120,11 @@ def _coefficients(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
     linear = opened.ability(HasCoefficients)
     weights = None if linear is None else linear.coefficients()
     if weights is not None:
-        return weights, opened.inside
+        return weights, opened.columns
     representation = opened.ability_of_representation(HasCoefficients)
     weights = None if representation is None else representation.coefficients()
     if weights is not None:
-        return weights, opened.inside_of_representation
+        return weights, opened.columns_of_representation
     raise opened.refusal("a linear model, such as scikit-learn's with coef_")
 
 
@@ -174,7 +174,7 @@ def gini_importance(
     gains = None if trees is None else trees.gains()
     if gains is None:
         raise opened.refusal(_trees_with(HasGains))
-    inside = opened.inside
+    inside = opened.columns
     table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
     total = gains.values.sum()
     shares = gains.values / total if total > 0 else np.zeros_like(gains.values)
@@ -233,11 +233,11 @@ def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
     trees = opened.ability(HasSplitCounts)
     counts = None if trees is None else trees.split_counts()
     if counts is not None:
-        return counts, opened.inside
+        return counts, opened.columns
     representation = opened.ability_of_representation(HasSplitCounts)
     counts = None if representation is None else representation.split_counts()
     if counts is not None:
-        return counts, opened.inside_of_representation
+        return counts, opened.columns_of_representation
     raise opened.refusal(_trees_with(HasSplitCounts))
 
 
@@ -324,11 +324,11 @@ def _layer_weights(opened: OpenedModel, X: TableLike) -> tuple[LayerWeights, Inn
     width, representation = int(as_table(X, "X").shape[1]), opened.ability_of_representation(HasLayerWeights)
     weights = None if representation is None else representation.layer_weights(width)
     if weights is not None:
-        return weights, opened.inside_of_representation
+        return weights, opened.columns_of_representation
     network = opened.ability(HasLayerWeights)
     weights = None if network is None else network.layer_weights(width)
     if weights is not None:
-        return weights, opened.inside
+        return weights, opened.columns
     raise opened.refusal(NETWORK)
 
 
@@ -365,7 +365,7 @@ class OpenedModel:
         return None if self.structure is None else ability(self.structure.representation, kind)
 
     @property
-    def inside(self) -> InnerColumns:
+    def columns(self) -> InnerColumns:
         """The origin of the columns of the last estimator."""
         try:
             return self.unwrapped.inner_columns()
@@ -379,7 +379,7 @@ class OpenedModel:
             ) from error
 
     @property
-    def inside_of_representation(self) -> InnerColumns:
+    def columns_of_representation(self) -> InnerColumns:
         """The origin of the columns of the model representation."""
         return InnerColumns() if self.structure is None else InnerColumns.of(self.structure)
 
@@ -448,9 +448,8 @@ class ModelAndTable:
         sizes = np.zeros((int(self.X.shape[1]), coefficients.shape[1]))
         for column in np.unique(owner):
             inner = owner == column
-            added = (z[:, inner] - z[:1, inner]) @ coefficients[
-                inner
-            ]  # relative to the first row: a constant adds zero
+            # relative to the first row, so that a constant adds exactly zero
+            added = (z[:, inner] - z[:1, inner]) @ coefficients[inner]
             sizes[column] = np.sqrt(self.weights @ (added - self.weights @ added) ** 2)
         return sizes
 

@@ -138,9 +138,8 @@ def mean_loss_shap(
             v, result, measure="mean loss shap", method=estimator.name, notes=[*notes, *about_visits(result)]
         )
         local, order = local_values(result, v.weights), list(problem.order)
-        values, variance = (
-            np.moveaxis(part, 1, 0)[:, :, order] for part in (local.values, local.variance)
-        )  # (L, N, p)
+        # (N, L, p) -> (L, N, p), players in the user's order
+        values, variance = (np.moveaxis(part, 1, 0)[:, :, order] for part in (local.values, local.variance))
         return as_asked(
             [
                 replace(explanation, per_example=values[loss_index], per_example_error=np.sqrt(variance[loss_index]))
@@ -259,6 +258,7 @@ def _explained(
     explanation = problem.explained(game, result, measure="mean absolute shap", method=method, notes=notes)[0]
     local, order = local_values(result, v.weights), list(problem.order)
     values = local.values if len(v.losses) == 1 else np.abs(local.values)
+    errors = np.sqrt(local.variance).sum(axis=1)  # an upper bound, since errors of outputs are correlated
     return replace(
         explanation,
         total=None,
@@ -266,9 +266,7 @@ def _explained(
         constant=None,
         loss="none",
         per_example=values.sum(axis=1)[:, order],
-        per_example_error=np.sqrt(local.variance).sum(axis=1)[
-            :, order
-        ],  # an upper bound: errors of outputs are correlated
+        per_example_error=errors[:, order],
     )
 
 

@@ -80,12 +80,7 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
         result = _test_of_run(
             v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_product=row.mixes == "columns"
         )
-    except (
-        ValueError,
-        ArithmeticError,
-        RuntimeError,
-        MemoryError,
-    ) as error:  # raised by the classifier on unusual data
+    except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # of the classifier, for unusual data
         reason = " ".join(str(error).split())[:200]
         return [f"Rows made by {name} removal could not be compared with real ones ({reason})."]
     if result is None or not result.is_high:
@@ -93,7 +88,7 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
     text = (
         f"At least {100 * result.share:.0f} % of the rows made by {name} removal look unlike real ones (a "
         f"classifier tells them apart with an AUC of {result.auc:.2f} ± {result.std_error:.2f}), since features "
-        "depend on each other: there the model extrapolates."
+        "depend on each other: for such rows the model extrapolates."
     )
     advice = ("Try ", Set("removal", "auto conditional"), ", or groups of correlated features.")
     return [Note(text, advice, topic="manifold")]

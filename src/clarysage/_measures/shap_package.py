@@ -97,9 +97,7 @@ def _arranged(raw: Any, v: PredictivePower) -> np.ndarray:
     values = values[:, :, None] if values.ndim == 2 else values
     of_output = [ability(loss, OfOutput) for loss in v.losses]
     numbers = [0 if loss is None else loss.number for loss in of_output]
-    numbers = (
-        [0] if values.shape[2] == 1 and len(numbers) == 1 else numbers
-    )  # for two classes shap may have a single output
+    numbers = [0] if values.shape[2] == 1 and len(numbers) == 1 else numbers  # of two classes shap may have one
     if max(numbers) >= values.shape[2]:
         raise NotForShapError(f"it explains {values.shape[2]} outputs of {v.outputs.shape[1]}")
     return np.ascontiguousarray(np.moveaxis(values[:, :, numbers], 2, 1), dtype=np.float64)

@@ -22,7 +22,7 @@ ALL_SUBSETS = "all subsets"
 ALL_OR_ALL_BUT_ONE = "all features, all but one"
 NONE_OR_ONE = "no feature, one feature"
 NOTHING = "0"
-THE_REST = "v(D) - sum of values"  # so that u(D) is v(D), and u of all but one what was measured
+THE_REST = "v(D) - sum of values"  # so that u(D) = v(D), and u of all features but one is the measured power
 TYPICAL_PAIRS = 128  # of walks, for the default tolerance, if every fit is evaluated on all examples
 
 
