@@ -137,9 +137,10 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
 
     def get_row(self, name: str) -> RowType:
         """Returns the row of a name in any spelling; raises an error that suggests similar names."""
-        if name not in self:
+        row = self._find(name)
+        if row is None:
             raise self.unknown(name)
-        return self[name]
+        return row
 
     def unknown(self, name: object) -> InputError:
         """Returns the error about an unknown name."""
@@ -150,7 +151,8 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     def row_of(self, value: object) -> RowType | None:
         """Returns the row of an object's class, or of a class; None if there is none. It imports nothing."""
         kinds = value.__mro__ if isinstance(value, type) else type(value).__mro__
-        by_source = {getattr(row, "source", None): row for row in self.values()}
+        self._read_entry_points()
+        by_source = {getattr(row, "source", None): row for row in self._rows.values()}
         for kind in kinds:
             row = by_source.get(kind) or by_source.get(f"{kind.__module__}:{kind.__qualname__}")
             if row is not None:
@@ -158,14 +160,13 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         return None
 
     def __getitem__(self, name: str) -> RowType:
-        self._read_entry_points()
-        if normalised(name) not in self._spellings:
+        row = self._find(name)
+        if row is None:
             raise KeyError(name)
-        return self._rows[self._spellings[normalised(name)]]
+        return row
 
     def __contains__(self, name: object) -> bool:
-        self._read_entry_points()
-        return isinstance(name, str) and normalised(name) in self._spellings
+        return self._find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         self._read_entry_points()
@@ -174,6 +175,12 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
     def __len__(self) -> int:
         self._read_entry_points()
         return len(self._rows)
+
+    def _find(self, name: object) -> RowType | None:
+        """Returns the row of a name in any spelling, None if there is none."""
+        self._read_entry_points()
+        spelling = self._spellings.get(normalised(name)) if isinstance(name, str) else None
+        return None if spelling is None else self._rows[spelling]
 
     def _read_entry_points(self) -> None:
         group, self._group = self._group, None

@@ -12,7 +12,7 @@ from clarysage._measures.examples import without_target
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
-from clarysage._measures.run import Runner, as_asked, is_auto, rules_of
+from clarysage._measures.run import Runner, as_asked, rules_of
 from clarysage._measures.shap_package import NotForShapError, tree_solution
 from clarysage.catalogue import METHODS
 from clarysage.errors import Call, InputError, Note, Set
@@ -229,7 +229,7 @@ def _ready(
     model: Any, v: PredictivePower, rules: Sequence[Rule], method: Any, walks: int | None, backend: str
 ) -> tuple[PredictivePower, Estimator[Any], list[Note]]:
     """Returns the game, with the values of shap as its closed form if possible, an estimator, and notes on both."""
-    is_free = is_auto(method) and time_limit(rules) == np.inf
+    is_free = METHODS.is_special(method) and time_limit(rules) == np.inf
     if backend == "shap" or (backend == "auto" and is_free):
         try:
             max_visits = np.inf if backend == "shap" else AFFORDABLE_VISITS
@@ -274,7 +274,7 @@ def estimator_for(
     v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | None
 ) -> tuple[Estimator[Any], list[Note]]:
     """Returns an estimator of values of single examples, and a note if it was chosen."""
-    if not is_auto(method):
+    if not METHODS.is_special(method):
         return _named(v, method, rules, walks), []
     if v.n_players == 1:
         return as_estimator(method, v, rules), []

@@ -115,15 +115,10 @@ def as_asked(explanations: list[Result], loss: object) -> Result | list[Result]:
 
 def chosen_estimator(method: Any, game: Game, rules: Sequence[Rule]) -> tuple[Estimator[Any], list[Note]]:
     """Returns the estimator that a method names, or for "auto" one that fits the game, with a note that says why."""
-    if not is_auto(method):
+    if not METHODS.is_special(method):
         return as_estimator(method, game, rules), []
     estimator, why = choose(game, rules)
     return estimator, [why]
-
-
-def is_auto(method: Any) -> bool:
-    """Returns whether a method is "auto"."""
-    return METHODS.is_special(method)
 
 
 def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[Rule]:

@@ -16,8 +16,9 @@ from clarysage._measures.linear_design import is_of_classes, linear_design, numb
 from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.refits import UNUSED_BY_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
-from clarysage._measures.run import is_auto, rules_of
+from clarysage._measures.run import rules_of
 from clarysage._measures.table import MEASURES, all_subsets, subsets_of_walks
+from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, Set, Words
 from clarysage.estimators import ExhaustedError, PairedWalks, as_estimator, chosen_note
 from clarysage.execution.n_jobs import as_executor
@@ -342,7 +343,7 @@ def _estimator(
 ) -> tuple[Estimator[Any], list[Note]]:
     """Returns the estimator of a method, or for "auto" one that fits the game, with a note that says why."""
     fits = all_subsets(v.n_players) * v.fits_per_coalition
-    is_automatic = is_auto(method) and v.n_players > 1
+    is_automatic = METHODS.is_special(method) and v.n_players > 1
     estimator = as_estimator("exact" if is_automatic else method, v)
     limited = ability(estimator, CostLimited)
     if limited is not None and isinstance(method, str):
