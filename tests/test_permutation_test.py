@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.estimators import Permutation, Repeats, estimate
-from clarysage.estimators.permutation_importance import AfterRepeats, leant
+from clarysage.estimators.permutation_importance import AfterRepeats, influence_of_rows
 from clarysage.games import PredictivePower, SingleDraws
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
@@ -251,7 +251,9 @@ def test_leaning_is_summed_up_over_repeats(seed, n, m):
     for x in range(n):
         for r in range(4):
             c[r, picks[x, r]] += gains[x, r] - weights[x] * gains[:, r].sum(axis=0)
-    for found, wanted in zip(leant(gains, picks, weights, m), (c.sum(axis=0), (c**2).sum(axis=0)), strict=True):
+    for found, wanted in zip(
+        influence_of_rows(gains, picks, weights, m), (c.sum(axis=0), (c**2).sum(axis=0)), strict=True
+    ):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 

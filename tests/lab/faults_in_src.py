@@ -351,7 +351,7 @@ FAULTS: tuple[Fault, ...] = (
         '        with open(file, "wb") as stream:\n            for piece in pieces:\n'
         "                stream.write(piece)",
     ),
-    Fault("kernel-without-c", WEIGHT, "estimators/kernel.py", "/ (0.5 - _together(p))", "/ 0.5"),
+    Fault("kernel-without-c", WEIGHT, "estimators/kernel.py", "/ (0.5 - _pair_probability(p))", "/ 0.5"),
     Fault(
         "permutation-cost",
         BUDGET,
@@ -447,8 +447,8 @@ FAULTS: tuple[Fault, ...] = (
         "exact-unweighted",
         IGNORED,
         "estimators/exact.py",
-        "table.payoffs[place] += weights @ shown.payoffs",
-        "table.payoffs[place] += weights.sum() * shown.payoffs.mean(axis=0)",
+        "table.payoffs[index] += weights @ evaluated.payoffs",
+        "table.payoffs[index] += weights.sum() * evaluated.payoffs.mean(axis=0)",
     ),
     # games
     Fault(

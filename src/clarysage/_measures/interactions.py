@@ -22,9 +22,9 @@ from clarysage._measures.provenance import provenance_of
 from clarysage._measures.run import as_asked, chosen_estimator, observer_of, rules_of
 from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.estimators import chosen_note, estimate
-from clarysage.estimators.additive_fit import Blocks, Share, ShareKnown, enumerated_share, sampled_share
+from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedShare, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.interactions import ExactInteractions, Toggles, rows_at, wide
+from clarysage.estimators.interactions import ExactInteractions, Toggles, enlarged, rows_at
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
@@ -300,7 +300,7 @@ class InteractionResult:
     pairs: np.ndarray
     estimate: Estimate
     sage: Sequence[Explanation]
-    shares: Sequence[Share | None]
+    shares: Sequence[UnexplainedShare | None]
     method: str
     notes: tuple[str, ...] = ()
 
@@ -330,7 +330,7 @@ class InteractionRun:
         exact = Exact().rows(self.v, 2**p)
         examples = int((self.v.weights > 0).sum())
         draws = max(TYPICAL_DRAWS * (0.025 / (self.run.tolerance or 0.025)) ** 2, 2 * examples)
-        toggles = rows_at(self.v, wide(self.v)) * draws * 2 * (1 + players + pairs)
+        toggles = rows_at(self.v, enlarged(self.v)) * draws * 2 * (1 + players + pairs)
         is_within = self.ends_at is None and (self.run.budget is None or self.v.rows_spent + exact <= self.run.budget)
         if is_within and exact <= toggles:
             return True, [chosen_note("exact", f"all coalitions take {exact:,} model rows")]
@@ -358,11 +358,11 @@ class InteractionRun:
         bar = ProgressBar((rule or ConvergedRelativeTo(0.025, scale)).progress) if self.run.progress else Silent()
         interactions = self._estimate(Toggles(chosen), self._rules(rule, rows, SHARE_OF_PAIRS), self._seed(PAIRS), bar)
         rows += interactions.model_rows - self.v.rows_spent
-        shares: Sequence[Share | None] = [None] * len(values)
+        shares: Sequence[UnexplainedShare | None] = [None] * len(values)
         if interactions.stopped is not StopReason.INTERRUPTED:
             shares, more = self._shares(values, covariances, rows)
             rows += more
-        notes = _about_rows(rows_at(self.v, wide(self.v)))
+        notes = _about_rows(rows_at(self.v, enlarged(self.v)))
         total_estimate = replace(interactions, model_rows=self.v.rows_spent + rows)
         return InteractionResult(chosen, total_estimate, sage, shares, Toggles(chosen).name, notes)
 
@@ -376,7 +376,9 @@ class InteractionRun:
         sage = self.problem.explained(self.v, result, measure=self.measure, method=estimator.name, notes=why)
         return result.model_rows - self.v.rows_spent, sage
 
-    def _shares(self, values: np.ndarray, covariances: np.ndarray, rows: int) -> tuple[Sequence[Share | None], int]:
+    def _shares(
+        self, values: np.ndarray, covariances: np.ndarray, rows: int
+    ) -> tuple[Sequence[UnexplainedShare | None], int]:
         """Returns the lack of fit of SAGE values (None if budget or deadline do not suffice), and model rows."""
         blocks, unknown = Blocks(values), [None] * len(values)
         remaining = np.inf if self.run.budget is None else self.run.budget - self.v.rows_spent - rows

@@ -1,4 +1,4 @@
-"""Estimators: summaries of a game made of draws. Their names are in :mod:`clarysage.catalogue`."""
+"""Estimators of Shapley values and other summaries of a game, by name in :mod:`clarysage.catalogue`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from clarysage.registry import loaded
 
 
 def as_estimator(method: Any, game: Game, stop: Sequence[Rule] = ()) -> Estimator[Any]:
-    """An estimator by name, as an object, or chosen; one player is paid everything, whatever the method.
+    """Returns an estimator given by name, by class or as an object, or chosen for the game.
+
+    For a single player it is always exact, since that player is paid everything.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Mean absolute values of single examples, freed of most of what noise adds to an absolute value.
+r"""Mean absolute Shapley values of single examples, with a bias correction by the folded normal distribution.
 
 The absolute value of an estimate M of mu with a normal error of standard deviation sigma follows the folded normal
 distribution (Leone, Nelson & Nottingham 1961), and is too large on average by
@@ -22,20 +22,21 @@ from clarysage.inference.degrees_of_freedom import satterthwaite, satterthwaite_
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols import Estimator, Game, HasStates, KeepsExamplesApart, Piloted, ability
 
-FOR_AN_ERROR = 2  # visits to an example
+FEWEST_VISITS = 2  # to an example, for a standard error
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the values of examples, summed over losses, of the examples that are known.
+    """Absolute values of examples, summed over losses, for the examples that have estimates.
 
-    Errors of losses are added up, not their squares: they come of the same walks, and what one class gains others lose.
+    Standard errors of losses are added, not variances: losses share the same walks, so their errors are dependent.
 
     Attributes
     ----------
-    sizes, variance : (n, p) estimates of the sizes, and their variances
-    bias : (n, p) what was taken off the absolute values of the estimates
-    weights : (n,) adding up to ``share`` of those of all examples
+    sizes, variance : (n, p) bias-corrected absolute values, and their variances
+    bias : (n, p) the bias that was subtracted from the absolute values of the estimates
+    weights : (n,) of the examples, which add up to ``share``
+    share : of the weights of all examples
     dof : (n,) degrees of freedom of the variances
     """
 
@@ -48,13 +49,13 @@ class Sizes:
 
     @classmethod
     def of(cls, local: LocalValues, weights: np.ndarray) -> Sizes:
-        """Sizes of the values of examples with errors; where hardly any has one, of all that were looked at.
+        """Returns the absolute values of examples with standard errors, or if there are none, of all visited examples.
 
-        How far these are off can then be told from how far they differ alone, which is rather too much: it is not taken
-        off, but counts as an error.
+        The variance between examples, which is too large, then takes the place of standard errors: the bias it implies
+        is not subtracted, but counts as an error.
         """
         visits = np.full(len(weights), np.inf) if local.visits is None else local.visits.astype(np.float64)
-        has_error = visits >= FOR_AN_ERROR
+        has_error = visits >= FEWEST_VISITS
         is_by_errors = has_error.sum() > 1
         is_used = has_error if is_by_errors else visits > 0
         values, variance = local.values[is_used], local.variance[is_used]
@@ -79,15 +80,15 @@ class Sizes:
 
     @property
     def mean_bias(self) -> np.ndarray:
-        """What was taken off on average, (p,)."""
+        """The weighted mean of the bias that was subtracted, (p,)."""
         return np.asarray(self.weights @ self.bias / self.share)
 
     @property
     def between(self) -> np.ndarray:
-        """Variance of the mean (p,) if the examples that are known were drawn from very many."""
+        """Variance of the mean (p,) if the examples with estimates were a sample of infinitely many."""
         n = len(self.weights)
-        off = (self.weights / self.share)[:, None] * (self.sizes - self.mean)
-        return np.asarray((off**2).sum(axis=0) * (n / max(1, n - 1)))
+        deviations = (self.weights / self.share)[:, None] * (self.sizes - self.mean)
+        return np.asarray((deviations**2).sum(axis=0) * (n / max(1, n - 1)))
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,12 @@ class Absolute:
 
     .. math:: \psi_i = E\Big[\sum_l |\phi_i(v_{X,l})|\Big]
 
-    An absolute value of a sampled number is too large on average: what noise adds is estimated and taken off
-    (:func:`absolute`). As much may be left, so it counts as an error.
+    The absolute value of a sampled number is biased upwards. The bias is estimated and subtracted (:func:`absolute`).
+    As much bias may be left, so it also counts as an error.
 
     Attributes
     ----------
-    inner : an estimator that keeps examples apart
+    inner : an estimator with values of single examples
     """
 
     inner: Estimator[Any]
@@ -112,14 +113,14 @@ class Absolute:
 
     @property
     def state_classes(self) -> tuple[type, ...]:
-        kept = ability(self.inner, HasStates)
-        return () if kept is None else kept.state_classes
+        with_states = ability(self.inner, HasStates)
+        return () if with_states is None else with_states.state_classes
 
     def check(self, game: Game) -> None:
         self.inner.check(game)
         if ability(self.inner, KeepsExamplesApart) is None:
-            wanted = "an estimator that keeps the values of examples apart"
-            raise InputError("method", got=f"the method {self.name!r}", wanted=wanted)
+            needed = "an estimator with values of single examples"
+            raise InputError("method", got=f"the method {self.name!r}", wanted=needed)
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> Absolute:
         piloted = ability(self.inner, Piloted)
@@ -141,13 +142,13 @@ class Absolute:
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Any:
         return self.inner.draw(game, first, draws, rng)
 
-    def merge(self, one: Any, other: Any) -> Any:
-        return self.inner.merge(one, other)
+    def merge(self, state: Any, other: Any) -> Any:
+        return self.inner.merge(state, other)
 
     def read(self, game: Game, state: Any) -> Estimate:
         sizes = self._sizes(self._local_values(game, state), game)
         by_example, n = (sizes.weights / sizes.share)[:, None] ** 2 * sizes.variance, len(sizes.weights)
-        others = max(0.0, 1 - sizes.share) * sizes.between  # examples of which nothing is known may differ from these
+        others = max(0.0, 1 - sizes.share) * sizes.between  # examples without estimates may differ from these
         sampling = by_example.sum(axis=0) + others
         terms = satterthwaite_term(by_example, sizes.dof[:, None]).sum(axis=0)
         terms = terms + satterthwaite_term(others, max(1, n - 1))
@@ -164,14 +165,14 @@ class Absolute:
         )
 
     def components(self, game: Game, state: Any) -> VarianceComponents:
-        """Contributions of the sizes of examples, with the signed values of each."""
+        """Returns contributions of absolute values of examples, with the signed values of each."""
         local = self._local_values(game, state)
-        sizes, none = self._sizes(local, game), np.zeros((1, game.n_players))
+        sizes, zeros = self._sizes(local, game), np.zeros((1, game.n_players))
         n = len(sizes.weights)
         if n == len(local.values):
             contributions = (sizes.weights[:, None] * sizes.sizes)[:, None]
-            return VarianceComponents(contributions, none, sizes.mean_bias[None] ** 2, n - 1.0, local=local)
-        return VarianceComponents(None, sizes.share * sizes.between[None], none, n - 1.0, local=local)
+            return VarianceComponents(contributions, zeros, sizes.mean_bias[None] ** 2, n - 1.0, local=local)
+        return VarianceComponents(None, sizes.share * sizes.between[None], zeros, n - 1.0, local=local)
 
     def _local_values(self, game: Game, state: Any) -> LocalValues:
         local = ability(self.inner, KeepsExamplesApart)
@@ -183,12 +184,12 @@ class Absolute:
 
 
 def absolute(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Estimates of absolute values of numbers known up to normal errors, their variances, and the bias taken off.
+    r"""Returns bias-corrected absolute values of numbers with normal errors, their variances, and the bias.
 
-    The bias of the folded normal distribution, with M in the place of mu, is taken off: of a number that is zero two
-    fifths of what noise adds, of one of two standard errors a little more than it adds, of many numbers spread evenly
-    about zero exactly all. So what is left is at most of the size of what was taken off, and nothing where errors are
-    small.
+    The bias of the folded normal distribution, with M in place of mu, is subtracted. For a number that is zero this
+    removes two fifths of the bias; for one of two standard errors slightly more than the bias; for many numbers spread
+    evenly about zero exactly the bias. So the remaining bias is at most as large as the part subtracted, and vanishes
+    if errors are small.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which estimator fits a game, where the user did not say."""
+"""The choice of an estimator for a game, when the user names none (``method="auto"``)."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.inference.stopping import Converged, convergence_rule, row_limit, time_limit
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 
-TYPICAL_PAIRS = 2_000  # that walks commonly need at the default tolerance
-MOMENT = 2.0  # seconds that nobody minds
-LONG_ENOUGH, SHARE_OF_DEADLINE = 60.0, 0.1  # of a deadline in seconds, since kernels may have to be compiled first
-MOST_PLAYERS = 20  # of which all coalitions are thought of at all
+TYPICAL_PAIRS = 2_000  # of walks, needed at the default tolerance
+SHORT_TIME = 2.0  # seconds that a closed form may always take
+SHORTEST_DEADLINE = 60.0  # seconds, for a closed form, since its kernels may have to be compiled first
+SHARE_OF_DEADLINE = 0.1  # that a closed form may be expected to take
+MOST_PLAYERS = 20  # for exact enumeration to be considered
 
 
 def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]:
-    """Exact enumeration where it is no dearer than paired walks are expected to be, else these; and a note on why.
+    """Returns exact enumeration if it costs no more than paired walks are expected to, else paired walks; and a note.
 
-    Exact values are all or nothing, so they are not chosen where they may not fit a budget or a deadline among the
-    rules of ``stop``.
+    An enumeration that is cut short has no result, so it is not chosen if it may not fit a budget or a deadline among
+    the rules of ``stop``.
 
     Examples
     --------
@@ -34,7 +35,7 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
     if game.n_players == 1:
         return Exact(), chosen_note("exact", "one player is paid everything")
     closed_form = ability(game, ClosedForm)
-    if closed_form is not None and _is_worth_it(closed_form, game, stop):
+    if closed_form is not None and _is_fast_enough(closed_form, game, stop):
         return ClosedFormValues(), chosen_note("exact", closed_form.how)
     if game.n_players > MOST_PLAYERS:
         return PairedWalks(), chosen_note("paired walks", f"there are 2^{game.n_players} coalitions")
@@ -50,7 +51,7 @@ def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]
 
 
 def chosen_note(method: str, why: str) -> Note:
-    """A note on a method that was chosen.
+    """Returns a note on the method that was chosen.
 
     Examples
     --------
@@ -60,30 +61,30 @@ def chosen_note(method: str, why: str) -> Note:
     return Note(f"Method {method!r} was chosen: {why}.", topic="method")
 
 
-def _is_worth_it(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -> bool:
-    """Whether a closed form takes no longer than walks would, or hardly any time, and fits a budget and a deadline."""
+def _is_fast_enough(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -> bool:
+    """Returns whether a closed form takes a short time, or no longer than walks, and fits a budget and a deadline."""
     examples = int((game.weights > 0).sum())
     rows = game.rows_spent + ClosedFormValues().rows(game, examples)
     seconds = closed_form.seconds + ClosedFormValues().pairs(game, examples) * closed_form.seconds_of_pair
     deadline = time_limit(stop)
-    if rows > row_limit(stop) or deadline < LONG_ENOUGH or seconds > SHARE_OF_DEADLINE * deadline:
+    if rows > row_limit(stop) or deadline < SHORTEST_DEADLINE or seconds > SHARE_OF_DEADLINE * deadline:
         return False
-    return closed_form.seconds <= max(MOMENT, _pairs(game, stop) * closed_form.seconds_of_pair)
+    return closed_form.seconds <= max(SHORT_TIME, _pairs(game, stop) * closed_form.seconds_of_pair)
 
 
 def _pairs(game: Game, stop: Sequence[Rule]) -> float:
-    """Pairs of walks that are expected to be needed: so many, or two passes over the examples."""
+    """Returns the pairs of walks expected to be needed: by the tolerance, but at least two passes over the examples."""
     tolerance = convergence_rule(stop).tolerance
     return max(TYPICAL_PAIRS * (Converged().tolerance / tolerance) ** 2, 2 * int((game.weights > 0).sum()))
 
 
 def _expected(game: Game, stop: Sequence[Rule]) -> float:
-    """Model rows that paired walks are expected to take."""
+    """Returns the model rows that paired walks are expected to take."""
     return _pairs(game, stop) * rows_of_pair(game)
 
 
 def _short(rows: float) -> str:
-    """A number of rows as people say it.
+    """Returns a number of rows as short text.
 
     Examples
     --------

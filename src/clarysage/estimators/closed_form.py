@@ -20,7 +20,7 @@ FEWEST_AT_ONCE, ROWS_AT_ONCE = 8, 2**18  # pairs that are walked together, and t
 
 @dataclass(frozen=True)
 class Answers:
-    """Sums of values (L, p) over consecutive examples, their parts (n, L, p), bounded payoffs, and walks."""
+    """Values (L, p) summed over consecutive examples, each example's part (n, L, p), clipped payoffs, and walks."""
 
     values: np.ndarray
     parts: np.ndarray
@@ -30,15 +30,15 @@ class Answers:
 
 @dataclass(frozen=True)
 class ClosedFormValues:
-    """The exact values that a game offers by itself, example by example.
+    """The exact values of a game that has a closed form, example by example.
 
-    They have no error as to this data and this background. What they would be with others is seen from the values of
-    single examples, and, for the background, from passes of paired walks beside them.
+    They have no error for the given data and background. How they vary with the data is estimated from the values of
+    single examples, and how they vary with the background from additional passes of paired walks.
     """
 
     walks: PairedWalks = field(default_factory=PairedWalks)
     name: str = "exact"
-    with_influence: bool = True  # whether to walk beside them, to tell of other backgrounds
+    with_influence: bool = True  # whether to walk, too, to estimate the influence of background rows
 
     @property
     def state_classes(self) -> tuple[type, ...]:
@@ -47,7 +47,7 @@ class ClosedFormValues:
     def check(self, game: Game) -> None:
         if ability(game, ClosedForm) is None:
             hint = Set("method", "exact")
-            raise InputError("method", got="a game without a solution of its own", wanted="another", hint=hint)
+            raise InputError("method", got="a game without a closed form", wanted="a game that has one", hint=hint)
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> ClosedFormValues:
         if self.walks.pilot is not None or not self._walks(game):
@@ -62,7 +62,7 @@ class ClosedFormValues:
         return by_quarters(self.chunk(game), made)
 
     def pairs(self, game: Game, draws: int) -> int:
-        """Pairs of walks beside so many draws."""
+        """Returns the number of pairs of walks that are made with so many draws."""
         return _passes(game) * draws if self._walks(game) else 0
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
@@ -76,16 +76,16 @@ class ClosedFormValues:
         return int((game.weights > 0).sum())
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Answers:
-        found = _closed_form(game).solve(np.flatnonzero(game.weights > 0)[first : first + draws])
+        solved = _closed_form(game).solve(np.flatnonzero(game.weights > 0)[first : first + draws])
         passes = _passes(game)
         walked = self.walks.draw(game, passes * first, passes * draws, rng) if self._walks(game) else None
-        return Answers(found.values, found.parts, found.clipped, walked)
+        return Answers(solved.values, solved.parts, solved.clipped, walked)
 
-    def merge(self, one: Answers, other: Answers) -> Answers:
-        walked, parts = None, np.concatenate([one.parts, other.parts])
-        if one.walked is not None and other.walked is not None:
-            walked = self.walks.merge(one.walked, other.walked)
-        return Answers(one.values + other.values, parts, one.clipped + other.clipped, walked)
+    def merge(self, state: Answers, other: Answers) -> Answers:
+        walked, parts = None, np.concatenate([state.parts, other.parts])
+        if state.walked is not None and other.walked is not None:
+            walked = self.walks.merge(state.walked, other.walked)
+        return Answers(state.values + other.values, parts, state.clipped + other.clipped, walked)
 
     def read(self, game: Game, state: Answers) -> Estimate:
         rows = 0 if state.walked is None else self.walks.pilot_run.rows + state.walked.rows
@@ -98,26 +98,26 @@ class ClosedFormValues:
         )
 
     def components(self, game: Game, state: Answers) -> VarianceComponents:
-        """Contributions of examples, and the influence of background rows as walks beside the values show it."""
+        """Returns contributions of examples, and the influence of background rows estimated by walks."""
         background = None if state.walked is None else self.walks.components(game, state.walked).background
         return VarianceComponents.exact(state.parts, background)
 
     def within_background(self) -> ClosedFormValues:
-        """The same without the influence of background rows."""
+        """Returns the estimator without the influence of background rows."""
         return replace(self, with_influence=False)
 
     def local_values(self, game: Game, state: Answers) -> LocalValues:
-        """Values of the examples of positive weight, each in a game of its own."""
+        """Returns the values of the examples of positive weight, each in a game of its own."""
         return LocalValues.exact(state.parts, game.weights[game.weights > 0])
 
     def _walks(self, game: Game) -> bool:
-        """Whether there is a background to tell of."""
+        """Returns whether there is a sampled background whose influence is estimated."""
         subsampled = ability(game, SubsampledGame)
         return self.with_influence and subsampled is not None and subsampled.is_sampled
 
 
 def _passes(game: Game) -> int:
-    """Passes of walks over the examples: two, or more where there are few."""
+    """Returns the number of passes of walks over the examples: two, or more if there are few examples."""
     return 2 * max(1, -(-FEWEST_PAIRS // (2 * int((game.weights > 0).sum()))))
 
 

@@ -19,12 +19,12 @@ EXAMPLES_AT_ONCE = 8192
 
 @dataclass(frozen=True)
 class Table:
-    """Mean payoffs of consecutive coalitions, (n, L), and what these add to values.
+    """Mean payoffs of consecutive coalitions, (n, L), and their contributions to values.
 
     Attributes
     ----------
     contributions : (N, L, q) of examples of positive weight
-    background : influence of background rows; None where there is one alone, or the game does not know
+    background : influence of background rows; None if the background is not a sample, or the game does not know it
     """
 
     payoffs: np.ndarray
@@ -35,7 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Exact:
-    """Evaluates every coalition on every example: no error at all, at a cost that doubles with each player.
+    """Evaluates every coalition on every example: values have no error, at a cost that doubles with each player.
 
     Refuses a game that would pass more than ``max_rows`` rows to the model.
     """
@@ -72,36 +72,36 @@ class Exact:
         return by_quarters(self.chunk(game), made)
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        inner = min(draws, 2**game.n_players - 2)  # the two ends are known
+        inner = min(draws, 2**game.n_players - 2)  # the payoffs of the two ends are known
         return int(inner * int((game.weights > 0).sum()) * game.rows_per_payoff)
 
     def limit(self, game: Game) -> int | None:
         return int(2**game.n_players)
 
     def coalitions(self, game: Game) -> int:
-        """All between the ends."""
+        """Returns the number of all coalitions between the empty and the full one."""
         return int(2**game.n_players - 2)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
         return enumerated(game, first, draws, rng, shapley_coefficients)
 
-    def merge(self, one: Table, other: Table) -> Table:
+    def merge(self, state: Table, other: Table) -> Table:
         background = None
-        if one.background is not None and other.background is not None:
-            background = one.background.plus(other.background)
+        if state.background is not None and other.background is not None:
+            background = state.background.plus(other.background)
         return Table(
-            np.concatenate([one.payoffs, other.payoffs]),
-            one.clipped + other.clipped,
-            one.contributions + other.contributions,
+            np.concatenate([state.payoffs, other.payoffs]),
+            state.clipped + other.clipped,
+            state.contributions + other.contributions,
             background,
         )
 
     def components(self, game: Game, state: Table) -> VarianceComponents:
-        """Contributions of examples, and the influence of background rows."""
+        """Returns contributions of examples, and the influence of background rows."""
         return VarianceComponents.exact(state.contributions, state.background)
 
     def local_values(self, game: Game, state: Table) -> LocalValues:
-        """Values of the examples of positive weight, each in a game of its own."""
+        """Returns the values of the examples of positive weight, each in a game of its own."""
         return LocalValues.exact(state.contributions, game.weights[game.weights > 0])
 
     def read(self, game: Game, state: Table) -> Estimate:
@@ -117,32 +117,32 @@ class Exact:
 def enumerated(
     game: Game, first: int, draws: int, rng: np.random.Generator, shares: Callable[[np.ndarray], np.ndarray]
 ) -> Table:
-    """Payoffs of so many coalitions by number; ``shares`` (p,) -> (q,) says what one counts for each of q values."""
+    """Evaluates consecutive coalitions; ``shares`` (p,) -> (q,) gives the share of a coalition in each of q values."""
     losses = game.ends[0].shape[1]
     examples = np.flatnonzero(game.weights > 0)
     coalitions = masks(np.arange(first, first + draws), game.n_players)
     shape = (losses, len(shares(coalitions[0])))
     table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _no_influence(game, shape))
-    for place, coalition in enumerate(coalitions):
-        counts = shares(coalition)
+    for index, coalition in enumerate(coalitions):
+        share = shares(coalition)
         for start in range(0, len(examples), EXAMPLES_AT_ONCE):
-            part = slice(start, start + EXAMPLES_AT_ONCE)
-            weights = game.weights[examples[part]]
-            shown = _shown(game, examples[part], weights, coalition, rng)
-            table.payoffs[place] += weights @ shown.payoffs
-            gained = shown.payoffs - game.ends[0][examples[part]]  # counts add up to nothing over all coalitions
-            table.contributions[part] += (weights[:, None] * gained)[:, :, None] * counts
-            table = replace(table, clipped=table.clipped + int((shown.payoffs <= game.floor).sum()))
+            batch = slice(start, start + EXAMPLES_AT_ONCE)
+            weights = game.weights[examples[batch]]
+            evaluated = _with_influence(game, examples[batch], weights, coalition, rng)
+            table.payoffs[index] += weights @ evaluated.payoffs
+            gained = evaluated.payoffs - game.ends[0][examples[batch]]  # shares of all coalitions sum to zero
+            table.contributions[batch] += (weights[:, None] * gained)[:, :, None] * share
+            table = replace(table, clipped=table.clipped + int((evaluated.payoffs <= game.floor).sum()))
             if table.background is not None:
-                table.background.rows[...] += shown.influence[:, :, None] * counts
-                table.background.correction[...] += shown.bias_correction[:, None] * counts
+                table.background.rows[...] += evaluated.influence[:, :, None] * share
+                table.background.correction[...] += evaluated.bias_correction[:, None] * share
     return table
 
 
-def _shown(
+def _with_influence(
     game: Game, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray, rng: np.random.Generator
 ) -> CoalitionInfluence:
-    """Payoffs of a coalition, and what they would be beyond the background; nothing where that is not known."""
+    """Returns payoffs of a coalition, and the influence of the background; zeros if the background is not a sample."""
     subsampled = ability(game, SubsampledGame)
     if subsampled is not None and subsampled.is_sampled:
         return subsampled.with_all_rows(examples, weights, coalition)
@@ -151,7 +151,7 @@ def _shown(
 
 
 def _no_influence(game: Game, shape: tuple[int, int]) -> BackgroundInfluence | None:
-    """Influences of zero, to be added to; None where the background is no sample."""
+    """Returns influences of zero, to be added to; None if the background is not a sample."""
     subsampled = ability(game, SubsampledGame)
     if subsampled is None or not subsampled.is_sampled:
         return None

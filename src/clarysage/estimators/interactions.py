@@ -1,4 +1,12 @@
-"""Pairwise interactions: exact by enumeration, or from coalitions in which players are toggled."""
+"""Shapley interaction index of pairs: exact by enumeration, or from random coalitions with players toggled.
+
+The index is the mean second difference of v (Grabisch & Roubens 1999), here over coalitions and over examples.
+
+References
+----------
+M. Grabisch, M. Roubens (1999). An axiomatic approach to the concept of interaction among players in cooperative games.
+International Journal of Game Theory 28, 547-565.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +18,7 @@ from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, s
 from clarysage.errors import InputError
 from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
 from clarysage.estimators.exact import Exact, Table, enumerated
+from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
 from clarysage.estimators.paired_walks.pilot import Pilot
@@ -21,7 +30,7 @@ from clarysage.protocols import Game, SubsampledGame, ability
 
 @dataclass(frozen=True)
 class ExactInteractions:
-    """Shapley values of the p players, and after them the interactions of pairs (K, 2), from all coalitions.
+    """Shapley values of the p players, followed by the interactions of pairs (K, 2), from all coalitions.
 
     Examples
     --------
@@ -61,11 +70,11 @@ class ExactInteractions:
     def _shares(self, coalition: np.ndarray) -> np.ndarray:
         return np.concatenate([shapley_coefficients(coalition), interaction_coefficients(coalition, self.pairs)])
 
-    def merge(self, one: Table, other: Table) -> Table:
-        return self.exact.merge(one, other)
+    def merge(self, state: Table, other: Table) -> Table:
+        return self.exact.merge(state, other)
 
     def components(self, game: Game, state: Table) -> VarianceComponents:
-        """Contributions of examples, and the influence of background rows."""
+        """Returns contributions of examples, and the influence of background rows."""
         return self.exact.components(game, state)
 
     def read(self, game: Game, state: Table) -> Estimate:
@@ -80,18 +89,18 @@ class ExactInteractions:
 
 @dataclass(frozen=True)
 class Toggles:
-    r"""Interactions of pairs (K, 2) from random coalitions T in which players go in and out.
+    r"""Interactions of pairs (K, 2) from random coalitions T in which players are toggled.
 
-    With T of a size uniform on 0, ..., p, and T \ {i, j} so of one uniform on 0, ..., p - 2, as the weights of the
-    Shapley interaction index are,
+    If the size of T is uniform on 0, ..., p, then that of T \ {i, j} is uniform on 0, ..., p - 2, as the weights of
+    the Shapley interaction index require, and
 
     .. math:: I_{ij} = E[\sigma_i \sigma_j (v(T) - v(T \triangle i) - v(T \triangle j) + v(T \triangle ij))], \qquad
         \sigma_i = 1 \text{ for } i \in T, -1 \text{ else}
 
     so K pairs of k players take 1 + k + K payoffs and not 4 K: v(T) and v(T \triangle i) serve all pairs. T and its
-    complement, on the same example, make a draw: what grows with the size of T errs in opposite directions. Examples
-    are visited in passes, as paired walks do. Payoffs are looked at with few background rows, the same for all of a
-    coalition's toggles, where a loss makes these unbiased, else with all of them.
+    complement, on the same example, make a draw: errors that grow with the size of T then have opposite signs. Examples
+    are visited in passes, as by paired walks. Payoffs take a subsample of the background, the same for all toggles of a
+    coalition, if that is unbiased with the loss, else all background rows.
 
     Examples
     --------
@@ -102,7 +111,7 @@ class Toggles:
     """
 
     pairs: np.ndarray
-    visits: PairedWalks = field(default_factory=PairedWalks)  # who keep the book of visits to examples
+    visits: PairedWalks = field(default_factory=PairedWalks)  # whose state summarises the visits to examples
     name: str = "toggles"
 
     @property
@@ -118,8 +127,8 @@ class Toggles:
         design = SamplingDesign.of(game, size_measure(game), rng, len(self.pairs))
         subsampled = ability(game, SubsampledGame)
         skip, spent = (True, 0) if subsampled is None else subsampled.repeats()
-        everyone = BiasCorrection(game.weights, np.ones(game.n_players, dtype=bool), skip)
-        return replace(self, visits=PairedWalks(Pilot(design, everyone, rows=spent)))
+        correction = BiasCorrection(game.weights, np.ones(game.n_players, dtype=bool), skip)
+        return replace(self, visits=PairedWalks(Pilot(design, correction, rows_of_pair(game), rows=spent)))
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // max(1, self._cost(game)))
@@ -136,31 +145,31 @@ class Toggles:
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
         design = self.visits.design
         examples = design.examples(first, draws)
-        one_way = draw_uniform_sizes(draws, game.n_players, rng)
-        T = np.vstack([one_way, ~one_way])
+        coalitions = draw_uniform_sizes(draws, game.n_players, rng)
+        T = np.vstack([coalitions, ~coalitions])
         skip = self.visits.pilot_run.skip
-        payoffs, rows = payoffs_at(game, wide(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
-        one, other = np.split(self._differences(T, payoffs), 2)
-        values = game.weights[examples][:, None, None] * (one + other) / 2
+        payoffs, rows = payoffs_at(game, enlarged(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
+        of_coalition, of_complement = np.split(self._differences(T, payoffs), 2)
+        values = game.weights[examples][:, None, None] * (of_coalition + of_complement) / 2
         moments = StratifiedMoments.of(design.cell[examples], values, design.weighting(first))
         return Walked(moments, None, draws, int((payoffs <= game.floor).sum()), rows)
 
-    def merge(self, one: Walked, other: Walked) -> Walked:
-        return self.visits.merge(one, other)
+    def merge(self, state: Walked, other: Walked) -> Walked:
+        return self.visits.merge(state, other)
 
     def read(self, game: Game, state: Walked) -> Estimate:
         return self.visits.read(game, state)
 
     def components(self, game: Game, state: Walked) -> VarianceComponents:
-        """Contributions of examples."""
+        """Returns the contributions of examples."""
         return self.visits.components(game, state)
 
     def _cost(self, game: Game) -> int:
-        """Model rows of a draw at most."""
-        return 2 * (1 + len(np.unique(self.pairs)) + len(self.pairs)) * rows_at(game, wide(game))
+        """Returns the most model rows of a draw."""
+        return 2 * (1 + len(np.unique(self.pairs)) + len(self.pairs)) * rows_at(game, enlarged(game))
 
     def _toggled(self, T: np.ndarray) -> np.ndarray:
-        """T, T with each single player toggled, and with each pair: (n, p) -> (n, 1 + k + K, p)."""
+        """Returns T, T with each single player toggled, and with each pair toggled: (n, p) -> (n, 1 + k + K, p)."""
         players, p = np.unique(self.pairs), T.shape[1]
         toggles = np.zeros((1 + len(players) + len(self.pairs), p), dtype=bool)
         toggles[1 + np.arange(len(players)), players] = True
@@ -168,7 +177,7 @@ class Toggles:
         return np.asarray(T[:, None, :] ^ toggles)
 
     def _differences(self, T: np.ndarray, payoffs: np.ndarray) -> np.ndarray:
-        """Second differences (n, L, K) from payoffs (n, 1 + k + K, L) of coalitions so toggled."""
+        """Returns second differences (n, L, K) from payoffs (n, 1 + k + K, L) of coalitions by :meth:`_toggled`."""
         players, i, j = np.unique(self.pairs), *self.pairs.T
         start, single, both = np.split(payoffs, [1, 1 + len(players)], axis=1)
         at_i, at_j = (np.searchsorted(players, ends) for ends in (i, j))
@@ -179,38 +188,38 @@ class Toggles:
 
 def payoffs_at(
     game: Game,
-    few: SubsampledGame | None,
+    subsampled: SubsampledGame | None,
     examples: np.ndarray,
     coalitions: np.ndarray,
     rng: np.random.Generator,
     *,
     skip: bool,
 ) -> tuple[np.ndarray, int]:
-    """Payoffs of s coalitions an example, right on average, and model rows: (n,), (n, s, p) -> (n, s, L).
+    """Returns unbiased payoffs of s coalitions an example, and model rows: (n,), (n, s, p) -> (n, s, L).
 
-    With few background rows where these are right on average, else with all of them.
+    They take a subsample of the background if that is unbiased, else all background rows.
     """
-    if few is not None and few.is_unbiased:
-        return few.at(examples, coalitions, rng, skip=skip)
+    if subsampled is not None and subsampled.is_unbiased:
+        return subsampled.at(examples, coalitions, rng, skip=skip)
     n, s, p = coalitions.shape
     sizes = coalitions.sum(axis=2)
     payoffs = game.payoff(np.repeat(examples, s), coalitions.reshape(n * s, p), rng)
     return payoffs.reshape(n, s, -1), int(((sizes > 0) & (sizes < p)).sum()) * game.rows_per_payoff
 
 
-def rows_at(game: Game, few: SubsampledGame | None) -> int:
-    """Model rows of such a payoff, at most."""
-    return few.rows if few is not None and few.is_unbiased else game.rows_per_payoff
+def rows_at(game: Game, subsampled: SubsampledGame | None) -> int:
+    """Returns the most model rows of a payoff of :func:`payoffs_at`."""
+    return subsampled.rows if subsampled is not None and subsampled.is_unbiased else game.rows_per_payoff
 
 
-def wide(game: Game) -> SubsampledGame | None:
-    """Payoffs with so many background rows that differences of differences are no mere noise."""
+def enlarged(game: Game) -> SubsampledGame | None:
+    """Returns the game with larger subsamples, so that second differences are not mere noise, or None."""
     subsampled = ability(game, SubsampledGame)
     return None if subsampled is None else subsampled.enlarged
 
 
 def check_pairs(pairs: np.ndarray, game: Game) -> None:
-    """An error for anything but pairs of different players of the game."""
+    """Raises an error for anything but pairs of different players of the game."""
     is_right = pairs.ndim == 2 and pairs.shape[1] == 2 and len(pairs) and pairs.dtype.kind in "iu"
     if not is_right or pairs.min() < 0 or pairs.max() >= game.n_players or (pairs[:, 0] == pairs[:, 1]).any():
         raise InputError("pairs", got=f"{pairs!r}", wanted=f"numbers below {game.n_players} of two different players")

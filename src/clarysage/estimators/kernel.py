@@ -1,4 +1,10 @@
-"""Kernel regression: Shapley values as the least-squares problem of Eq. 8, solved from paired coalitions."""
+"""Kernel regression (Kernel SHAP): Shapley values as the least-squares problem of Eq. 8, from paired coalitions.
+
+References
+----------
+S. M. Lundberg, S.-I. Lee (2017). A unified approach to interpreting model predictions. NeurIPS 30.
+I. Covert, S.-I. Lee (2021). Improving KernelSHAP: practical Shapley value estimation using linear regression. AISTATS.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,7 @@ from clarysage.protocols import Game
 
 @dataclass(frozen=True)
 class Kernel:
-    r"""Solves Eq. 8 from coalitions drawn by the Shapley kernel, each with its complement, on independent examples.
+    r"""Kernel regression: solves Eq. 8 from coalitions drawn by the Shapley kernel, each with its complement.
 
     With A = E[1_S 1_S'] and b = E[1_S (v(S) - v(\emptyset))] over the kernel, the values are
 
@@ -25,8 +31,8 @@ class Kernel:
 
     .. math:: \phi = (b - \bar b) / (1/2 - c) + v(D) / p.
 
-    b is a mean of independent draws, hence unbiased values. Their covariance is that of the centred b: it sums to zero
-    along the efficiency constraint, since v(D) is known.
+    b is a mean of independent draws, so the values are unbiased. Their covariance is that of the centred b: it sums to
+    zero along the efficiency constraint, since v(D) is known.
     """
 
     name: str = "kernel"
@@ -60,18 +66,18 @@ class Kernel:
         gains = payoffs.reshape(2, draws, -1) - game.ends[0][examples]  # v(S) - v(empty), (2, n, L)
         sides = np.stack([coalitions, ~coalitions]).astype(np.float64)  # (2, n, p)
         b = np.einsum("snl,snp->nlp", gains, sides) / 2
-        contributions = (b - b.mean(axis=2, keepdims=True)) / (0.5 - _together(p))
+        contributions = (b - b.mean(axis=2, keepdims=True)) / (0.5 - _pair_probability(p))
         return collect(game, contributions, examples, payoffs)
 
-    def merge(self, one: Draws, other: Draws) -> Draws:
-        return one.merge(other)
+    def merge(self, state: Draws, other: Draws) -> Draws:
+        return state.merge(other)
 
     def read(self, game: Game, state: Draws) -> Estimate:
         even = total(game)[:, None] / game.n_players
         return read(game, state, self.rows(game, state.moments.count), shift=even)
 
 
-def _together(p: int) -> float:
-    """Probability that a coalition drawn by the kernel holds two given players: A's entry off the diagonal."""
+def _pair_probability(p: int) -> float:
+    """Returns the probability that a coalition drawn by the kernel holds two given players: A off the diagonal."""
     sizes = np.arange(1, p)
     return float((kernel_size_probabilities(p) * sizes * (sizes - 1)).sum() / (p * (p - 1)))

@@ -1,4 +1,4 @@
-"""One player at a time: left out of all, or let in alone (Table 3, the first two subdomains)."""
+"""Leave one out, and leave one in: one coalition a player (Table 3, the first two subdomains)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLES_AT_ONCE = 8192
 
 @dataclass(frozen=True)
 class Parts:
-    """What examples of positive weight add to the values of consecutive players, (N, L, n)."""
+    """Contributions of examples of positive weight to the values of consecutive players, (N, L, n)."""
 
     parts: np.ndarray
     clipped: int
@@ -23,11 +23,11 @@ class Parts:
 
 @dataclass(frozen=True)
 class OneByOne:
-    r"""Values from one coalition a player, on every example.
+    r"""Values of players from one coalition each, on every example.
 
-    .. math:: \phi_i = v(D) - v(D \setminus \{i\}) \quad \text{or, let in alone,} \quad \phi_i = v(\{i\}) - v(\emptyset)
+    .. math:: \phi_i = v(D) - v(D \setminus \{i\}) \quad \text{or, if alone,} \quad \phi_i = v(\{i\}) - v(\emptyset)
 
-    A draw is a player. For games whose payoffs are certain: values have no sampling error.
+    A draw is a player. Payoffs must be exact: values then have no sampling error.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class OneByOne:
         return (Parts,)
 
     def check(self, game: Game) -> None:
-        """Any game has such coalitions."""
+        """Accepts any game."""
 
     def chunk(self, game: Game) -> int:
         return 1
@@ -62,28 +62,28 @@ class OneByOne:
         return game.n_players
 
     def coalitions(self, game: Game) -> int:
-        """One a player; none of a single player, which is an end."""
+        """Returns one coalition a player; none for a single player, whose coalitions are the ends."""
         return game.n_players if game.n_players > 1 else 0
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Parts:
         examples = np.flatnonzero(game.weights > 0)
         end = game.ends[0 if self.is_in else 1][examples]
         parts, clipped = np.empty((len(examples), end.shape[1], draws)), 0
-        for place, player in enumerate(range(first, first + draws)):
+        for index, player in enumerate(range(first, first + draws)):
             coalition = (np.arange(game.n_players) == player) == self.is_in
             for start in range(0, len(examples), EXAMPLES_AT_ONCE):
-                part = slice(start, start + EXAMPLES_AT_ONCE)
-                payoffs = game.payoff(examples[part], np.tile(coalition, (len(examples[part]), 1)), rng)
-                change = payoffs - end[part] if self.is_in else end[part] - payoffs
-                parts[part, :, place] = game.weights[examples[part], None] * change
+                batch = slice(start, start + EXAMPLES_AT_ONCE)
+                payoffs = game.payoff(examples[batch], np.tile(coalition, (len(examples[batch]), 1)), rng)
+                change = payoffs - end[batch] if self.is_in else end[batch] - payoffs
+                parts[batch, :, index] = game.weights[examples[batch], None] * change
                 clipped += int((payoffs <= game.floor).sum())
         return Parts(parts, clipped)
 
-    def merge(self, one: Parts, other: Parts) -> Parts:
-        return Parts(np.concatenate([one.parts, other.parts], axis=2), one.clipped + other.clipped)
+    def merge(self, state: Parts, other: Parts) -> Parts:
+        return Parts(np.concatenate([state.parts, other.parts], axis=2), state.clipped + other.clipped)
 
     def components(self, game: Game, state: Parts) -> VarianceComponents:
-        """Contributions of examples."""
+        """Returns the contributions of examples."""
         return VarianceComponents.exact(state.parts)
 
     def read(self, game: Game, state: Parts) -> Estimate:

@@ -48,8 +48,12 @@ class Limits:
             return cls(float("inf"), rows, seconds)
         needed = game.rows_spent + estimator.rows(game, draws)
         if needed > rows:
-            wanted = f"{needed:,} for the method {estimator.name!r}"
-            raise InputError("budget", got=f"{rows:,} model rows", wanted=wanted, hint=Set("method", "paired walks"))
+            raise InputError(
+                "budget",
+                got=f"{rows:,} model rows",
+                wanted=f"{needed:,} for the method {estimator.name!r}",
+                hint=Set("method", "paired walks"),
+            )
         return cls(draws, float("inf"), seconds)
 
     @property

@@ -98,8 +98,12 @@ def estimate(
         run.observer.close()
         run.save()
     if reason is StopReason.DEADLINE and limits.is_finite:
-        got, wanted = f"{limits.seconds:g} s", "more time for exact enumeration"
-        raise InputError("deadline", got=got, wanted=wanted, hint=Set("method", "paired walks"))
+        raise InputError(
+            "deadline",
+            got=f"{limits.seconds:g} s",
+            wanted="more time for exact enumeration",
+            hint=Set("method", "paired walks"),
+        )
     return _finished(run.estimate(reason), game)
 
 

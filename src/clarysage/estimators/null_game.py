@@ -1,4 +1,4 @@
-"""A test for null games, in which no player ever moves a payoff: every example is looked at in two opposite orders."""
+"""A test for null games, in which no player ever changes a payoff: every example is walked along an order and back."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ AFFORDABLE_ROWS = 4_000_000
 
 
 def estimate_null_game(game: Game, stop: Sequence[Rule], **options: Any) -> tuple[Estimate | None, int]:
-    """The zeros of a game that no player moves, such as that of a constant model; None where one does.
+    """Returns values of zero for a null game, such as that of a constant model, or None; and the model rows spent.
 
-    Only a game whose examples all lose the same with all features as with none is looked at. The look ends at the
-    first thing that moves, once every example has been seen, at the deadline, or where half of the budget or a fair
-    price is spent. The second result is the model rows that a look cost in vain.
+    Only games are tested in which every example has the same loss with all features as with none. The test ends at the
+    first change of a payoff, once every example has been seen, at the deadline, or when half of the budget or an
+    affordable number of model rows is spent. The model rows are counted only if the game is not a null game.
     """
     if not is_null(game):
         return None, 0
-    price = max(AFFORDABLE_ROWS, Sweep().rows(game, 2))
-    rows = min(price, (row_limit(stop) - game.rows_spent) // 2)
+    affordable = max(AFFORDABLE_ROWS, Sweep().rows(game, 2))
+    rows = min(affordable, (row_limit(stop) - game.rows_spent) // 2)
     if rows < Sweep().rows(game, 2):
         return None, 0
     limits: list[Rule] = [Budget(game.rows_spent + int(rows)), *(rule for rule in stop if isinstance(rule, Deadline))]
-    found = estimate(game, Sweep(), stop=[_verdict, *limits], **options)
-    if found.stopped is StopReason.RULE:
-        return None, found.model_rows - game.rows_spent
-    found = replace(found, values=np.zeros_like(found.values), trace=None)
-    if found.stopped is StopReason.BUDGET and rows == price:
-        visited = 100 * found.coverage.visited
+    result = estimate(game, Sweep(), stop=[_verdict, *limits], **options)
+    if result.stopped is StopReason.RULE:
+        return None, result.model_rows - game.rows_spent
+    result = replace(result, values=np.zeros_like(result.values), trace=None)
+    if result.stopped is StopReason.BUDGET and rows == affordable:
+        visited = 100 * result.coverage.visited
         note = Note(
             f"It rests on {visited:.1f} % of the examples: to look at all of them would take too long.", topic=COVERAGE
         )
-        found = replace(found, stopped=StopReason.NO_EFFECT, notes=(note,))
-    return found, 0
+        result = replace(result, stopped=StopReason.NO_EFFECT, notes=(note,))
+    return result, 0
 
 
 @dataclass(frozen=True)
 class Sweep(Permutation):
-    """Walks of one example after the other, each in a random order and its reverse."""
+    """Walks one example after the other, each along a random order and its reverse."""
 
     name: str = "sweep"
 
@@ -58,11 +58,11 @@ class Sweep(Permutation):
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Draws:
         examples = np.flatnonzero(game.weights > 0)
-        chosen = examples[(first + np.arange(draws)) % len(examples)]
+        visited = examples[(first + np.arange(draws)) % len(examples)]
         orders = permutations(draws, game.n_players, rng)
-        forth, back = (game.walk(chosen, way, rng) for way in (orders, orders[:, ::-1]))  # (n, p + 1, L)
-        moves = np.abs(np.diff(forth, axis=1)) + np.abs(np.diff(back, axis=1))
-        return collect(game, moves.transpose(0, 2, 1), chosen, forth[:0])
+        forward, reverse = (game.walk(visited, order, rng) for order in (orders, orders[:, ::-1]))  # (n, p + 1, L)
+        changes = np.abs(np.diff(forward, axis=1)) + np.abs(np.diff(reverse, axis=1))
+        return collect(game, changes.transpose(0, 2, 1), visited, forward[:0])
 
 
 def _verdict(estimate: Estimate) -> StopReason | None:

@@ -1,4 +1,10 @@
-"""Permutation sampling: the paper's Algorithm 1."""
+"""Permutation sampling of Shapley values: the paper's Algorithm 1 (Castro, Gomez & Tejada 2009).
+
+References
+----------
+J. Castro, D. Gomez, J. Tejada (2009). Polynomial calculation of the Shapley value based on sampling. Computers &
+Operations Research 36, 1726-1730.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from clarysage.protocols import Game
 
 @dataclass(frozen=True)
 class Permutation:
-    """Algorithm 1: draw an example and an order of the players, let them enter one by one, share out the gains.
+    """Algorithm 1: draw an example and an order of the players, let them enter; each gets the gain it causes.
 
     Draws are independent, so the values are means and their variance falls as 1/n (Theorem 2). The loss without
     features and the loss with all of them are known for every example and are not evaluated again.
@@ -34,7 +40,7 @@ class Permutation:
         return (Draws,)
 
     def check(self, game: Game) -> None:
-        """Any game can be walked."""
+        """Accepts any game."""
 
     def chunk(self, game: Game) -> int:
         return max(1, rows_per_chunk(game) // max(1, self.rows(game, 1)))
@@ -54,8 +60,8 @@ class Permutation:
         payoffs = game.walk(examples, orders, rng)  # (n, p + 1, L)
         return collect(game, contributions(payoffs, orders), examples, payoffs)
 
-    def merge(self, one: Draws, other: Draws) -> Draws:
-        return one.merge(other)
+    def merge(self, state: Draws, other: Draws) -> Draws:
+        return state.merge(other)
 
     def read(self, game: Game, state: Draws) -> Estimate:
         return read(game, state, self.rows(game, state.moments.count))

@@ -1,6 +1,6 @@
-"""Permutation importance: every player left out in turn, on every example, with one drawn row in its place.
+"""Permutation importance: every player is left out in turn, on every example, with one drawn row in its place.
 
-That is Breiman's (2001) measure of a model's reliance on a feature (Fisher, Rudin & Dominici 2019), repeated.
+This is Breiman's (2001) measure of a model's reliance on a feature (Fisher, Rudin & Dominici 2019), repeated.
 
 References
 ----------
@@ -21,21 +21,21 @@ from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments
 from clarysage.protocols import DrawsSingly, Game, SelfMatched, ability
 
-FEWEST = 5  # repeats, before their scatter says anything ...
-FEWEST_DRAWS = 4096  # ... or more where they are cheap: a run that stops by an error of few degrees stops too early
+FEWEST = 5  # repeats, before their variance is estimated ...
+FEWEST_DRAWS = 4096  # ... or more if they are cheap: with few degrees of freedom a run stops too early
 
 
 @dataclass(frozen=True)
 class Repeated:
-    """Sums over repeats.
+    """The state of repeats: sums over them.
 
     Attributes
     ----------
-    moments : of the values (L, p), a repeat a draw
-    parts : (N, L, p) what examples of positive weight add to the values
-    squares : (L, p) of what they add, over examples and repeats
-    rows, row_squares : (m, L, p) how values lean on background rows, and the squares of that; None where unknown
-    clipped, asked : payoffs that a loss bounded, and model rows
+    moments : of the values (L, p), with a repeat for a draw
+    parts : (N, L, p) contributions of examples of positive weight to the values
+    squares : (L, p) of these contributions, summed over examples and repeats
+    rows, row_squares : (m, L, p) influence of background rows on values, and its squares; None if unknown
+    clipped, asked : payoffs with a clipped loss, and model rows
     """
 
     moments: Moments
@@ -49,13 +49,14 @@ class Repeated:
 
 @dataclass(frozen=True)
 class Repeats:
-    r"""Values from repeats, in each of which every example has one draw for every player.
+    r"""Permutation importance by repeats, in each of which every example has one draw for every player.
 
     .. math:: \hat\phi_i = \frac1R \sum_r \sum_x w_x \big[ \ell(f(x_{-i}, b_{i, r(x)}), y) - \ell(f(x), y) \big]
 
-    A draw is a repeat. Within one the background rows are shared out evenly over the examples, as a permutation does:
-    what a row does to all examples alike is then no noise. The variance of values is that over repeats. For games of
-    single draws (:class:`~clarysage.games.single_draws.SingleDraws`); ``count`` repeats, or as many as rules ask for.
+    A draw is a repeat. Within a repeat the background rows are distributed evenly over the examples, as by a
+    permutation, so effects that a row has on all examples cause no noise. The variance of values is that over repeats.
+    For games of single draws (:class:`~clarysage.games.single_draws.SingleDraws`); ``count`` repeats, or as many as
+    stopping rules ask for.
     """
 
     count: int | None = None
@@ -96,30 +97,31 @@ class Repeats:
         )
         clipped = asked = 0
         for i in range(p):
-            found = drawn.without(i, examples, shared_out(n, draws, rng))
-            gains = w[:, None, None] * (full[:, None] - found.payoffs)  # (n, draws, L)
+            single = drawn.without(i, examples, stratified_levels(n, draws, rng))
+            gains = w[:, None, None] * (full[:, None] - single.payoffs)  # (n, draws, L)
             values[:, :, i], parts[:, :, i], squares[:, i] = gains.sum(0), gains.sum(1), (gains**2).sum((0, 1))
             if rows is not None and row_squares is not None:
-                rows[:, :, i], row_squares[:, :, i] = leant(gains, found.background_index, w, len(rows))
-            clipped, asked = clipped + int((found.payoffs <= game.floor).sum()), asked + found.rows
+                rows[:, :, i], row_squares[:, :, i] = influence_of_rows(gains, single.background_index, w, len(rows))
+            clipped, asked = clipped + int((single.payoffs <= game.floor).sum()), asked + single.rows
         return Repeated(Moments.of(values), parts, squares, rows, row_squares, clipped, asked)
 
-    def merge(self, one: Repeated, other: Repeated) -> Repeated:
+    def merge(self, state: Repeated, other: Repeated) -> Repeated:
         return Repeated(
-            one.moments.merge(other.moments),
-            one.parts + other.parts,
-            one.squares + other.squares,
-            None if one.rows is None or other.rows is None else one.rows + other.rows,
-            None if one.row_squares is None or other.row_squares is None else one.row_squares + other.row_squares,
-            one.clipped + other.clipped,
-            one.asked + other.asked,
+            state.moments.merge(other.moments),
+            state.parts + other.parts,
+            state.squares + other.squares,
+            None if state.rows is None or other.rows is None else state.rows + other.rows,
+            None if state.row_squares is None or other.row_squares is None else state.row_squares + other.row_squares,
+            state.clipped + other.clipped,
+            state.asked + other.asked,
         )
 
     def components(self, game: Game, state: Repeated) -> VarianceComponents:
-        """Contributions of examples, and the influence of background rows.
+        """Returns contributions of examples, and the influence of background rows.
 
-        Contributions scatter over examples by what draws do to each of them, as if these drew independently. Rows are
-        shared out, so that values have less of that, or at times more: the residual is the difference.
+        The variance of contributions over examples includes that of draws, as if examples drew independently. Rows are
+        distributed evenly, so that the variance of values due to draws is smaller, or at times larger: the residual is
+        the difference.
         """
         R, parts = state.moments.count, state.parts / state.moments.count
         variance = state.moments.covariance_of_mean()
@@ -135,21 +137,22 @@ class Repeats:
         )
 
     def _background(self, game: Game, state: Repeated, parts: np.ndarray) -> BackgroundInfluence | None:
-        """Values are means over background rows; an example that is one of them adds nothing to its own value.
+        """Returns the influence of background rows; None if it is unknown.
 
-        An infinite background would have no such row, so values are corrected by what it would add in its place.
+        Values are means over background rows, and an example that is a background row contributes nothing when it is
+        drawn for itself. An infinite background has no such row, so the bias correction replaces it by the others.
         """
         if state.rows is None or state.row_squares is None:
             return None
-        R, none = state.moments.count, np.zeros(parts.shape[1:])
+        R, zeros = state.moments.count, np.zeros(parts.shape[1:])
         noise = (state.row_squares - state.rows**2 / R).sum(axis=0) / (R * (R - 1))
-        correction = none
+        correction = zeros
         matched, background_weights = ability(game, SelfMatched), _single_draws(game).background_weights
         if matched is not None and matched.self_match is not None and background_weights is not None:
             row = matched.self_match[game.weights > 0]
             share = np.where(row >= 0, background_weights[row], 0.0)
             correction = np.einsum("n,nlp->lp", share / (1 - share), parts)
-        return BackgroundInfluence(state.rows / R, noise, correction, none)
+        return BackgroundInfluence(state.rows / R, noise, correction, zeros)
 
     def read(self, game: Game, state: Repeated) -> Estimate:
         R, n = state.moments.count, len(state.parts)
@@ -173,7 +176,7 @@ def _single_draws(game: Game) -> DrawsSingly:
 
 @dataclass(frozen=True)
 class AfterRepeats:
-    """The rule that ends a run after so many repeats of so many examples."""
+    """A stopping rule that ends a run after so many repeats of so many examples."""
 
     repeats: int
     examples: int
@@ -182,32 +185,37 @@ class AfterRepeats:
         return StopReason.REPEATED if estimate.draws >= self.repeats * self.examples else None
 
 
-def shared_out(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Places (n, draws) from 0 to 1, in each column one in every n-th, in random order.
+def stratified_levels(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws quantile levels (n, draws) from 0 to 1: in each column one from every n-th, in random order.
 
     Examples
     --------
-    >>> np.sort(shared_out(4, 2, np.random.default_rng(0)) // 0.25, axis=0).T
+    >>> np.sort(stratified_levels(4, 2, np.random.default_rng(0)) // 0.25, axis=0).T
     array([[0., 1., 2., 3.],
            [0., 1., 2., 3.]])
     """
     return np.asarray(rng.permuted((np.arange(n)[:, None] + rng.random((n, draws))) / n, axis=0))
 
 
-def leant(gains: np.ndarray, picks: np.ndarray, weights: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """How the values of repeats lean on background rows, and the squares of that, summed over repeats, (m, L) each.
+def influence_of_rows(
+    gains: np.ndarray, background_index: np.ndarray, weights: np.ndarray, m: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the influence of m background rows on the values, and its squares, summed over repeats, (m, L) each.
 
-    gains (n, r, L), picks (n, r), weights (n,). Of a repeat it is the sum of what was gained with a row, less the share
-    of the value that examples of their weight have: on average the derivative of the value in the row's mass, times
-    that mass, but for one part in n. What was not drawn in a repeat has no part in it, and no place in memory where
-    rows are many.
+    gains (n, r, L), background_index (n, r), weights (n,). In a repeat the influence of a row is the sum of the gains
+    of examples that drew it, less the share of the value that these examples have by their weights. Its mean is the
+    derivative of the value in the weight of the row, times that weight, up to one part in n. Rows that were not drawn
+    in a repeat have no influence there, and take no memory if rows are many.
     """
-    r = picks.shape[1]
-    place = (picks + m * np.arange(r)).ravel()
-    met, which = (np.arange(r * m), place) if m <= len(picks) else np.unique(place, return_inverse=True)
-    share = np.bincount(which, np.repeat(weights, r), minlength=len(met))
+    r = background_index.shape[1]
+    row_of_repeat = (background_index + m * np.arange(r)).ravel()  # rows of the first repeat, then of the second, ...
+    if m <= len(background_index):
+        drawn, which = np.arange(r * m), row_of_repeat
+    else:
+        drawn, which = np.unique(row_of_repeat, return_inverse=True)
+    share = np.bincount(which, np.repeat(weights, r), minlength=len(drawn))
     rows, squares = (np.empty((m, gains.shape[2])) for _ in range(2))
-    for number, one in enumerate(np.moveaxis(gains, 2, 0)):
-        c = np.bincount(which, one.ravel(), minlength=len(met)) - share * one.sum(axis=0)[met // m]
-        rows[:, number], squares[:, number] = (np.bincount(met % m, part, minlength=m) for part in (c, c**2))
+    for loss, gain in enumerate(np.moveaxis(gains, 2, 0)):
+        c = np.bincount(which, gain.ravel(), minlength=len(drawn)) - share * gain.sum(axis=0)[drawn // m]
+        rows[:, loss], squares[:, loss] = (np.bincount(drawn % m, sums, minlength=m) for sums in (c, c**2))
     return rows, squares

@@ -1,4 +1,11 @@
-"""Surrogate walks: a cheap model learns from the rows a dear one answered, and only their difference is sampled."""
+"""Surrogate walks: a fast model learns to predict a slow one, and only the difference of the two is sampled.
+
+The surrogate is a control variate with a mean that is sampled at little cost, as in two-level Monte Carlo (Giles 2008).
+
+References
+----------
+M. B. Giles (2008). Multilevel Monte Carlo path simulation. Operations Research 56, 607-617.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +23,23 @@ from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
 from clarysage.protocols import Game, SplitsBySurrogate, SubsampledWalks, ability
 
-FIRST_STAGE = 100  # pairs; or an eighth of the examples
+FIRST_STAGE = 100  # pairs; or an eighth of the examples, if that is less
 FEWEST_PAIRS = 16
-FEWEST_SLOW_ROWS = 256  # in a chunk
-SURROGATE_PAIRS = 32  # of the surrogate alone for each pair of the model
+FEWEST_SLOW_ROWS = 256  # model rows of a chunk
+SURROGATE_PAIRS = 32  # pairs of walks of the surrogate alone, for each pair of the model
 
 
 @dataclass(frozen=True)
 class Stage:
-    """So many ``pairs`` after the first ``before``, of a game from which a surrogate was taken off.
+    """A stage of a run: walks of the difference between the model's game and the game of a surrogate.
 
     The first stage has no surrogate, and walks the game of the model itself.
+
+    Attributes
+    ----------
+    before, pairs : pairs of walks in earlier stages, and in this one
+    walks, game : the estimator, and the game of the differences
+    surrogate, components : the values of the surrogate, and the components of their variance
     """
 
     before: int
@@ -39,29 +52,30 @@ class Stage:
 
 @dataclass(frozen=True)
 class Staged:
-    """What each stage has walked, by its number."""
+    """The states of stages, by their numbers."""
 
     walked: dict[int, Walked]
 
 
 @dataclass(frozen=True)
 class SurrogateWalks:
-    r"""Paired walks for models that are slow to ask, in stages that double.
+    r"""Paired walks for slow models, in stages that double.
 
-    Before each stage a surrogate g is fitted to all hybrid rows that the model f has answered. Shapley values are
+    Before each stage a surrogate g is fitted to all hybrid rows that the model f has predicted. Shapley values are
     linear in the game, so
 
     .. math:: \phi(v_f) = \phi(v_g) + \phi(v_f - v_g)
 
-    whose first term is found with any number of rows of g, and whose second is sampled by walks of f and g side by
-    side, on the same examples, orders and background rows: it scatters as little as the surrogate is good. A stage's
-    surrogate has learned from earlier stages alone, so every stage is unbiased whatever its quality. Stages are
-    weighted by n_s 2^s, fixed in advance; the first serves to learn from, and counts only while it is alone, as do
-    stages that have not seen all examples. The error of phi(v_g) is part of the error reported.
+    The first term is estimated with many rows of g, at little cost. The second is sampled by walks of f and g on the
+    same examples, orders and background rows: the better the surrogate, the smaller its variance. The surrogate of a
+    stage has learned from earlier stages only, so every stage is unbiased, however good the surrogate is. Stages are
+    weighted by n_s 2^s, fixed in advance. The first stage, whose draws the surrogates learn from, counts only as long
+    as there is no other, and so do stages that have not seen all examples. The error reported includes that of
+    phi(v_g).
 
     Parameters
     ----------
-    regressor : the surrogate, a scikit-learn regressor that takes missing values; default gradient boosting
+    regressor : the surrogate, a scikit-learn regressor that accepts missing values; default gradient boosting
     """
 
     regressor: Any = None
@@ -74,28 +88,28 @@ class SurrogateWalks:
 
     def check(self, game: Game) -> None:
         if ability(game, SubsampledWalks) is None or ability(game, SplitsBySurrogate) is None or game.n_players < 2:
-            wanted = "two or more players, and a model that is asked row by row"
-            raise InputError("method", got="surrogate walks", wanted=wanted, hint=Set("method", "paired walks"))
+            needed = "two or more players, and a model that is asked row by row"
+            raise InputError("method", got="surrogate walks", wanted=needed, hint=Set("method", "paired walks"))
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> SurrogateWalks:
         return replace(self, stages=(_first(game, rows, rng),))
 
     def adapted(self, game: Game, state: Staged, rng: np.random.Generator) -> SurrogateWalks:
-        """With a surrogate for the next stage, once the last one is over."""
+        """Returns the estimator with a further stage, once the last stage is over."""
         last = self.stages[-1]
         walked = state.walked.get(len(self.stages) - 1)
         is_over = walked is not None and walked.draws >= last.pairs
         return replace(self, stages=(*self.stages, self._next(game, state, rng))) if is_over else self
 
     def rewound(self, state: Staged) -> Staged:
-        """The state as it was when the next stage was prepared: what stages up to now walked changes no more."""
+        """Returns the state at the time the next stage was prepared, without the draws of later stages."""
         return Staged({number: walked for number, walked in state.walked.items() if number < len(self.stages)})
 
     def chunk(self, game: Game) -> int:
         return self.stages[-1].walks.chunk(game)
 
     def finest(self, game: Game) -> int:
-        """A slow model takes long over few rows, which are then worth sharing out."""
+        """Returns few draws: with a slow model even a few rows are worth sending to another worker."""
         return max(1, FEWEST_SLOW_ROWS // max(1, rows_of_pair(game)))
 
     def pause(self, game: Game, made: int) -> int:
@@ -112,8 +126,8 @@ class SurrogateWalks:
         stage = self.stages[-1]
         return Staged({len(self.stages) - 1: stage.walks.draw(stage.game, first - stage.before, draws, rng)})
 
-    def merge(self, one: Staged, other: Staged) -> Staged:
-        walked = dict(one.walked)
+    def merge(self, state: Staged, other: Staged) -> Staged:
+        walked = dict(state.walked)
         for number, part in other.walked.items():
             walked[number] = self.stages[number].walks.merge(walked[number], part) if number in walked else part
         return Staged(walked)
@@ -130,43 +144,42 @@ class SurrogateWalks:
             dof=estimated.dof,
             draws=sum(walked.draws for walked in state.walked.values()),
             model_rows=first.model_rows + sum(walked.rows for number, walked in state.walked.items() if number > 0),
-            coverage=replace(last, draws_to_see_all=2 * first.coverage.draws_to_see_all),  # earlier stages take as many
+            coverage=replace(last, draws_to_see_all=2 * first.coverage.draws_to_see_all),  # earlier stages, too
         )
 
     def components(self, game: Game, state: Staged) -> VarianceComponents | None:
-        """The weighted components of all stages; None where no stage has seen all examples."""
+        """Returns the weighted components of stages; None if no stage has seen all examples."""
         counted, weights = self._weighted(state)
         return weighted_components([self._components_by_stage(number, state) for number in counted], weights)
 
     def _components_by_stage(self, number: int, state: Staged) -> VarianceComponents | None:
         stage = self.stages[number]
-        left = stage.walks.components(stage.game, state.walked[number])
-        return left if stage.surrogate is None else weighted_components([stage.components, left], [1.0, 1.0])
+        difference = stage.walks.components(stage.game, state.walked[number])
+        if stage.surrogate is None:
+            return difference
+        return weighted_components([stage.components, difference], [1.0, 1.0])
 
     def _weighted(self, state: Staged) -> tuple[list[int], list[float]]:
-        """Stages that are counted, and their weights."""
-        counted = self._counted(state)
-        weights = np.array([state.walked[number].draws * 2.0**number for number in counted])
-        return counted, list(weights / weights.sum())
+        """Returns the stages that are counted, and their weights.
 
-    def _counted(self, state: Staged) -> list[int]:
-        """Stages that are counted: those of two passes or more, else those of one, else all with a surrogate.
-
-        A stage that has not seen all examples knows nothing of what is rare, and a stage of one pass little of its
-        own error; this depends on their sizes alone, not on what they found.
+        Counted are the stages of two passes or more; without any, those of one pass; else all with a surrogate; else
+        the first. A stage that has not seen all examples may have missed rare ones, and a stage of one pass has a poor
+        standard error. All this depends on the sizes of stages, not on their values.
         """
         passes = {
             number: self.stages[number].walks.design.passes(walked.draws)
             for number, walked in state.walked.items()
             if number > 0 and walked.draws > 1
         }
-        return [number for number, whole in passes.items() if whole == max(passes.values())] or [0]
+        counted = [number for number, count in passes.items() if count == max(passes.values())] or [0]
+        weights = np.array([state.walked[number].draws * 2.0**number for number in counted])
+        return counted, list(weights / weights.sum())
 
     def _by_stage(self, number: int, state: Staged) -> Estimated:
-        """The values of the model by one stage: those of its surrogate, and what was found to be left of them."""
+        """Returns the values of the model by one stage: those of its surrogate, plus the sampled difference."""
         stage = self.stages[number]
-        left = stage.walks.estimated(state.walked[number])
-        return left if stage.surrogate is None else weighted_sum([stage.surrogate, left], [1.0, 1.0])
+        difference = stage.walks.estimated(state.walked[number])
+        return difference if stage.surrogate is None else weighted_sum([stage.surrogate, difference], [1.0, 1.0])
 
     def _next(self, game: Game, state: Staged, rng: np.random.Generator) -> Stage:
         last = self.stages[-1]
@@ -175,14 +188,16 @@ class SurrogateWalks:
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         splitting = ability(game, SplitsBySurrogate)
         assert splitting is not None, "the game was checked"
-        theirs, left = splitting.split_by_surrogate(regressor, asked, pilot.active)
-        design = SamplingDesign.of(left, size_measure(game), rng)  # a surrogate may be right at the ends alone
+        surrogate_game, difference = splitting.split_by_surrogate(regressor, asked, pilot.active)
+        size = size_measure(game)  # by losses of the model: the surrogate may agree with it at the ends only
+        design = SamplingDesign.of(difference, size, rng)
         pairs = _next_size(last.pairs, design, is_second=len(self.stages) == 1)
         enough = SURROGATE_PAIRS * pairs
-        found = estimate(theirs, PairedWalks(), stop=[lambda now: now.draws >= enough], seed=int(rng.integers(2**62)))
+        stop = [lambda result: result.draws >= enough]
+        result = estimate(surrogate_game, PairedWalks(), stop=stop, seed=int(rng.integers(2**62)))
         walks = PairedWalks(replace(pilot, design=design, rows=0))
-        surrogate = Estimated(found.values, found.covariance, found.dof)
-        return Stage(last.before + last.pairs, pairs, walks, left, surrogate, found.components)
+        surrogate = Estimated(result.values, result.covariance, result.dof)
+        return Stage(last.before + last.pairs, pairs, walks, difference, surrogate, result.components)
 
 
 def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
@@ -192,10 +207,10 @@ def _first(game: Game, rows: float, rng: np.random.Generator) -> Stage:
 
 
 def _next_size(last: int, design: SamplingDesign, *, is_second: bool) -> int:
-    """Pairs of the next stage: as many as the first, then twice as many; a whole pass or whole tours where possible."""
-    size, whole = last if is_second else 2 * last, len(design.order)
+    """Returns the pairs of the next stage: as many as the first, then twice as many; full passes if possible."""
+    size, cycle = last if is_second else 2 * last, len(design.order)
     if last >= design.length:
-        return whole * max(1, round(size / whole))
+        return cycle * max(1, round(size / cycle))
     return design.draws_to_see_all if size > design.length / 2 else size
 
 

@@ -19,14 +19,20 @@ import numpy as np
 from clarysage.estimators.draws import contributions
 from clarysage.protocols import Game, Influence, SubsampledWalks, Walks, ability
 
-Asked = tuple[np.ndarray, np.ndarray]  # rows that went to the model, and its answers
+Asked = tuple[np.ndarray, np.ndarray]  # rows that were passed to the model, and its predictions
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """What players add on average over the walks of a pair, (n, L, p), payoffs that a loss bounded, and model rows.
+class WalkPairs:
+    """Pairs of walks.
 
-    ``influence`` is of walks one way and then of those back, 2 n in all, with players (L, p) for steps.
+    Attributes
+    ----------
+    contributions : (n, L, p) of players, averaged over the two walks of a pair
+    clipped, rows : payoffs with a clipped loss, and model rows
+    asked : rows that were passed to the model, with its predictions, on request
+    influence : of the background on contributions (L, p), first of the n forward walks, then of their n reverses; on
+        request
     """
 
     contributions: np.ndarray
@@ -38,6 +44,7 @@ class Pairs:
 
 def walk_pairs(
     game: Game,
+    subsampled: SubsampledWalks | None,
     examples: np.ndarray,
     orders: np.ndarray,
     active: np.ndarray,
@@ -46,31 +53,35 @@ def walk_pairs(
     skip: bool,
     keep: bool = False,
     influence: bool = False,
-    all_rows: bool = False,
-) -> Pairs:
-    """Walks examples (n,) along orders (n, p) and back, each with a subsample of the background, or with all rows."""
+) -> WalkPairs:
+    """Walks examples (n,) along orders (n, p) and their reverses.
+
+    Each walk takes a subsample of the background by the ability ``subsampled`` of the game; if that is None, all rows.
+    """
     examples, both = np.tile(examples, 2), np.vstack([orders, orders[:, ::-1]])
-    subsampled = ability(game, SubsampledWalks)
-    if subsampled is None or all_rows:
-        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game, all_rows=all_rows))
+    if subsampled is None:
+        walks = Walks(game.walk(examples, both, rng), len(orders) * rows_of_pair(game, all_rows=True))
     else:
         walks = subsampled.walk(examples, both, active, rng, skip=skip, keep=keep, influence=influence)
-    one_way, back = np.split(contributions(walks.payoffs, both), 2)
+    forward, reverse = np.split(contributions(walks.payoffs, both), 2)
     by_player = None if walks.influence is None else _by_player(walks.influence, both)
-    return Pairs((one_way + back) / 2, int((walks.payoffs <= game.floor).sum()), walks.rows, walks.asked, by_player)
+    clipped = int((walks.payoffs <= game.floor).sum())
+    return WalkPairs((forward + reverse) / 2, clipped, walks.rows, walks.asked, by_player)
 
 
 def _by_player(influence: Influence, orders: np.ndarray) -> Influence:
-    """The influence on what players add when they enter, (..., L, p), from that on payoffs at steps."""
+    """Returns the influence on contributions of players, (..., L, p), from that on payoffs at steps."""
     n, q = influence.background_index.shape
-    flat = influence.influence.reshape(n * q, *influence.influence.shape[2:])
-    each = contributions(flat, np.repeat(orders, q, axis=0))
-    correction = contributions(influence.bias_correction, orders)
-    return Influence(correction, influence.background_index, each.reshape(n, q, *each.shape[1:]))
+    on_payoffs = influence.influence.reshape(n * q, *influence.influence.shape[2:])
+    on_contributions = contributions(on_payoffs, np.repeat(orders, q, axis=0))
+    bias_correction = contributions(influence.bias_correction, orders)
+    return Influence(
+        bias_correction, influence.background_index, on_contributions.reshape(n, q, *on_contributions.shape[1:])
+    )
 
 
 def rows_of_pair(game: Game, *, all_rows: bool = False) -> int:
-    """Model rows of a pair of walks at most: with a subsample of the background where the game can, or all rows."""
-    subsampled = ability(game, SubsampledWalks)
-    rows = game.rows_per_payoff if subsampled is None or all_rows else subsampled.rows
+    """Returns the most model rows of a pair of walks: with subsamples of the background if the game has them."""
+    subsampled = None if all_rows else ability(game, SubsampledWalks)
+    rows = game.rows_per_payoff if subsampled is None else subsampled.rows
     return 2 * (game.n_players - 1) * rows

@@ -1,9 +1,9 @@
-"""Paired walks: antithetic permutation sampling, by a stratified design, with subsamples of the background.
+"""The estimator of paired walks: antithetic permutation sampling by a stratified design, with background subsamples.
 
 A run is a pilot (:mod:`clarysage.estimators.paired_walks.pilot`), antithetic pairs of walks
 (:mod:`clarysage.estimators.paired_walks.antithetic`) on examples in the order of a sampling design
-(:mod:`clarysage.estimators.paired_walks.sampling_design`), and draws of what subsamples of the background are off by
-(:mod:`clarysage.estimators.paired_walks.bias_correction`). Visits to examples are kept as stratified moments.
+(:mod:`clarysage.estimators.paired_walks.sampling_design`), and draws of the bias of background subsamples
+(:mod:`clarysage.estimators.paired_walks.bias_correction`). Visits to examples are summarised by stratified moments.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from clarysage.inference.influence import InfluenceSums
 from clarysage.inference.moments import Moments
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.inference.stratified import StratifiedMoments, contributions_of, estimated_sum
-from clarysage.protocols import Game, Influence, SubsampledGame, SubsampledWalks, ability
+from clarysage.protocols import Game, Influence, SubsampledWalks, ability
 
-NUMBERS_REMEMBERED = 20_000_000  # cells of rows that went to the model
+MOST_NUMBERS_OF_ROWS = 20_000_000  # that are kept of the rows that were passed to the model
 VARYING = Note(
     "The model gives other predictions when it is asked again for the same rows: every hybrid row was evaluated, and "
     "the values hold the model's own noise."
@@ -41,10 +41,10 @@ class Walked:
     Attributes
     ----------
     visits : moments of visits to examples
-    corrections : moments of the draws of the bias correction, where there is one
-    draws, clipped, rows : pairs of walks, payoffs that a loss bounded, and model rows
-    asked : hybrid rows with the model's answers, where the pilot keeps them
-    influences : of background rows, where the pilot asks for them
+    corrections : moments of the draws of the bias correction, if there is one
+    draws, clipped, rows : pairs of walks, payoffs with a clipped loss, and model rows
+    asked : hybrid rows with the model's predictions, if the pilot keeps them
+    influences : of background rows, if the pilot asks for them
     """
 
     visits: StratifiedMoments
@@ -63,15 +63,15 @@ class PairedWalks:
     Four ideas, none of which changes what is estimated, the Shapley values of Eq. 6 for the given examples and
     background:
 
-    - Every example is visited, in passes, so that differences between examples are no error; more often where its
-      losses are large, so that the sum is known best.
-    - The two walks of a pair err in opposite directions. For an additive model and squared error
+    - Stratified sampling. Every example is visited, in passes, so that differences between examples cause no error;
+      examples with large losses are visited more often, which makes the error of the sum smallest.
+    - Antithetic variates. The two walks of a pair err in opposite directions. For an additive model and squared error
       Delta_i(S) = h_i (2 (y - c) - h_i - 2 sum_{j in S} h_j), and i's predecessors in the two orders are together all
       other players: the mean of the pair does not depend on the order at all.
-    - A walk looks at a subsample of the background, and keeps to it, instead of averaging over all rows. How a loss is
-      then estimated without bias, or nearly so, is its own affair (:mod:`clarysage.losses.debiasing`).
-    - What bias is left is taken off by a second level of draws: values are linear in the game, so
-      phi(v) = phi(v_q) + phi(v - v_q). How many there are is decided by variances measured in the pilot run.
+    - Subsamples. A walk takes a subsample of the background, the same for all its steps, in place of all rows. How
+      losses are then estimated without bias, or nearly so, is in :mod:`clarysage.losses.debiasing`.
+    - A bias correction. The bias that is left is subtracted by a second level of draws: values are linear in the game,
+      so phi(v) = phi(v_q) + phi(v - v_q). Their number is decided by variances measured in the pilot run.
 
     Examples
     --------
@@ -95,26 +95,25 @@ class PairedWalks:
         return replace(self, pilot=run_pilot(game, rows, rng)) if self.pilot is None else self
 
     def chunk(self, game: Game) -> int:
-        return max(1, rows_per_chunk(game) // 2 // max(1, rows_of_pair(game)))
+        pair = rows_of_pair(game) if self.pilot is None else self.pilot.rows_of_pair
+        return max(1, rows_per_chunk(game) // 2 // max(1, pair))
 
     def finest(self, game: Game) -> int:
-        """Calls of a model cost as much as thousands of quick rows; what is known of its structure is quicker still."""
-        subsampled = ability(game, SubsampledGame)
-        if subsampled is not None and not subsampled.asks_model:
-            return self.chunk(game)
-        return max(1, FEWEST_ROWS_PER_CHUNK // max(1, rows_of_pair(game)))
+        """Returns fewer draws where the model is called: a call costs as much as thousands of rows of its structure."""
+        pilot = self.pilot_run
+        return max(1, FEWEST_ROWS_PER_CHUNK // max(1, pilot.rows_of_pair)) if pilot.asks_model else self.chunk(game)
 
     def pause(self, game: Game, made: int) -> int:
-        """A quarter more; ends of the first passes are not walked past, where errors fall to those within examples."""
+        """Returns a quarter more draws, but at most up to the end of a first pass, where the error drops."""
         design, least = self.design, max(made, FEWEST_DRAWS)
         ends = [end for end in (design.draws_to_see_all, 2 * design.length, len(design.order)) if end > least]
         return min([max(FEWEST_DRAWS, made + made // 4), *ends])
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
         pilot = self.pilot_run
-        more = pilot.corrections(first + draws) - pilot.corrections(first)
-        pairs = draws * rows_of_pair(game, all_rows=pilot.all_rows)
-        return (0 if first else pilot.rows) + pairs + more * pilot.correction.cost(game)
+        corrections = pilot.corrections(first + draws) - pilot.corrections(first)
+        pilot_rows = 0 if first else pilot.rows
+        return pilot_rows + draws * pilot.rows_of_pair + corrections * pilot.correction.cost(game)
 
     def limit(self, game: Game) -> int | None:
         return None
@@ -123,17 +122,17 @@ class PairedWalks:
         pilot = self.pilot_run
         examples = pilot.design.examples(first, draws)
         orders = permutations(draws, game.n_players, rng)
-        is_even = pilot.design.is_even(first, draws)
+        is_in_pass = pilot.design.is_in_pass(first, draws)
         pairs = walk_pairs(
             game,
+            None if pilot.all_rows else ability(game, SubsampledWalks),
             examples,
             orders,
             pilot.active,
             rng,
             skip=pilot.skip,
             keep=pilot.keep,
-            influence=pilot.with_influence and bool(is_even.any()),
-            all_rows=pilot.all_rows,
+            influence=pilot.influence_rows > 0 and bool(is_in_pass.any()),
         )
         values = game.weights[examples][:, None, None] * pairs.contributions
         visits = StratifiedMoments.of(pilot.design.cell[examples], values, pilot.design.weighting(first))
@@ -146,42 +145,47 @@ class PairedWalks:
             pairs.clipped,
             pairs.rows + rows,
             () if pairs.asked is None else (pairs.asked,),
-            None if pairs.influence is None else self._influences(game, examples, is_even, pairs.influence),
+            None if pairs.influence is None else self._influences(game, examples, is_in_pass, pairs.influence),
         )
 
-    def _influences(self, game: Game, examples: np.ndarray, is_even: np.ndarray, influence: Influence) -> InfluenceSums:
-        subsampled = ability(game, SubsampledWalks)
-        assert subsampled is not None
-        counted = np.tile(is_even, 2)
-        examples = np.tile(examples, 2)[counted]
+    def _influences(
+        self, game: Game, examples: np.ndarray, is_in_pass: np.ndarray, influence: Influence
+    ) -> InfluenceSums:
+        """Sums the influence of background rows over the visits of passes, by groups of examples."""
+        is_counted = np.tile(is_in_pass, 2)
+        examples = np.tile(examples, 2)[is_counted]
         weights = game.weights[examples][:, None, None]
         return InfluenceSums.of(
             self.design.group(examples),
-            influence.background_index[counted],
-            weights[:, None] * influence.influence[counted],
-            weights * influence.bias_correction[counted],
-            (len(self.design.groups), len(subsampled.background_weights)),
+            influence.background_index[is_counted],
+            weights[:, None] * influence.influence[is_counted],
+            weights * influence.bias_correction[is_counted],
+            (len(self.design.groups), self.pilot_run.influence_rows),
         )
 
-    def merge(self, one: Walked, other: Walked) -> Walked:
-        """Both together; ``one`` may be changed, so that a long run does not copy what it has at each step."""
-        visits = one.visits.dense(len(self.design.size))
+    def merge(self, state: Walked, other: Walked) -> Walked:
+        """Merges two states; the first may be changed in place, so that a long run does not copy it at each step."""
+        visits = state.visits.dense(len(self.design.size))
         visits.add(other.visits)
-        corrections = one.corrections or other.corrections
-        if one.corrections is not None and other.corrections is not None:
-            corrections = one.corrections.merge(other.corrections)
+        corrections = state.corrections or other.corrections
+        if state.corrections is not None and other.corrections is not None:
+            corrections = state.corrections.merge(other.corrections)
+        influences = state.influences or other.influences
+        if state.influences is not None and other.influences is not None:
+            influences = state.influences.merge(other.influences)
+        is_full = sum(rows.size for rows, _ in state.asked) >= MOST_NUMBERS_OF_ROWS
         return Walked(
             visits,
             corrections,
-            one.draws + other.draws,
-            one.clipped + other.clipped,
-            one.rows + other.rows,
-            _kept(one.asked, other.asked),
-            _both(one.influences, other.influences),
+            state.draws + other.draws,
+            state.clipped + other.clipped,
+            state.rows + other.rows,
+            state.asked if is_full else (*state.asked, *other.asked),
+            influences,
         )
 
     def estimated(self, state: Walked) -> Estimated:
-        """The values, with the bias of subsamples of the background taken off as far as it is known."""
+        """Returns the values, with the bias of background subsamples corrected."""
         visits = state.visits.dense(len(self.design.size))
         subsampled = estimated_sum(visits, self.design.size, self.design.stratum)
         if not self.pilot_run.per_draw:
@@ -190,8 +194,8 @@ class PairedWalks:
         return weighted_sum([subsampled, self._correction(state.corrections, visits)], [1.0, 1.0])
 
     def _correction(self, draws: Moments, visits: StratifiedMoments) -> Estimated:
-        moves = self.pilot_run.active | (visits.mean != 0).any(axis=(0, 1))
-        return correction(draws, moves)
+        has_effect = self.pilot_run.active | (visits.mean != 0).any(axis=(0, 1))
+        return correction(draws, has_effect)
 
     def read(self, game: Game, state: Walked) -> Estimate:
         estimated, pilot = self.estimated(state), self.pilot_run
@@ -208,14 +212,14 @@ class PairedWalks:
         )
 
     def coverage(self, game: Game, state: Walked) -> Coverage:
-        """Which examples the design has come to."""
+        """Returns which examples the design has visited."""
         is_seen = np.zeros(len(game.weights), dtype=bool)
         is_seen[self.design.order[: state.draws]] = True
         is_settled = self.design.passes(state.draws) == 2
         return Coverage.of(game.weights, is_seen, self.design.draws_to_see_all, is_settled=is_settled)
 
     def components(self, game: Game, state: Walked) -> VarianceComponents:
-        """Contributions of examples, the variance of the bias correction, and the influence of background rows."""
+        """Returns contributions of examples, the variance of the bias correction, and influence of background rows."""
         design, visits = self.design, state.visits.dense(len(self.design.size))
         is_positive = game.weights > 0
         weights = np.bincount(design.cell[is_positive], game.weights[is_positive]) / design.size
@@ -230,22 +234,11 @@ class PairedWalks:
 
     @property
     def design(self) -> SamplingDesign:
-        """Which example each draw looks at."""
+        """The sampling design: which example each draw looks at."""
         return self.pilot_run.design
 
     @property
     def pilot_run(self) -> Pilot:
-        """The pilot run, made before the first draw."""
+        """The pilot run, which must have been made."""
         assert self.pilot is not None, "an estimator is prepared before it draws"
         return self.pilot
-
-
-def _both(one: InfluenceSums | None, other: InfluenceSums | None) -> InfluenceSums | None:
-    if one is None or other is None:
-        return one or other
-    return one.merge(other)
-
-
-def _kept(one: tuple[Asked, ...], other: tuple[Asked, ...]) -> tuple[Asked, ...]:
-    """Rows and answers of both, as many as may be remembered."""
-    return one if sum(rows.size for rows, _ in one) >= NUMBERS_REMEMBERED else (*one, *other)

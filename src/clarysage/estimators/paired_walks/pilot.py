@@ -1,8 +1,8 @@
-"""The pilot run of paired walks: what they find out about a game before they begin, with draws that are set aside.
+"""The pilot run of paired walks: what they learn about a game before they begin, from draws that do not count.
 
-It sees whether the model repeats itself and which players matter, and allocates model rows between walks and draws of
-their bias correction, in proportion to deviation over the root of cost (as samples to the levels of multilevel Monte
-Carlo; Giles 2008).
+It tests whether the model is deterministic and which players have an effect, and allocates model rows between walks and
+draws of their bias correction, in proportion to standard deviation over the square root of cost (as samples are
+allocated to the levels of multilevel Monte Carlo; Giles 2008).
 
 References
 ----------
@@ -19,83 +19,86 @@ from clarysage.coalitions import permutations
 from clarysage.estimators.draws import draw_examples
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair, walk_pairs
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
-from clarysage.estimators.paired_walks.sampling_design import NUMBERS_KEPT, SamplingDesign, size_measure
+from clarysage.estimators.paired_walks.sampling_design import MOST_NUMBERS, SamplingDesign, size_measure
 from clarysage.protocols import Game, SubsampledGame, ability
 
-SHARE_OF_BUDGET = 1 / 16  # for each of the two that follow
-WALKS = 128  # with one background row, to see which players matter
-PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # to see how far they scatter
-FIRST_CORRECTIONS = 16  # so that there is an error to tell from them
+SHARE_OF_BUDGET = 1 / 16  # for each of the two steps that follow
+WALKS = 128  # with one background row, to find the players that have an effect
+PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # to measure variances
+FIRST_CORRECTIONS = 16  # for the first pairs of walks, so that the correction has a standard error
 DEFAULT_SHARE, MIN_SHARE, MAX_SHARE = 1 / 8, 1 / 20, 1.0  # model rows of the bias correction per model row of walks
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What paired walks know of a game before the first draw.
+    """The result of a pilot run: what paired walks know about a game before the first draw.
 
     Attributes
     ----------
     design : which example each draw looks at
-    correction : how the bias of subsamples of the background is sampled
-    per_draw : draws of the correction for each pair of walks; 0 where there is no bias to take off
-    rows : model rows spent to find this out
-    keep : whether to remember the hybrid rows that went to the model
-    with_influence : whether to estimate the influence of background rows
-    all_rows : whether walks look at all background rows, not at a subsample
+    correction : samples the bias of subsamples of the background
+    rows_of_pair : the most model rows of a pair of walks
+    asks_model : whether walks call the model, and do not evaluate its known structure
+    per_draw : draws of the correction for each pair of walks; 0 if there is no bias to correct
+    rows : model rows of the pilot run
+    keep : whether to keep the hybrid rows that were passed to the model
+    influence_rows : background rows whose influence is estimated: all of them, or 0
+    all_rows : whether walks take all background rows, not a subsample
     """
 
     design: SamplingDesign
     correction: BiasCorrection
+    rows_of_pair: int
+    asks_model: bool = True
     per_draw: float = 0.0
     rows: int = 0
     keep: bool = False
-    with_influence: bool = False
+    influence_rows: int = 0
     all_rows: bool = False
 
     @property
     def active(self) -> np.ndarray:
-        """Players (p,) that matter."""
+        """Players (p,) that may have an effect."""
         return self.correction.active
 
     @property
     def skip(self) -> bool:
-        """Whether the model repeats itself, so that known predictions need not be asked again."""
+        """True if the model is deterministic, so that known predictions are reused."""
         return self.correction.skip
 
     def corrections(self, draws: int) -> int:
-        """How many draws of the correction belong to the first so many pairs of walks."""
+        """Returns the number of draws of the correction that belong to the first so many pairs of walks."""
         return min(draws, FIRST_CORRECTIONS) + int(self.per_draw * draws) if self.per_draw else 0
 
 
 def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
-    """The pilot run before a run of so many model rows."""
+    """Returns the pilot run before a run of so many model rows."""
     p, subsampled, size = game.n_players, ability(game, SubsampledGame), size_measure(game)
+    pair, asks_model = rows_of_pair(game), subsampled is None or subsampled.asks_model
     if subsampled is None or p == 1:
-        everyone = BiasCorrection(game.weights, np.ones(p, dtype=bool), skip=True)
-        return Pilot(SamplingDesign.of(game, size, rng), everyone)
-    skip, spent = subsampled.repeats()
-    spare = SHARE_OF_BUDGET * max(0.0, rows - spent - _least(game, subsampled))
-    active, more = find_active(game, subsampled, skip, spare, rng)
+        correction = BiasCorrection(game.weights, np.ones(p, dtype=bool), skip=True)
+        return Pilot(SamplingDesign.of(game, size, rng), correction, pair, asks_model)
+    skip, repeat_rows = subsampled.repeats()
+    shortest_run = 2 * pair if subsampled.is_unbiased else 4 * pair + 2 * BiasCorrection.cost(game)
+    budget = SHARE_OF_BUDGET * max(0.0, rows - repeat_rows - shortest_run)
+    active, active_rows = find_active(game, subsampled, skip, budget, rng)
     correction = BiasCorrection(size if subsampled.errs_with_loss else game.weights, active, skip)
     design = SamplingDesign.of(game, size, rng)
-    numbers = len(design.groups) * len(subsampled.background_weights) * p * game.ends[0].shape[1]
-    with_influence = subsampled.is_sampled and numbers <= NUMBERS_KEPT
-    pilot = Pilot(design, correction, rows=spent + more, with_influence=with_influence)
+    background_rows = len(subsampled.background_weights)
+    numbers = len(design.groups) * background_rows * p * game.ends[0].shape[1]
+    influence_rows = background_rows if subsampled.is_sampled and numbers <= MOST_NUMBERS else 0
+    pilot_rows = repeat_rows + active_rows
+    pilot = Pilot(design, correction, pair, asks_model, rows=pilot_rows, influence_rows=influence_rows)
     if subsampled.is_unbiased:
         return pilot
-    share, more = _allocated(game, correction, spare, rng)
-    return replace(pilot, per_draw=share * rows_of_pair(game) / correction.cost(game), rows=pilot.rows + more)
-
-
-def _least(game: Game, subsampled: SubsampledGame) -> int:
-    """Model rows of the shortest run: two pairs, with their draws of the correction."""
-    return 2 * rows_of_pair(game) if subsampled.is_unbiased else 4 * rows_of_pair(game) + 2 * BiasCorrection.cost(game)
+    share, allocation_rows = _allocate(game, subsampled, correction, pair, budget, rng)
+    return replace(pilot, per_draw=share * pair / correction.cost(game), rows=pilot_rows + allocation_rows)
 
 
 def find_active(
     game: Game, subsampled: SubsampledGame, skip: bool, rows: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
-    """Players that changed a prediction on some walk; all of them where that is not known or makes no difference."""
+    """Returns players that changed a prediction on a walk, and model rows; all players if nothing can be skipped."""
     p = game.n_players
     walks = int(min(WALKS, rows // (p - 1)))
     if not skip or walks == 0 or subsampled.takes_all:
@@ -103,24 +106,31 @@ def find_active(
     return subsampled.moves(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
 
 
-def _allocated(game: Game, correction: BiasCorrection, rows: float, rng: np.random.Generator) -> tuple[float, int]:
-    r"""Model rows for the correction for each row of walks, so that the error is least, and those spent to see.
+def _allocate(
+    game: Game,
+    subsampled: SubsampledGame,
+    correction: BiasCorrection,
+    rows_of_pair: int,
+    budget: float,
+    rng: np.random.Generator,
+) -> tuple[float, int]:
+    r"""Returns model rows of the correction per model row of walks, for the least error, and the rows to measure it.
 
     .. math:: n_1 c_1 / (n_0 c_0) = \sqrt{V_1 c_1 / (V_0 c_0)}
 
     V_0 and c_0 are the variance and the cost of a pair of walks, within an example; V_1 and c_1 those of a draw of the
     correction.
     """
-    c_0, c_1 = rows_of_pair(game), correction.cost(game)
-    if 2 * PAIRS_OF_PAIRS * c_0 + CORRECTIONS * c_1 > rows:
+    c_0, c_1 = rows_of_pair, correction.cost(game)
+    if 2 * PAIRS_OF_PAIRS * c_0 + CORRECTIONS * c_1 > budget:
         return DEFAULT_SHARE, 0
     examples = draw_examples(game, PAIRS_OF_PAIRS, rng)
     orders = permutations(2 * PAIRS_OF_PAIRS, game.n_players, rng)
-    pairs = walk_pairs(game, np.repeat(examples, 2), orders, correction.active, rng, skip=correction.skip)
+    pairs = walk_pairs(game, subsampled, np.repeat(examples, 2), orders, correction.active, rng, skip=correction.skip)
     within = (pairs.contributions[::2] - pairs.contributions[1::2]) ** 2 / 2  # (n, L, p)
     weight = game.weights[examples] * (game.weights > 0).sum()
-    off, more = correction.draw(game, CORRECTIONS, rng)
+    bias, bias_rows = correction.draw(game, CORRECTIONS, rng)
     V_0 = (weight[:, None, None] * within).mean(axis=0).max(axis=1)
-    V_1 = (off**2).mean(axis=0).max(axis=1)  # (L,)
+    V_1 = (bias**2).mean(axis=0).max(axis=1)  # (L,)
     ratio = np.divide(V_1, V_0, out=np.where(V_1 > 0, np.inf, 0.0), where=V_0 > 0).max()
-    return float(np.clip(np.sqrt(ratio * c_1 / c_0), MIN_SHARE, MAX_SHARE)), pairs.rows + more
+    return float(np.clip(np.sqrt(ratio * c_1 / c_0), MIN_SHARE, MAX_SHARE)), pairs.rows + bias_rows
