@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 
 Piece = TypeVar("Piece", bound=Hashable)
 SAVED_EVERY = 20  # seconds
@@ -67,4 +67,4 @@ class Kept:
         """Writes the file, a line a result."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(result)}" for name, result in self.found.items())
-        write_whole(f'{{"made": {json.dumps(self.made)},\n"found": {{\n{lines}\n}}}}\n', self.path)
+        write_atomically(f'{{"made": {json.dumps(self.made)},\n"found": {{\n{lines}\n}}}}\n', self.path)

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import clarysage as cs
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 
 LIBRARIES = ("numpy", "scikit-learn", "catboost", "xgboost-cpu", "torch")
 
@@ -78,8 +78,8 @@ class Outcome:
         from experiments.page import as_page
 
         lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in asdict(self).items())
-        write_whole(f"{{\n{lines}\n}}\n", folder / "results.json")
-        write_whole(as_page(self), folder / "README.md")
+        write_atomically(f"{{\n{lines}\n}}\n", folder / "results.json")
+        write_atomically(as_page(self), folder / "README.md")
 
     @classmethod
     def read(cls, folder: Path) -> Outcome:

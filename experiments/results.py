@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from experiments.items import ITEMS
 from experiments.outcome import Outcome
 from experiments.page import findings, numbers
@@ -30,7 +30,7 @@ def write_results(scale: Scale) -> Path:
             blocks.append(_section(Outcome.read(folder / item), Path(os.path.relpath(folder / item, path.parent))))
         else:
             blocks.append(f"## {ITEMS[item]}\n\nNot run at this scale yet.\n")
-    write_whole("\n".join(blocks), path)
+    write_atomically("\n".join(blocks), path)
     return path
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import clarysage as cs
-from clarysage.codec import Array, require, settle_arrays
+from clarysage.codec import Array, freeze_arrays, require
 from clarysage.errors import FormatError, InputError, Note, Set
 from clarysage.results.files import KINDS, as_plain, file_format, from_plain, load, save
 from clarysage.results.removal_quality import RemovalQuality
@@ -169,7 +169,7 @@ class Dummy:
     mood: Literal["good", "bad"]
 
     def __post_init__(self) -> None:
-        settle_arrays(self)
+        freeze_arrays(self)
         require(self.numbers.size < 100, "numbers", self.numbers.shape, "fewer than 100")
 
 

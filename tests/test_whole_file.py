@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clarysage._utils.atomic import write_bytes_whole, write_whole
+from clarysage._utils.atomic import write_atomically, write_bytes_atomically
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
@@ -19,7 +19,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
     reader.start()
-    write_whole("{}\n", pipe)
+    write_atomically("{}\n", pipe)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     reader.join(20)
     assert read == ["{}\n"]
@@ -33,7 +33,7 @@ def test_a_link_stays_and_leads_to_what_was_written(tmp_path: Path) -> None:
         link.symlink_to(file)
     except OSError:
         pytest.skip("links may not be made here")
-    write_whole("after", link)
+    write_atomically("after", link)
     assert link.is_symlink()
     assert file.read_text() == "after"
     assert [path.name for path in file.parent.iterdir()] == ["may.json"]
@@ -48,6 +48,6 @@ def test_what_breaks_off_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_bytes_whole(pieces(), file)
+        write_bytes_atomically(pieces(), file)
     assert file.read_bytes() == b"before"
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -1,12 +1,9 @@
-"""Dataclasses as plain objects that JSON can hold, and back: the types of the fields say how.
+"""Serialises dataclasses to plain objects for JSON, and back, by the types of their fields.
 
-A field is text, a number, a choice (an enum, a ``Literal``), an array, another dataclass, or an optional, a sequence or
-a mapping of such. On the way in every field has to be there and to be of its type, and what the dataclass itself
-demands of its fields (in ``__post_init__``, by :func:`require` and :func:`settle_arrays`) has to hold; an error names
-the path of the field, what was got and what is wanted. Nothing is executed.
-
-Checkpoints have another codec (:mod:`clarysage.execution.checkpoint_file`): they hold the states of estimators, bit by
-bit and in binary, for the release that wrote them. Here the file is for people and other programs to read.
+A field is text, a number, a choice (an enum or a ``Literal``), an array, another dataclass, or an optional, a sequence
+or a mapping of these. Decoding checks that every field exists and has its type, and that the conditions of the
+dataclass hold (in ``__post_init__``, by :func:`require` and :func:`freeze_arrays`); an error names the path of the
+field, what it was and what is expected. No code in the data is executed.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from clarysage.errors import FormatError, InputError, Words
 
 T = TypeVar("T")
 
-ON_REQUEST = {"file": "on request"}  # metadata of fields that files have only where they are asked for
+ON_REQUEST = {"file": "on request"}  # metadata of fields that are written only on request
 AS_WRITTEN = "a file that save wrote, as it was"
 
 
@@ -37,10 +34,10 @@ class Array:
     ----------
     shape : sizes of the dimensions, each a number, or a letter that stands for the same size in all fields of a
         dataclass; empty for arrays of any shape
-    low : the smallest number that is allowed
-    is_symmetric : a matrix that files have as the rows of its lower triangle
-    has_gaps : some numbers may be unknown: NaN, which files have as null
-    is_boolean, is_whole : true and false in place of numbers, or whole numbers alone
+    low : the smallest allowed number
+    is_symmetric : whether it is a symmetric matrix, of which files have the lower triangle
+    has_gaps : whether numbers may be missing: NaN, which is null in files
+    is_boolean, is_whole : whether it has booleans instead of numbers, or only whole numbers
     """
 
     shape: str = ""
@@ -62,12 +59,12 @@ class Array:
 
 
 def encode(value: Any, *, on_request: bool = False) -> dict[str, Any]:
-    """The fields of a dataclass as plain objects; those on request only where they are asked for."""
+    """Encodes a dataclass as plain objects; fields on request are included only if ``on_request``."""
     return _Record(type(value)).encode(value, on_request)
 
 
 def decode(kind: type[T], data: Any, path: str) -> T:
-    """The dataclass of plain objects; a :class:`~clarysage.errors.FormatError` says which field is not right.
+    """Decodes a dataclass from plain objects; a :class:`~clarysage.errors.FormatError` says which field is wrong.
 
     Examples
     --------
@@ -83,54 +80,54 @@ def decode(kind: type[T], data: Any, path: str) -> T:
 
 
 def fields_on_request(kind: type) -> tuple[str, ...]:
-    """The fields that files have only where they are asked for."""
+    """Returns the names of the fields that are written only on request."""
     return tuple(name for name, (_, is_optional) in _fields(kind).items() if is_optional)
 
 
-def require(holds: bool, argument: str, got: Any, wanted: Words) -> None:
-    """An error about a field of a dataclass, where something that has to hold does not."""
+def require(holds: bool, argument: str, got: Any, expected: Words) -> None:
+    """Raises an error about a field of a dataclass, if a condition does not hold."""
     if not holds:
-        raise InputError(argument, got=_shown(got), wanted=wanted)
+        raise InputError(argument, got=_shown(got), wanted=expected)
 
 
-def settle_arrays(instance: Any, **sizes: int) -> None:
-    """Makes the arrays of a frozen dataclass read-only, and checks that their shapes go together.
+def freeze_arrays(instance: Any, **sizes: int) -> None:
+    """Makes the arrays of a frozen dataclass read-only, and checks that their shapes fit together.
 
-    To be called by ``__post_init__``; ``sizes`` are those that are known, by their letters.
+    It is called by ``__post_init__``; ``sizes`` are the known sizes by their letters.
     """
     kind: Any = type(instance)
     for name, array in _arrays(kind):
         value = getattr(instance, name)
         if value is not None:
-            object.__setattr__(instance, name, _settled(name, value, array, sizes))
+            object.__setattr__(instance, name, _read_only(name, value, array, sizes))
 
 
-def _settled(name: str, value: Any, array: Array, sizes: dict[str, int]) -> np.ndarray:
+def _read_only(name: str, value: Any, array: Array, sizes: dict[str, int]) -> np.ndarray:
     is_right = isinstance(value, np.ndarray) and value.dtype == array.dtype
-    settled: np.ndarray = value if is_right and _is_fixed(value) else np.array(value, dtype=array.dtype)
-    settled = _with_shape(name, settled, array, sizes)
+    numbers: np.ndarray = value if is_right and _is_fixed(value) else np.array(value, dtype=array.dtype)
+    numbers = _with_shape(name, numbers, array, sizes)
     if array.low > -math.inf:
-        require(not (settled < array.low).any(), name, value, f"numbers of {array.low:g} or more")
-    if array.is_symmetric:  # its two halves may differ by rounding, and a file has one of them
-        settled = np.tril(settled) + np.tril(settled, -1).T
-    settled.setflags(write=False)
-    return settled
+        require(not (numbers < array.low).any(), name, value, f"numbers of {array.low:g} or more")
+    if array.is_symmetric:  # the halves may differ by rounding, and files have only one of them
+        numbers = np.tril(numbers) + np.tril(numbers, -1).T
+    numbers.setflags(write=False)
+    return numbers
 
 
 def _with_shape(name: str, numbers: np.ndarray, array: Array, sizes: dict[str, int]) -> np.ndarray:
-    """The array, if its shape is right; of no rows, which files have as an empty list, with the columns there would be.
+    """Returns the array if its shape is right; without rows (an empty list in files), it gets the right columns.
 
-    Sizes that this array is the first to have are added to those that are known.
+    New sizes of this array are added to ``sizes``.
     """
     if not array.sizes:
         return numbers
-    wanted = [size if isinstance(size, int) else sizes.get(size) for size in array.sizes]
-    if numbers.ndim == len(wanted) and len(numbers) == 0 and None not in wanted[1:]:
-        numbers = numbers.reshape(0, *(size or 0 for size in wanted[1:]))
-    is_right = numbers.ndim == len(wanted) and all(map(_is_size, numbers.shape, wanted))
+    expected = [size if isinstance(size, int) else sizes.get(size) for size in array.sizes]
+    if numbers.ndim == len(expected) and len(numbers) == 0 and None not in expected[1:]:
+        numbers = numbers.reshape(0, *(size or 0 for size in expected[1:]))
+    is_right = numbers.ndim == len(expected) and all(map(_is_size, numbers.shape, expected))
     if not is_right:
         shape = ", ".join(
-            str(letter if size is None else size) for letter, size in zip(array.sizes, wanted, strict=True)
+            str(letter if size is None else size) for letter, size in zip(array.sizes, expected, strict=True)
         )
         raise InputError(name, got=f"an array of shape {numbers.shape}", wanted=f"one of shape ({shape})")
     for letter, actual in zip(array.sizes, numbers.shape, strict=True):
@@ -138,32 +135,32 @@ def _with_shape(name: str, numbers: np.ndarray, array: Array, sizes: dict[str, i
     return numbers
 
 
-def _is_size(actual: int, wanted: int | None) -> bool:
-    return wanted is None or actual == wanted
+def _is_size(actual: int, expected: int | None) -> bool:
+    return expected is None or actual == expected
 
 
 def _is_fixed(array: np.ndarray) -> bool:
-    """Whether nobody can write to an array, not even by way of another that it is a view of."""
+    """Tells whether an array is read-only, and not a view of a writable array."""
     return not array.flags.writeable and array.base is None
 
 
 class Codec(Protocol):
-    """How values of a type become plain objects, and the other way round.
+    """Encoder and decoder of the values of a type.
 
     Attributes
     ----------
-    wanted : what the plain objects are, in words
-    reads : their types
+    expected : description of the plain objects, for errors
+    reads : types of the plain objects
     """
 
     @property
-    def wanted(self) -> str: ...
+    def expected(self) -> str: ...
 
     @property
     def reads(self) -> tuple[type, ...]: ...
 
     def holds(self, value: Any) -> bool:
-        """Whether a value is of the type."""
+        """Tells whether a value has the type."""
         ...
 
     def encode(self, value: Any, on_request: bool) -> Any: ...
@@ -173,10 +170,10 @@ class Codec(Protocol):
 
 @dataclass(frozen=True)
 class _Scalar:
-    """Text, numbers, truth values and None."""
+    """Codec of text, numbers, booleans and None."""
 
     kind: type
-    wanted: str
+    expected: str
     reads: tuple[type, ...]
     writes: tuple[type, ...]
 
@@ -185,14 +182,14 @@ class _Scalar:
 
     def encode(self, value: Any, on_request: bool) -> Any:
         if not self.holds(value) or (self.kind is float and not math.isfinite(value)):
-            raise _unfit(value, self.wanted)
+            raise _misfit(value, self.expected)
         return None if value is None else self.kind(value)
 
     def decode(self, data: Any, path: str) -> Any:
         is_right = type(data) in self.reads
         if is_right and self.kind is float:
             is_right = _is_finite(data)
-        _demand(is_right, path, data, self.wanted)
+        _demand(is_right, path, data, self.expected)
         return None if data is None else self.kind(data)
 
 
@@ -207,10 +204,10 @@ SCALARS: dict[Any, _Scalar] = {
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Arrays, as nested lists."""
+    """Codec of arrays, as nested lists."""
 
     array: Array
-    wanted: str
+    expected: str
     reads: tuple[type, ...] = (list,)
 
     def holds(self, value: Any) -> bool:
@@ -218,22 +215,22 @@ class _Numbers:
 
     def encode(self, value: Any, on_request: bool) -> Any:
         if not self.array.has_gaps and not np.isfinite(value).all():
-            raise _unfit(value, self.wanted)
+            raise _misfit(value, self.expected)
         if self.array.is_symmetric:
             return [row[: i + 1] for i, row in enumerate(value.tolist())]
         return _with_nulls(value.tolist()) if self.array.has_gaps else value.tolist()
 
     def decode(self, data: Any, path: str) -> np.ndarray:
-        rows = _squared(data) if self.array.is_symmetric else data
+        rows = _from_triangle(data) if self.array.is_symmetric else data
         numbers = _as_array(rows, self.array) if isinstance(rows, list) else None
-        _demand(numbers is not None, path, data, self.wanted)
+        _demand(numbers is not None, path, data, self.expected)
         assert numbers is not None
         missing = len(self.array.sizes) - numbers.ndim
         return numbers.reshape(0, *[0] * missing) if numbers.size == 0 and missing > 0 else numbers
 
 
-def _squared(rows: Any) -> list[list[Any]] | None:
-    """A whole matrix from the rows of its lower triangle; None where they are none."""
+def _from_triangle(rows: Any) -> list[list[Any]] | None:
+    """Returns the complete matrix, given the rows of its lower triangle; None if the data is not a triangle."""
     if not isinstance(rows, list) or any(not isinstance(row, list) for row in rows):
         return None
     if [len(row) for row in rows] != list(range(1, len(rows) + 1)):
@@ -242,7 +239,7 @@ def _squared(rows: Any) -> list[list[Any]] | None:
 
 
 def _as_array(rows: list[Any], array: Array) -> np.ndarray | None:
-    """Nested lists as an array; None where there is anything else in them, or rows are of several lengths."""
+    """Returns nested lists as an array; None if they contain other types, or rows of different lengths."""
     allowed: set[type] = {int, float}
     if array.is_boolean:
         allowed = {bool}
@@ -260,10 +257,10 @@ def _as_array(rows: list[Any], array: Array) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class _Choice:
-    """Members of an enum, by their names, or one of some texts."""
+    """Codec of members of an enum, by their names, or of texts in a ``Literal``."""
 
     members: Mapping[str, Any]
-    wanted: str
+    expected: str
     reads: tuple[type, ...] = (str,)
 
     def holds(self, value: Any) -> bool:
@@ -271,25 +268,25 @@ class _Choice:
 
     def encode(self, value: Any, on_request: bool) -> str:
         if not self.holds(value):
-            raise _unfit(value, self.wanted)
+            raise _misfit(value, self.expected)
         return next(name for name, member in self.members.items() if member == value)
 
     def decode(self, data: Any, path: str) -> Any:
-        _demand(isinstance(data, str) and data in self.members, path, data, self.wanted)
+        _demand(isinstance(data, str) and data in self.members, path, data, self.expected)
         return self.members[data]
 
 
 @dataclass(frozen=True)
 class _Items:
-    """Tuples, lists and sequences of any length, as lists."""
+    """Codec of tuples, lists and sequences of any length, as lists."""
 
     kind: type
     item: Codec
     reads: tuple[type, ...] = (list,)
 
     @property
-    def wanted(self) -> str:
-        return f"a list of {self.item.wanted}"
+    def expected(self) -> str:
+        return f"a list of {self.item.expected}"
 
     def holds(self, value: Any) -> bool:
         return isinstance(value, (tuple, list))
@@ -298,20 +295,20 @@ class _Items:
         return [self.item.encode(item, on_request) for item in value]
 
     def decode(self, data: Any, path: str) -> Any:
-        _demand(isinstance(data, list), path, data, self.wanted)
+        _demand(isinstance(data, list), path, data, self.expected)
         return self.kind(self.item.decode(item, f"{path}: {number}") for number, item in enumerate(data, start=1))
 
 
 @dataclass(frozen=True)
 class _Fixed:
-    """Tuples of a given length, as lists."""
+    """Codec of tuples of a given length, as lists."""
 
     items: tuple[Codec, ...]
     reads: tuple[type, ...] = (list,)
 
     @property
-    def wanted(self) -> str:
-        return f"a list of {len(self.items)}: {', '.join(item.wanted for item in self.items)}"
+    def expected(self) -> str:
+        return f"a list of {len(self.items)}: {', '.join(item.expected for item in self.items)}"
 
     def holds(self, value: Any) -> bool:
         return isinstance(value, tuple) and len(value) == len(self.items)
@@ -320,20 +317,20 @@ class _Fixed:
         return [codec.encode(item, on_request) for codec, item in zip(self.items, value, strict=True)]
 
     def decode(self, data: Any, path: str) -> Any:
-        _demand(isinstance(data, list) and len(data) == len(self.items), path, data, self.wanted)
+        _demand(isinstance(data, list) and len(data) == len(self.items), path, data, self.expected)
         return tuple(codec.decode(item, path) for codec, item in zip(self.items, data, strict=True))
 
 
 @dataclass(frozen=True)
 class _Named:
-    """Mappings of names."""
+    """Codec of mappings with names as keys."""
 
     item: Codec
     reads: tuple[type, ...] = (dict,)
 
     @property
-    def wanted(self) -> str:
-        return f"a mapping of names to {self.item.wanted}"
+    def expected(self) -> str:
+        return f"a mapping of names to {self.item.expected}"
 
     def holds(self, value: Any) -> bool:
         return isinstance(value, Mapping)
@@ -344,20 +341,20 @@ class _Named:
         }
 
     def decode(self, data: Any, path: str) -> Any:
-        _demand(isinstance(data, dict), path, data, self.wanted)
+        _demand(isinstance(data, dict), path, data, self.expected)
         return {name: self.item.decode(item, f"{path}: {name}") for name, item in data.items()}
 
 
 @dataclass(frozen=True)
 class _OneOf:
-    """Values of several types; of several dataclasses each is a mapping of its name to its fields."""
+    """Codec of values of several types; if several are dataclasses, each is a mapping of its name to its fields."""
 
     members: tuple[Codec, ...]
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         first, last = self.members[:-1], self.members[-1]
-        return f"{', '.join(member.wanted for member in first)} or {last.wanted}"
+        return f"{', '.join(member.expected for member in first)} or {last.expected}"
 
     @property
     def reads(self) -> tuple[type, ...]:
@@ -369,7 +366,7 @@ class _OneOf:
     def encode(self, value: Any, on_request: bool) -> Any:
         member = next((member for member in self.members if member.holds(value)), None)
         if member is None:
-            raise _unfit(value, self.wanted)
+            raise _misfit(value, self.expected)
         plain = member.encode(value, on_request)
         return {type(value).__name__: plain} if type(value).__name__ in self._records else plain
 
@@ -379,22 +376,22 @@ class _OneOf:
             _demand(name in self._records, path, data, f"a mapping of one of {', '.join(self._records)}")
             return self._records[name].decode(data[name], f"{path}: {name}")
         member = next((member for member in self.members if type(data) in member.reads), None)
-        _demand(member is not None, path, data, self.wanted)
+        _demand(member is not None, path, data, self.expected)
         assert member is not None
         return member.decode(data, path)
 
     @property
     def _records(self) -> dict[str, _Record]:
-        """Dataclasses by their names, where there are several."""
+        """The dataclasses by their names, if there are several."""
         records = {member.kind.__name__: member for member in self.members if isinstance(member, _Record)}
         return records if len(records) > 1 else {}
 
 
 @dataclass(frozen=True)
 class _Plain:
-    """Anything that JSON can hold, as it is."""
+    """Codec of any JSON value."""
 
-    wanted: str = "anything"
+    expected: str = "anything"
     reads: tuple[type, ...] = (str, bool, int, float, types.NoneType, list, dict)
 
     def holds(self, value: Any) -> bool:
@@ -409,26 +406,26 @@ class _Plain:
             return [self.encode(item, on_request) for item in value]
         scalar = next((scalar for scalar in SCALARS.values() if scalar.holds(value)), None)
         if scalar is None:
-            raise _unfit(value, self.wanted)
+            raise _misfit(value, self.expected)
         return scalar.encode(value, on_request)
 
     def decode(self, data: Any, path: str) -> Any:
         try:
             self.encode(data, on_request=False)
-        except InputError as error:  # numbers too large for JSON's readers, which take them for infinite
+        except InputError as error:  # numbers that are too large, which JSON's readers return as infinite
             raise FormatError(path, got=error.got, wanted=error.wanted, hint=AS_WRITTEN) from error
         return data
 
 
 @dataclass(frozen=True)
 class _Record:
-    """Dataclasses, as mappings of the names of their fields."""
+    """Codec of dataclasses, as mappings of field names to values."""
 
     kind: type
     reads: tuple[type, ...] = (dict,)
 
     @property
-    def wanted(self) -> str:
+    def expected(self) -> str:
         return f"a mapping of {', '.join(_fields(self.kind))}"
 
     def holds(self, value: Any) -> bool:
@@ -436,7 +433,7 @@ class _Record:
 
     def encode(self, value: Any, on_request: bool) -> dict[str, Any]:
         if not self.holds(value):
-            raise _unfit(value, f"a {self.kind.__name__}")
+            raise _misfit(value, f"a {self.kind.__name__}")
         plain = {}
         for name, (codec, is_optional) in _fields(self.kind).items():
             if is_optional and not on_request:
@@ -450,16 +447,16 @@ class _Record:
         return plain
 
     def decode(self, data: Any, path: str) -> Any:
-        _demand(isinstance(data, dict), path, data, self.wanted)
-        known = _fields(self.kind)
+        _demand(isinstance(data, dict), path, data, self.expected)
+        codecs = _fields(self.kind)
         for name in data:
-            _demand(name in known, f"{path}: {name}", data[name], f"no such field; there are {', '.join(known)}")
+            _demand(name in codecs, f"{path}: {name}", data[name], f"one of the fields {', '.join(codecs)}")
         parts = {}
-        for name, (codec, is_optional) in known.items():
+        for name, (codec, is_optional) in codecs.items():
             if name in data:
                 parts[name] = codec.decode(data[name], f"{path}: {name}")
             elif not is_optional:
-                raise FormatError(f"{path}: {name}", got="no such field", wanted=codec.wanted, hint=AS_WRITTEN)
+                raise FormatError(f"{path}: {name}", got="no such field", wanted=codec.expected, hint=AS_WRITTEN)
         try:
             return self.kind(**parts)
         except FormatError:
@@ -472,7 +469,7 @@ class _Record:
 
 @cache
 def _fields(kind: Any) -> dict[str, tuple[Codec, bool]]:
-    """The codecs of the fields of a dataclass, and whether they are there on request alone."""
+    """Returns the codecs of the fields of a dataclass, and whether each field is written only on request."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         field.name: (_codec(hints[field.name]), field.metadata.get("file") == ON_REQUEST["file"])
@@ -483,7 +480,7 @@ def _fields(kind: Any) -> dict[str, tuple[Codec, bool]]:
 
 @cache
 def _arrays(kind: Any) -> tuple[tuple[str, Array], ...]:
-    """The arrays among the fields of a dataclass, optional ones included."""
+    """Returns the arrays among the fields of a dataclass, including optional ones."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple(
         (field.name, annotation.__metadata__[0])
@@ -495,10 +492,10 @@ def _arrays(kind: Any) -> tuple[tuple[str, Array], ...]:
 
 @cache
 def _codec(hint: Any) -> Codec:
-    """The codec of the type of a field."""
+    """Returns the codec of a field's type."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin is Annotated and isinstance(inside[1], Array):
-        return _Numbers(inside[1], _array_words(inside[1]))
+        return _Numbers(inside[1], _describe(inside[1]))
     if hint in SCALARS:
         return SCALARS[hint]
     if hint is Any:
@@ -520,8 +517,8 @@ def _codec(hint: Any) -> Codec:
     raise TypeError(f"no codec for fields of {hint}")
 
 
-def _array_words(array: Array) -> str:
-    numbers = "truth values" if array.is_boolean else "finite numbers"
+def _describe(array: Array) -> str:
+    numbers = "booleans" if array.is_boolean else "finite numbers"
     numbers += f" of {array.low:g} or more" if array.low > -math.inf else ""
     numbers += " or nulls" if array.has_gaps else ""
     if array.is_symmetric:
@@ -530,7 +527,7 @@ def _array_words(array: Array) -> str:
 
 
 def _kinds(data: Any) -> Iterator[type]:
-    """The types of all that is in nested lists and mappings, but of these themselves."""
+    """Yields the types of all values in nested lists and mappings, except of the lists and mappings themselves."""
     if isinstance(data, dict):
         data = list(data.values())
     if isinstance(data, list):
@@ -552,18 +549,18 @@ def _with_nulls(numbers: Any) -> Any:
 def _is_finite(number: float) -> bool:
     try:
         return math.isfinite(number)
-    except OverflowError:  # a whole number that is larger than any other
+    except OverflowError:  # an integer that is too large for a float
         return False
 
 
-def _unfit(value: Any, wanted: str) -> InputError:
-    """The error for a value that its field cannot hold; the fields it is in are prepended on the way out."""
-    return InputError("", got=_shown(value), wanted=wanted)
+def _misfit(value: Any, expected: str) -> InputError:
+    """Returns the error about a value that its field cannot have; callers prepend the names of the fields."""
+    return InputError("", got=_shown(value), wanted=expected)
 
 
-def _demand(holds: bool, path: str, data: Any, wanted: str) -> None:
+def _demand(holds: bool, path: str, data: Any, expected: str) -> None:
     if not holds:
-        raise FormatError(path, got=_shown(data), wanted=wanted, hint=AS_WRITTEN)
+        raise FormatError(path, got=_shown(data), wanted=expected, hint=AS_WRITTEN)
 
 
 def _shown(value: Any) -> str:

@@ -46,7 +46,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from conftest import OTHER_LANES
 from tests.lab.faults_in_src import FAULTS, SOURCE, Fault, problems
 
@@ -174,7 +174,7 @@ class TestMap:
     def write(self, path: Path) -> None:
         """Keeps the map in a file, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(json.dumps(asdict(self), separators=(",", ":")), path)
+        write_atomically(json.dumps(asdict(self), separators=(",", ":")), path)
 
     def executing(self, file: str, numbers: Iterable[int]) -> set[str]:
         """Ids of the tests that execute any of the lines of a file."""
@@ -706,7 +706,7 @@ class Results:
         with self._lock:
             self.outcomes[outcome.name] = outcome
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(json.dumps([asdict(kept) for kept in self.outcomes.values()], indent=1), self.path)
+            write_atomically(json.dumps([asdict(kept) for kept in self.outcomes.values()], indent=1), self.path)
             why = outcome.killer or outcome.remark
             say(f"{outcome.verdict:<9} {outcome.name:<32} {outcome.seconds:6.1f} s  {why}")
 

@@ -1,1 +1,1 @@
-"""Small tools without a statistical idea in them: threads, atomic files, names that are safe to show, lazy values."""
+"""Small tools without a statistical idea: threads, atomic files, display of names, lazy values, caches."""

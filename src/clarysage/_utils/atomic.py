@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes: files are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pathlib import Path
 from clarysage.errors import InputError
 
 
-def write_whole(text: str, path: str | Path) -> None:
-    """Write text to a draft beside the file, which then takes its place; links stay, and lead to the new file.
+def write_atomically(text: str, path: str | Path) -> None:
+    """Writes text to a temporary file, which then replaces the file; symbolic links stay and point to the new file.
 
-    What is no file, such as a pipe or a device, is written to as it is.
+    Pipes and devices are written to directly.
     """
     path = Path(path)
     if path.exists() and not path.is_file() and not path.is_dir():
-        path.write_text(text, encoding="utf-8", newline="\n")  # a file in its place would be the end of /dev/null
+        path.write_text(text, encoding="utf-8", newline="\n")  # a file must not replace /dev/null
         return
-    write_bytes_whole([text.encode("utf-8")], file_at(path))
+    write_bytes_atomically([text.encode("utf-8")], resolved_file(path))
 
 
-def file_at(path: Path, argument: str = "path") -> Path:
-    """The file that a path leads to, there or not yet; an error for what can be none."""
+def resolved_file(path: Path, argument: str = "path") -> Path:
+    """Returns the file that a path points to, which need not exist yet; raises an error if it cannot be a file."""
     file = path.resolve()
     if not path.name or file.is_dir() or not file.parent.is_dir():
         raise InputError(argument, got=f"{path}", wanted="a file in a folder that exists")
     return file
 
 
-def write_bytes_whole(pieces: Iterable[bytes | memoryview], file: Path) -> None:
-    """Write pieces, one after the other, to a draft beside the file, which takes its place once it is on the disk."""
+def write_bytes_atomically(pieces: Iterable[bytes | memoryview], file: Path) -> None:
+    """Writes pieces of bytes to a temporary file in the same folder, which replaces the file once it is on the disk."""
     draft = _draft(file)
     try:
         with open(draft, "xb") as stream:
@@ -49,13 +49,13 @@ def write_bytes_whole(pieces: Iterable[bytes | memoryview], file: Path) -> None:
 
 
 def check_drafts(file: Path) -> None:
-    """Raise OSError where no draft can be written beside the file; drafts that killed processes left are removed."""
-    for left in file.parent.glob(f".{_escaped(file.name)}.*.part"):
-        host, _, owner = left.name.removesuffix(".part").removeprefix(f".{file.name}.").partition("~")
-        owner = owner.partition("-")[0]
-        if host == _host() and owner.isdecimal() and is_gone(int(owner)):
+    """Raises OSError if no temporary file can be written in the folder; removes those left by killed processes."""
+    for abandoned in file.parent.glob(f".{_escaped(file.name)}.*.part"):
+        host, _, process = abandoned.name.removesuffix(".part").removeprefix(f".{file.name}.").partition("~")
+        process = process.partition("-")[0]
+        if host == _host() and process.isdecimal() and has_ended(int(process)):
             with contextlib.suppress(OSError):
-                left.unlink()
+                abandoned.unlink()
     draft = _draft(file)
     try:
         draft.touch(exist_ok=False)
@@ -64,18 +64,19 @@ def check_drafts(file: Path) -> None:
 
 
 def _draft(file: Path) -> Path:
-    """A name of its own for each draft: processes in two containers may have the same number."""
+    """Returns a unique name of a temporary file; processes in two containers may have the same id."""
     return file.with_name(f".{file.name}.{_host()}~{os.getpid()}-{secrets.token_hex(4)}.part")
 
 
 def _host() -> str:
-    """This machine among those that share a folder: of processes elsewhere it cannot tell whether they are gone."""
+    """Returns an id of this machine among those that share a folder; only processes of this machine can be checked."""
     return sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
-def is_gone(process: int) -> bool:
+def has_ended(process: int) -> bool:
+    """Tells whether a process of this machine has ended; False if that cannot be determined."""
     if os.name != "posix":
-        return False  # there signal 0 is no question but Ctrl-C
+        return False  # on Windows, signal 0 is Ctrl-C
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
@@ -86,15 +87,15 @@ def is_gone(process: int) -> bool:
 
 
 def _escaped(name: str) -> str:
-    """A name as a pattern for itself."""
+    """Returns a glob pattern that matches only the name itself."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk, where folders can be opened for that."""
+    """Makes sure that the new name is on the disk, on systems where folders can be opened."""
     with contextlib.suppress(OSError):
-        number = os.open(folder, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(number)
+            os.fsync(descriptor)
         finally:
-            os.close(number)
+            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Lazy values: computed when they are first asked for."""
+"""Lazy values, which are computed at their first use."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ Value = TypeVar("Value")
 
 
 class Lazy(Generic[Value]):
-    """A value that is computed once, also where threads ask for it at the same time.
+    """A value that is computed once, even if several threads request it at the same time.
 
-    A copy that is sent to another process has it already, so that nobody computes it again.
+    It is computed before it is sent to another process, so the copy does not compute it again.
 
     Examples
     --------
-    >>> asked = []
-    >>> value = Lazy(lambda: asked.append("when") or 3)
-    >>> value.is_known, value(), value(), asked
-    (False, 3, 3, ['when'])
+    >>> calls = []
+    >>> value = Lazy(lambda: calls.append("computed") or 3)
+    >>> value.is_known, value(), value(), calls
+    (False, 3, 3, ['computed'])
     """
 
     def __init__(self, compute: Callable[[], Value]) -> None:
@@ -35,14 +35,14 @@ class Lazy(Generic[Value]):
         with self._lock:
             if self._compute is not None:
                 self._value.append(self._compute())
-                self._compute = None  # lets go of what it was computed from
+                self._compute = None  # releases the inputs of the computation
             return self._value[0]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _known, (self(),)
+        return _computed, (self(),)
 
 
-def _known(value: Value) -> Lazy[Value]:
+def _computed(value: Value) -> Lazy[Value]:
     lazy = Lazy(lambda: value)
     lazy()
     return lazy

@@ -22,10 +22,10 @@ Value = TypeVar("Value", bound=Sized)
 
 
 class LRUCache(Generic[Value]):
-    """Values by key; each is computed once, also where threads ask for it at the same time.
+    """A cache of values by key; each value is computed once, even if several threads request it at the same time.
 
-    The values that were not asked for longest are dropped when all of them take more than ``limit`` bytes. A copy that
-    is sent to another process begins empty: a value must depend on its key alone.
+    If all values together take more than ``limit`` bytes, the least recently used ones are dropped. A copy in another
+    process starts empty: a value must depend only on its key.
 
     Examples
     --------

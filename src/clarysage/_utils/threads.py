@@ -1,4 +1,4 @@
-"""Limits on the threads and workers of other libraries, so that their sums have the same bits on any machine."""
+"""Limits the threads of other libraries, so that their floating-point sums have the same bits on any machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-BRING_THREADS = ("sklearn.utils._openmp_helpers", "torch")  # libraries that are known once they are loaded
+THREAD_LIBRARIES = ("sklearn.utils._openmp_helpers", "torch")  # thread pools are found only after these are imported
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def one_thread() -> Iterator[None]:
 
     Several threads may be inside at the same time: the first to enter sets the limit, the last to leave removes it.
     """
-    loaded = tuple(name in sys.modules for name in BRING_THREADS)
+    loaded = tuple(name in sys.modules for name in THREAD_LIBRARIES)
     with _LOCK:
         if _INSIDE.count == 0:
             _INSIDE.limit = _controller(loaded).limit(limits=1)
@@ -55,9 +55,9 @@ def _controller(loaded: tuple[bool, ...]) -> ThreadpoolController:
 def unshared() -> Iterator[None]:
     """Makes joblib run its tasks one after the other within the context.
 
-    A forest with ``n_jobs=2`` adds up its trees in the order in which threads end, so that the last bits depend on
-    timing; under ``joblib.parallel_config("dask")`` it would send each call to the cluster, and wait for ever if a
-    worker is lost for good. Parallel work is left to our own workers.
+    A forest with ``n_jobs=2`` sums its trees in the order in which threads finish, so the last bits depend on timing.
+    Under ``joblib.parallel_config("dask")`` it would send each call to the cluster, and wait forever for a lost worker.
+    Only our own workers run in parallel.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def unshared() -> Iterator[None]:
     6
     """
     joblib = sys.modules.get("joblib")
-    if joblib is None:  # then no library uses it
+    if joblib is None:  # no library uses it
         yield
         return
     with joblib.parallel_config("sequential"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
 from clarysage.cli.files import check_writable
 from clarysage.cli.messages import note_in_shell
@@ -84,7 +84,7 @@ class Delivery:
 
     def _write(self, result: Result, summary: Summary, data: str, say: Say) -> None:
         if self.json_file is not None and self.json_file != STDOUT:
-            write_whole(f"{data}\n", self.json_file)
+            write_atomically(f"{data}\n", self.json_file)
             say(f"wrote {self.json_file}")
         for option, path in self.pictures.items():
             if path is not None:

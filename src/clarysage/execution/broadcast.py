@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any
 from weakref import finalize
 
-from clarysage._utils.atomic import is_gone
+from clarysage._utils.atomic import has_ended
 from clarysage.errors import ModelError, Set
 
 PREFIX = "clarysage-sent-"  # of folders, followed by the number of the process
@@ -113,5 +113,5 @@ def _remove_stale_folders() -> None:
     """Removes the folders of processes that were killed before they could do so themselves."""
     for folder in Path(gettempdir()).glob(f"{PREFIX}*-*"):
         pid = folder.name.removeprefix(PREFIX).partition("-")[0]
-        if pid.isdecimal() and is_gone(int(pid)):
+        if pid.isdecimal() and has_ended(int(pid)):
             rmtree(folder, ignore_errors=True)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.atomic import check_drafts, file_at, write_bytes_whole
+from clarysage._utils.atomic import check_drafts, resolved_file, write_bytes_atomically
 from clarysage.errors import FormatError, InputError
 
 FORMAT_NAME, VERSION = b"clarysage checkpoint ", 2
@@ -78,7 +78,7 @@ def file_for(path: Any) -> Path:
     """Returns the path of a checkpoint, as the user gave it; an error where no file can be written there."""
     if not isinstance(path, (str, Path)) or not str(path):
         raise InputError("checkpoint", got=f"{path!r}", wanted="the path of a file", hint='checkpoint="run.checkpoint"')
-    file = file_at(Path(path), "checkpoint")
+    file = resolved_file(Path(path), "checkpoint")
     if file.exists() and not file.is_file():
         raise InputError("checkpoint", got=f"{path}, which is not a file", wanted="the path of a file")
     try:
@@ -98,7 +98,7 @@ def write_checkpoint(file: Path, identity: Mapping[str, Any], progress: Any, cla
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
-    write_bytes_whole([FIRST_LINE, digest.digest(), *pieces], file)
+    write_bytes_atomically([FIRST_LINE, digest.digest(), *pieces], file)
 
 
 def read_checkpoint(file: Path) -> SavedRun:

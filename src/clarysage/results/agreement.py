@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clarysage.codec import Array, require, settle_arrays
+from clarysage.codec import Array, freeze_arrays, require
 from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.execution.seeds import RESAMPLES, stream
 from clarysage.inference.association import Association
@@ -64,7 +64,7 @@ class Agreement(Result):
     seed: int
 
     def __post_init__(self) -> None:
-        settle_arrays(self, p=len(self.names))
+        freeze_arrays(self, p=len(self.names))
         total = float(self.weights.sum())
         require(abs(total - 1) < 1e-6, "weights", total, "weights that add up to one")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from clarysage._utils.display import shortened
 from clarysage.catalogue import ABOUT
-from clarysage.codec import ON_REQUEST, Array, require, settle_arrays
+from clarysage.codec import ON_REQUEST, Array, freeze_arrays, require
 from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
@@ -156,7 +156,7 @@ class Explanation(Result):
             object.__setattr__(self, "dof", np.full(len(self.values), max(self.draws - 1.0, 1.0)))
         p = len(self.feature_names)
         require(p > 0 and len(set(self.feature_names)) == p, "feature_names", self.feature_names, "distinct names")
-        settle_arrays(self, p=p)
+        freeze_arrays(self, p=p)
         require(set(self.targets) <= {"rows", "population"}, "targets", self.targets, 'only "rows" and "population"')
         object.__setattr__(
             self, "targets", {about: _checked_target(about, target, p) for about, target in self.targets.items()}

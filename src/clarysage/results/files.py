@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from clarysage.codec import AS_WRITTEN, decode, encode, fields_on_request
 from clarysage.errors import FormatError
 from clarysage.registry import Registry
@@ -91,7 +91,7 @@ def from_plain(data: Any, path: str = "data") -> Any:
 
 def save(result: Any, path: str | Path, *, rows: bool = False) -> None:
     """Writes a result as JSON atomically; contributions of single rows are included only with ``rows``."""
-    write_whole(as_json(as_plain(result, rows=rows)) + "\n", path)
+    write_atomically(as_json(as_plain(result, rows=rows)) + "\n", path)
 
 
 def has_on_request(result: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clarysage.codec import Array, require, settle_arrays
+from clarysage.codec import Array, freeze_arrays, require
 from clarysage.errors import InputError, Note, as_note
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
@@ -53,7 +53,7 @@ class RemovalQuality(Result):
     def __post_init__(self) -> None:
         r = len(self.names)
         require(r > 0 and len(set(self.names)) == r, "names", self.names, "distinct names")
-        settle_arrays(self, r=r)
+        freeze_arrays(self, r=r)
         object.__setattr__(self, "notes", tuple(map(as_note, self.notes)))
         object.__setattr__(self, "left_out", MappingProxyType(dict(self.left_out)))
 

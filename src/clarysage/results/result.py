@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from clarysage.errors import InputError
 from clarysage.results.files import as_plain, save
 from clarysage.results.summary import Block, Facts, Notes, Page, Paragraph, Section, Summary
@@ -66,7 +66,7 @@ class Result(ABC):
         page = html(self, title=title, about=about)
         if path is None:
             return page
-        write_whole(page, path)
+        write_atomically(page, path)
         return None
 
     def to_dict(self) -> dict[str, Any]:

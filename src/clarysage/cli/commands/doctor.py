@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from clarysage.cli.console import FAILED, clean_stdout, complain, guarded, print_data, speaker
 from clarysage.cli.options import ConsoleOptions, JsonOptions, with_groups
 from clarysage.cli.output import STDOUT, Delivery
@@ -35,7 +35,7 @@ def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
         else:
             print(diagnosis.text(), flush=True)
         if json_file is not None and json_file != STDOUT:
-            write_whole(f"{data}\n", json_file)
+            write_atomically(f"{data}\n", json_file)
             say(f"wrote {json_file}")
         if diagnosis.problems:
             complain("; ".join(diagnosis.problems))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from clarysage._utils.atomic import write_whole
+from clarysage._utils.atomic import write_atomically
 from clarysage.cli.completion import names
 from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speaker
 from clarysage.cli.files import check_readable, check_writable
@@ -66,7 +66,7 @@ def report(
         if path == STDOUT:
             print_data(page)
             return
-        write_whole(page, path)
+        write_atomically(page, path)
         say(f"wrote {path}")
 
 
