@@ -194,12 +194,12 @@ def test_model_that_cannot_be_fitted_anew_has_no_refits(folder: Path, monkeypatc
     assert result.exit_code == 0, result.stderr
     found = cs.load("found.json")
     assert list(found) == ["sage"]
-    assert "cannot be fitted anew" in found.left_out["feature ablation"]
+    assert "cannot be refitted" in found.left_out["feature ablation"]
     text = " ".join(result.stdout.split())  # whose lines are wrapped
-    assert "Left out: feature ablation. MODEL: got None, and a model that cannot be fitted anew" in text
+    assert "Left out: feature ablation. MODEL: got None, and a model that cannot be refitted" in text
     assert "Try a scikit-learn model in a .skops or .joblib file." in text
     said = error_of("measures", "plain:heat", "test.csv", "--target", "load", "--only", "feature ablation", "--quiet")
-    assert said.startswith("error: MODEL: got None, and a model that cannot be fitted anew")
+    assert said.startswith("error: MODEL: got None, and a model that cannot be refitted")
     assert said.endswith("Try a scikit-learn model in a .skops or .joblib file.")
 
 

@@ -374,7 +374,7 @@ def lightgbm_booster():
 
 
 UNFIT = [
-    pytest.param(lambda: None, "and no model to be fitted anew", id="none"),
+    pytest.param(lambda: None, "and no model to refit", id="none"),
     pytest.param(lambda: lambda X: X[:, 0], "function, which has no 'fit'", id="function"),
     pytest.param(lambda: cs.as_predictor(lambda X: X[:, 0]), "Predictor, which has no 'fit'", id="predictor"),
     pytest.param(lambda: Ridge, "the class Ridge", id="class"),

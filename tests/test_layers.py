@@ -196,7 +196,7 @@ def test_a_network_of_several_labels_at_once_is_not_followed():
     X = rows(80, np.random.default_rng(1))
     model = MLPClassifier((4,), max_iter=5).fit(X, np.column_stack([X[:, 0] > 0, X[:, 1] > 0]))
     found = cs.sage(model, X[:20], X[:20, :2], background=X[:5], loss="squared error", method="exact")
-    assert any("MLPClassifier was called row by row: it gives several labels at once" in note for note in found.notes)
+    assert any("MLPClassifier was called row by row: multilabel outputs" in note for note in found.notes)
 
 
 def test_the_answer_does_not_depend_on_the_number_of_jobs():

@@ -1,12 +1,12 @@
-"""From a fitted model to the adapter that knows its library, and from there to a Predictor.
+"""Finds the adapter for a fitted model and turns the model into a Predictor.
 
-Dispatch goes by type names along the method resolution order, so nothing is imported that the user has not imported.
-``libraries`` has the table. A third party adds an adapter for a single class by an entry point of the group
-``clarysage.models`` whose name is ``"library.Class"``: a function ``(model, output) -> Predictor``, or a class as
-:class:`ModelAdapter`; or a whole row by one of the group ``clarysage.model_libraries``.
+Adapters are looked up by type names along the method resolution order, so nothing is imported that the user has not
+imported. ``libraries`` has the table. A third party adds an adapter for a single class by an entry point of the group
+``clarysage.models`` whose name is ``"library.Class"``: a function ``(model, output) -> Predictor``, or a class such as
+:class:`ModelAdapter`. It adds a row of the table by an entry point of the group ``clarysage.model_libraries``.
 
-What an adapter can do beside predicting are abilities, asked for by :func:`~clarysage.protocols.ability`: those below
-and those of ``structure.abilities``. A method may return None where this very model has no such thing.
+An adapter may have abilities besides prediction, asked for by :func:`~clarysage.protocols.ability`: those below and
+those of ``structure.abilities``. Such a method returns None where this particular model lacks the information.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from clarysage.registry import loaded
 
 
 class ModelAdapter(Protocol):
-    """A fitted model, read by one who knows its library."""
+    """Turns a fitted model of one library into a predictor."""
 
     def predictor(self, output: str | None) -> Predictor:
-        """The model as a function of tables; ``output`` as in :func:`as_predictor`."""
+        """Returns the model as a function of tables; ``output`` as in :func:`as_predictor`."""
         ...
 
 
 class HasCategoryColumns(Protocol):
-    """Of a model that wants some columns as categories of pandas, which a text file does not say."""
+    """A model that needs some columns as pandas categories, which a text file cannot tell."""
 
     def category_columns(self, frame: Any) -> Sequence[int]:
-        """The places of these among the columns of a frame, which are those of the model in its order."""
+        """Returns the indices of these columns in a frame whose columns are the model's, in its order."""
         ...
 
 
 class HasFitOptions(Protocol):
-    """Of a model that learned by its ``fit`` what a copy has to be told again."""
+    """A model that was given settings by its ``fit`` which a copy needs as well."""
 
     def fit_options(self) -> dict[str, Any]:
-        """Parameters to be set on a copy that is to be fitted as the model was."""
+        """Returns parameters to set on a copy, so that it is fitted as the model was."""
         ...
 
 
 @dataclass(frozen=True)
 class _ByFunction:
-    """An adapter made of a function ``(model, output) -> Predictor``."""
+    """Adapter that calls a function ``(model, output) -> Predictor``."""
 
     model: Any
     function: Callable[[Any, str | None], Predictor]
@@ -64,13 +64,13 @@ class _ByFunction:
 
 
 def adapter_of(model: Any) -> ModelAdapter:
-    """What reads a model: by its class or the next of its bases that is known; else by its methods alone."""
+    """Returns the adapter of the model's class or of its next known base; otherwise one that only uses its methods."""
     adapters = (_registered(model, kind) for kind in type(model).__mro__)
     return next(filter(None, adapters), None) or AnyModel(model)
 
 
 def _registered(model: Any, kind: type) -> ModelAdapter | None:
-    """The adapter of a class: a third party's goes before our own."""
+    """Returns the adapter of a class; a third party's takes precedence over ours."""
     library, adapter = LIBRARIES.get(library_of(kind)), None
     name = f"{library_of(kind)}.{kind.__qualname__}"
     if name in _entries():
@@ -80,12 +80,12 @@ def _registered(model: Any, kind: type) -> ModelAdapter | None:
     if adapter is None:
         return None
     adapter = loaded(adapter) if isinstance(adapter, str) else adapter
-    made: ModelAdapter = adapter(model) if isinstance(adapter, type) else _ByFunction(model, adapter)
-    return made
+    reader: ModelAdapter = adapter(model) if isinstance(adapter, type) else _ByFunction(model, adapter)
+    return reader
 
 
 def libraries_with(kind: type) -> list[str]:
-    """What the libraries are called that have models with an ability. All adapters are imported, but no library.
+    """Returns the titles of libraries that have models with an ability. This imports all adapters, but no library.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def libraries_with(kind: type) -> list[str]:
 
 
 def _gives(adapter: Callable[[Any], ModelAdapter] | str, kind: type) -> bool:
-    """Whether an adapter has an ability, so far as its class says; not where its module cannot be imported."""
+    """Returns True if the class of an adapter has an ability; False if its module cannot be imported."""
     try:
-        read_by = loaded(adapter)
+        adapter_class = loaded(adapter)
     except ImportError:
         return False
-    return isinstance(read_by, type) and gives_ability(read_by, kind)
+    return isinstance(adapter_class, type) and gives_ability(adapter_class, kind)
 
 
 @cache
@@ -122,7 +122,7 @@ def as_predictor(
     feature_names: Sequence[str] | None = None,
     batch_size: int | None = None,
 ) -> Predictor:
-    """Anything fitted, or any callable, as a Predictor f: rows -> (n, k).
+    """Turns a fitted model, or any callable, into a Predictor f: rows -> (n, k).
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def as_predictor(
         output of an ONNX session, or "sigmoid" / "softmax" to turn the logits it returns into probabilities
     classes : labels of the classes, in the order of the model's outputs, for a model that does not know them
     feature_names : names of the columns the model expects, in its order, for a model that does not know them
-    batch_size : how many rows the model gets at once, at most; default 32,768, or what memory allows
+    batch_size : largest number of rows in one call of the model; default 32,768, or what memory allows
 
     Examples
     --------
@@ -167,8 +167,12 @@ def _with_link(predictor: Predictor, output: str | None) -> Predictor:
 
 def _checked(batch_size: Any) -> int:
     if isinstance(batch_size, bool) or not isinstance(batch_size, Integral) or batch_size < 1:
-        wanted = "a whole number of rows, one or more"
-        raise InputError("batch_size", got=f"{batch_size!r}", wanted=wanted, hint=Set("batch_size", 4096))
+        raise InputError(
+            "batch_size",
+            got=f"{batch_size!r}",
+            wanted="a whole number of rows, one or more",
+            hint=Set("batch_size", 4096),
+        )
     return int(batch_size)
 
 
@@ -199,7 +203,7 @@ class AnyModel:
 
 
 def coefficients_of(model: Any) -> np.ndarray | None:
-    """Weights (D, K) of an estimator with ``coef_`` of shape (D,) or (K, D); None without it."""
+    """Returns weights (D, K) of an estimator with ``coef_`` of shape (D,) or (K, D); None without it."""
     coefficients = getattr(model, "coef_", None)
     if coefficients is None:
         return None

@@ -1,4 +1,4 @@
-"""CatBoost models, categorical columns included."""
+"""Adapter of CatBoost models, with categorical columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clarysage.structure.base import UnknownStructureError
 from clarysage.structure.readers.catboost import EXPONENTS, split_columns, structure_of_catboost
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")
-REMARK = "Of CatBoost it is the average change of predictions by splits on a feature, PredictionValuesChange."
+REMARK = "For CatBoost it is the average change of predictions by splits on a feature, PredictionValuesChange."
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class CatBoostModel:
         names = tuple(self.model.feature_names_ or ())
         predict = partial(self.model.predict, thread_count=1)
         predictions = "Class" if is_classifier else "Exponent" if loss in EXPONENTS else "RawFormulaVal"
-        own: dict[str, Any] = {
+        methods: dict[str, Any] = {
             "predict": partial(predict, prediction_type=predictions),
             "decision_function": partial(predict, prediction_type="RawFormulaVal"),
             "predict_proba": Shares(partial(predict, prediction_type="Probability")),
@@ -42,7 +42,7 @@ class CatBoostModel:
             self.model,
             output,
             values=CLASSIFIER if is_classifier else REGRESSOR,
-            own=own,
+            methods=methods,
             classes=classes_of(self.model) if is_classifier else None,
             task="regression",
             feature_names=names if names != tuple(map(str, range(len(names)))) else None,
@@ -53,12 +53,12 @@ class CatBoostModel:
     def gains(self) -> Gains | None:
         try:
             values = self.model.get_feature_importance(type="PredictionValuesChange", thread_count=1)
-        except Exception:  # a model that was loaded from a format that does not keep what is needed
+        except Exception:  # a model loaded from a format that does not store what is needed
             return None
         return Gains(np.asarray(values), REMARK)
 
     def split_counts(self) -> np.ndarray | None:
-        """Each level of a symmetric tree asks one question, which counts once."""
+        """Returns split counts (D,); each level of a symmetric tree is one split."""
         try:
             columns = [column for split in split_columns(self.model) for column in split]
         except UnknownStructureError:
@@ -66,7 +66,7 @@ class CatBoostModel:
         return np.bincount(np.array(columns, dtype=np.int64), minlength=self.model.n_features_in_).astype(np.float64)
 
     def fit_options(self) -> dict[str, Any]:
-        """Columns of categories that the model was told of by its ``fit`` alone."""
+        """Returns category columns that were given only to the model's ``fit``."""
         if self.model.get_params().get("cat_features") is not None or not self.model.is_fitted():
             return {}
         columns = list(self.model.get_cat_feature_indices())
@@ -74,7 +74,7 @@ class CatBoostModel:
 
 
 def load(path: Path) -> Any:
-    """The model in a file."""
+    """Loads the model in a file."""
     import catboost
 
     return catboost.CatBoost().load_model(str(path))

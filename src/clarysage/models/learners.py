@@ -1,4 +1,4 @@
-"""Learners, estimators to be fitted: what they are, fresh copies of them or of fitted models, and seeds for these."""
+"""Learners (unfitted estimators): checks, unfitted copies of models, and seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clarysage.models.adapter import HasFitOptions, adapter_of
 from clarysage.models.libraries import LIBRARIES, library_of
 from clarysage.protocols import ability
 
-WANTED = "an estimator with fit, predict, get_params and set_params, as scikit-learn has them"
+ESTIMATOR = "an estimator with fit, predict, get_params and set_params, as scikit-learn has them"
 HINT = Either(
     python="learner=HistGradientBoostingRegressor(), or another of your own, fitted or not",
     shell="a scikit-learn model in a .skops or .joblib file",
@@ -22,33 +22,33 @@ HINT = Either(
 
 
 def check_learner(learner: Any) -> None:
-    """Raise unless the learner can be copied, fitted and asked."""
-    wanted = f"{WANTED}, fitted or not"
+    """Raises unless the learner can be copied, fitted and used for prediction."""
+    expected = f"{ESTIMATOR}, fitted or not"
     if isinstance(learner, type):
         raise InputError(
-            "learner", got=f"the class {learner.__name__}", wanted=wanted, hint=PythonOnly(f"{learner.__name__}()")
+            "learner", got=f"the class {learner.__name__}", wanted=expected, hint=PythonOnly(f"{learner.__name__}()")
         )
     missing = [name for name in ("fit", "predict", "get_params", "set_params") if not hasattr(learner, name)]
-    is_stack = getattr(learner, "final_estimator", learner) is None  # which has its last learner only once it is fitted
+    is_stack = getattr(learner, "final_estimator", learner) is None  # its last learner exists only after the fit
     if missing and not (is_stack and missing == ["predict"]):
-        raise InputError("learner", got=f"{type(learner).__name__}, which has no {missing[0]!r}", wanted=wanted)
+        raise InputError("learner", got=f"{type(learner).__name__}, which has no {missing[0]!r}", wanted=expected)
 
 
 def is_classifier(learner: Any) -> bool:
-    """Whether the learner predicts classes."""
+    """Returns True if the learner predicts classes."""
     from sklearn.base import is_classifier as has_classes
 
     return bool(has_classes(learner)) or hasattr(learner, "predict_proba")
 
 
 def takes_pandas_alone(learner: Any) -> bool:
-    """Whether frames of other libraries are better not handed to the learner, or to a part of it."""
+    """Returns True if the learner, or a part of it, should get pandas frames rather than those of other libraries."""
     rows = (LIBRARIES.get(library_of(type(part))) for part in _parts(learner))
     return any(row is not None and row.takes_pandas_alone for row in rows)
 
 
 def weights_argument(learner: Any) -> str | None:
-    """The argument of ``fit`` by which the learner takes sample weights; that of its last step for a pipeline."""
+    """Returns the argument of ``fit`` for sample weights, for a pipeline that of its last step; None without it."""
     if hasattr(learner, "steps"):
         name, last = learner.steps[-1]
         inner = weights_argument(last) if hasattr(last, "fit") else None
@@ -57,20 +57,20 @@ def weights_argument(learner: Any) -> str | None:
 
 
 def unfitted_copy(learner: Any) -> Any:
-    """An unfitted copy."""
+    """Returns an unfitted copy."""
     from sklearn.base import clone
 
     try:
         return clone(learner)
-    except RuntimeError:  # CatBoost copies the lists it is given, which scikit-learn takes for a fault
+    except RuntimeError:  # CatBoost copies the lists it is given, which scikit-learn's clone rejects
         return type(learner)(**copy.deepcopy(learner.get_params(deep=False)))
 
 
 def learner_for_refits(model: Any, learner: Any = None) -> Any:
-    """The learner that was given, or else a fresh copy of the model; an error where it can have none.
+    """Returns the given learner, or else an unfitted copy of the model; raises where it cannot be copied.
 
-    Categories that CatBoost and LightGBM were told of when they were fitted, not when they were made, are told to the
-    copy. What else was handed to ``fit`` is not known any more.
+    Category columns that CatBoost and LightGBM got as arguments of ``fit`` are set on the copy. Other arguments of
+    ``fit`` are lost.
 
     Examples
     --------
@@ -82,21 +82,21 @@ def learner_for_refits(model: Any, learner: Any = None) -> Any:
         check_learner(learner)
         return learner
     if model is None:
-        raise InputError("learner", got="None, and no model to be fitted anew", wanted=WANTED, hint=HINT)
+        raise InputError("learner", got="None, and no model to refit", wanted=ESTIMATOR, hint=HINT)
     try:
         check_learner(model)
         copy = unfitted_copy(model)
     except Exception as error:
-        why = error.got if isinstance(error, InputError) else (f"{type(model).__name__} ({error})",)
-        got = ["None, and a model that cannot be fitted anew: ", *why]
-        raise InputError("learner", got=got, wanted=WANTED, hint=HINT) from error
+        reason = error.got if isinstance(error, InputError) else (f"{type(model).__name__} ({error})",)
+        got = ["None, and a model that cannot be refitted: ", *reason]
+        raise InputError("learner", got=got, wanted=ESTIMATOR, hint=HINT) from error
     adapter = ability(adapter_of(model), HasFitOptions)
     options = {} if adapter is None else adapter.fit_options()
     return copy.set_params(**options) if options else copy
 
 
 def set_seeds(learner: Any, rng: np.random.Generator) -> Any:
-    """The learner, with seeds for every part that has none; those that the user gave stay."""
+    """Sets a seed in every part of the learner that has none; the user's seeds stay."""
     unset = sorted(
         name
         for name, value in learner.get_params(deep=True).items()
@@ -106,6 +106,6 @@ def set_seeds(learner: Any, rng: np.random.Generator) -> Any:
 
 
 def _parts(learner: Any) -> Iterator[Any]:
-    """The learner and the estimators it is made of."""
+    """Yields the learner and the estimators it is made of."""
     yield learner
     yield from (value for value in learner.get_params(deep=True).values() if hasattr(value, "get_params"))

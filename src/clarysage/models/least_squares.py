@@ -1,4 +1,4 @@
-"""Least squares as a learner, for the very many fits that subsets of features take."""
+"""Ordinary and ridge least squares as a learner, for the very many fits that subsets of features need."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-ROUNDING = 16 * np.finfo(np.float64).eps  # of a column, by which its cells may differ from their mean for nothing
+ROUNDING = 16 * np.finfo(np.float64).eps  # relative deviation from the mean that counts as a constant column
 
 
 class LeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Linear regression of the least norm, as scikit-learn's but for checks of what it is handed, which take longer.
+    """Linear regression of least norm, as in scikit-learn, without input checks, which would take longer than the fit.
 
-    ``penalty`` is that of the squared norm of coefficients, beside squared errors of rows that weigh 1 on average.
+    ``penalty`` multiplies the squared norm of the coefficients; rows weigh 1 on average.
 
     Examples
     --------
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])  # twice the same column
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])  # the same column twice
     >>> LeastSquares().fit(X, np.array([1.0, 3.0, 5.0])).coef_.round(6)
     array([1., 1.])
     """
@@ -33,7 +33,7 @@ class LeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             root = np.sqrt(sample_weight)
             rows, responses = root[:, None] * rows, (root * responses.T).T
         size = ROUNDING * np.abs(X if sample_weight is None else root[:, None] * X).max(axis=0)
-        rows[:, np.abs(rows).max(axis=0) <= size] = 0.0  # constant columns, of which rounding alone would be left
+        rows[:, np.abs(rows).max(axis=0) <= size] = 0.0  # constant columns, where only rounding errors would remain
         if self.penalty:
             alpha = self.penalty * (1.0 if sample_weight is None else float(np.mean(sample_weight)))
             rows = np.vstack([rows, np.sqrt(alpha) * np.eye(rows.shape[1])])

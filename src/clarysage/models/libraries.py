@@ -1,6 +1,7 @@
-"""The libraries whose models are understood, one row each. A further one is a file of this room and a row here.
+"""Table of the libraries whose models are supported, one row each.
 
-Rows are light: nothing of a library, and no adapter, is imported before a model of that library turns up.
+A new library needs a file of adapters in this folder and a row here. No library, and no adapter, is imported before a
+model of that library is used.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelFile:
-    """Files that hold a model and no code.
+    """File format that stores a model without code.
 
     Attributes
     ----------
-    kind : what is in such a file, with its article
-    suffixes : how names of such files end, in lower case
-    load : reads a file, or where the function is, as "module:name"
+    kind : content of such a file, with its article
+    suffixes : endings of the file names, in lower case
+    load : function that reads a file, or its location as "module:name"
     """
 
     kind: str
@@ -32,7 +33,7 @@ class ModelFile:
     load: Callable[[Path], Any] | str
 
     def read(self, path: Path) -> Any:
-        """The model in a file."""
+        """Returns the model in a file."""
         return loaded(self.load)(path) if isinstance(self.load, str) else self.load(path)
 
 
@@ -43,16 +44,15 @@ class ModelLibrary:
     Attributes
     ----------
     name : its module
-    summary : what it brings, such as "XGBoost models"
-    adapters : by the names of its classes, each of which stands for its subclasses too, what reads a model of that
-        class: a :class:`~clarysage.models.adapter.ModelAdapter`, or where it is, as "module:name"
-    label : what sentences call it, where that is not its name
-    distribution : what it is installed by, as pip calls it, where that is not its name
-    extra : of clarysage, by which it is installed; None where it has none
-    is_needed : whether clarysage cannot do without it
-    file : files by which models are handed on, None where there are none
-    takes_pandas_alone : whether its learners are better handed pandas frames than frames of other libraries, since
-        some end the process on these
+    summary : what it adds, such as "XGBoost models"
+    adapters : for the name of each supported class, which includes its subclasses, a
+        :class:`~clarysage.models.adapter.ModelAdapter`, or its location as "module:name"
+    label : its title in sentences, if different from its name
+    distribution : its name for pip, if different from its name
+    extra : the extra of clarysage that installs it; None where there is none
+    is_needed : whether clarysage requires it
+    file : format of its model files, None where there is none
+    takes_pandas_alone : whether its learners should get pandas frames only; some crash on frames of other libraries
     """
 
     name: str
@@ -68,7 +68,7 @@ class ModelLibrary:
 
     @property
     def title(self) -> str:
-        """What sentences call it."""
+        """Title of the library in sentences."""
         return self.label or self.name
 
 
@@ -143,5 +143,5 @@ LIBRARIES: Registry[ModelLibrary] = Registry(
 
 
 def library_of(kind: type) -> str:
-    """The name of the library that a class is of."""
+    """Returns the name of the library that defines a class."""
     return kind.__module__.partition(".")[0]

@@ -1,4 +1,4 @@
-"""LightGBM: boosters, and the scikit-learn wrappers around them."""
+"""Adapters of LightGBM boosters, and of the scikit-learn wrappers around them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
 
 @dataclass(frozen=True)
 class LightGBMEstimator:
-    """Reads LGBMClassifier, LGBMRegressor and their kin, which honour best_iteration_ themselves."""
+    """Reads LGBMClassifier, LGBMRegressor and similar, which respect best_iteration_ themselves."""
 
     model: Any
 
     def predictor(self, output: str | None) -> Predictor:
         check_fitted(self.model)
-        own: dict[str, Any] = {"decision_function": partial(self.model.predict, raw_score=True)}
+        methods: dict[str, Any] = {"decision_function": partial(self.model.predict, raw_score=True)}
         if hasattr(self.model, "predict_proba") and not callable(self.model.objective):
-            own["predict_proba"] = Shares(self.model.predict_proba)
-        predictor = estimator_predictor(self.model, output, own=own, structure=partial(_structure, self.model))
+            methods["predict_proba"] = Shares(self.model.predict_proba)
+        predictor = estimator_predictor(self.model, output, methods=methods, structure=partial(_structure, self.model))
         return replace(predictor, **_table(predictor.feature_names))
 
     def gains(self) -> Gains | None:
@@ -46,7 +46,7 @@ class LightGBMEstimator:
         return _category_columns(self.model.booster_)
 
     def fit_options(self) -> dict[str, Any]:
-        """Columns of categories that the model was told of by its ``fit`` alone."""
+        """Returns category columns that were given only to the model's ``fit``."""
         if self.model.get_params().get("categorical_feature") is not None or not hasattr(self.model, "fitted_"):
             return {}
         booster = self.model.booster_
@@ -62,14 +62,14 @@ class LightGBMBooster:
 
     def predictor(self, output: str | None) -> Predictor:
         header = re.search(r"^objective=(\S+)", self.model.model_to_string(num_iteration=1), flags=re.MULTILINE)
-        objective = header.group(1) if header else None  # None for one of the user's own, which says nothing
+        objective = header.group(1) if header else None  # None for an objective of the user
         is_classifier = objective in CLASSIFIERS
         predict = self.model.predict
         return from_methods(
             self.model,
             output,
             values={"predict": "probabilities" if is_classifier else "numbers"},
-            own={
+            methods={
                 "predict": Shares(predict) if is_classifier else predict,
                 "decision_function": partial(predict, raw_score=True),
             },
@@ -90,16 +90,16 @@ class LightGBMBooster:
 
 
 def load(path: Path) -> Any:
-    """The Booster in a file, which must be whole: LightGBM itself crashes on one that was cut off."""
+    """Loads the Booster in a file; a truncated file, on which LightGBM itself crashes, is an error."""
     import lightgbm
 
     with path.open(encoding="utf-8") as file:
         lines = (line.rstrip() for line in file)
-        is_whole = next(lines, "") == "tree" and "end of trees" in lines
-    if not is_whole:
+        is_complete = next(lines, "") == "tree" and "end of trees" in lines
+    if not is_complete:
         raise FormatError(
             "model",
-            got=f"{path.name}, which is not a whole LightGBM model",
+            got=f"{path.name}, which is not a complete LightGBM model",
             wanted="a LightGBM model",
             hint="a file that Booster.save_model wrote",
         )
@@ -111,25 +111,25 @@ def _structure(model: Any) -> Structure:
 
 
 def _table(names: tuple[str, ...] | None) -> dict[str, Any]:
-    """What rows LightGBM takes: it knows names unless it made them up, and categories from pandas alone."""
+    """Returns the names and containers that LightGBM takes: real column names, and categories from pandas only."""
     if names is None or all(re.fullmatch(r"Column_\d+", name) for name in names):
         return {"feature_names": None, "containers": ("pandas", "numpy")}
     return {"feature_names": names, "containers": ("pandas",)}
 
 
 def _tree_scores(booster: Any, kind: str) -> np.ndarray:
-    """A score of each column over the trees up to the best iteration, "gain" or "split"."""
+    """Returns a score of each column over the trees up to the best iteration, "gain" or "split"."""
     return np.asarray(booster.feature_importance(importance_type=kind), dtype=np.float64)
 
 
 def _category_columns(booster: Any) -> Sequence[int]:
-    """Columns that were categories of pandas when the model was fitted."""
+    """Returns the columns that were pandas categories when the model was fitted."""
     count = len(booster.pandas_categorical or ())
     if count == 0:
         return []
     line = re.search(r"^feature_infos=(.*)$", booster.model_to_string(num_iteration=1), flags=re.MULTILINE)
     infos = line.group(1).split() if line else []
-    places = [j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"]
-    if len(places) == count:
-        return places
+    columns = [j for j, info in enumerate(infos) if not info.startswith("[") and info != "none"]
+    if len(columns) == count:
+        return columns
     return [j for j, info in enumerate(infos) if not info.startswith("[")]  # "none": a category that never varied

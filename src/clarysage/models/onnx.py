@@ -36,7 +36,7 @@ class OnnxSession:
         if output not in (None, *LINKS, *types):
             raise unknown_output(f"the session (outputs {', '.join(types)})", output)
         link = output if output in LINKS else None
-        chosen = _likely(types) if output is None or link else output
+        chosen = _default_output(types) if output is None or link else output
         is_classifier = link is not None or "prob" in chosen.lower()
         inputs = tuple(part.name for part in self.model.get_inputs())
         return Predictor(
@@ -50,15 +50,15 @@ class OnnxSession:
 
 
 def load(path: Path) -> Any:
-    """A session of the model in a file."""
+    """Loads a session of the model in a file."""
     import onnxruntime
 
-    onnxruntime.set_default_logger_severity(4)  # what fails is said once, by us
+    onnxruntime.set_default_logger_severity(4)  # errors are reported once, by clarysage
     return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
 
 
 class _Session:
-    """A session that can travel to other processes: it is opened there anew from the same file or bytes."""
+    """Session that can be pickled: another process opens it again from the same file or bytes."""
 
     def __init__(self, session: Any, output: str) -> None:
         self.session, self.output = session, output
@@ -69,8 +69,10 @@ class _Session:
             raise TypeError(
                 "an ONNX session that was not opened from a file or bytes cannot be sent to another process"
             )
-        said = self.session.get_session_options()
-        options = {name: getattr(said, name) for name in OPTIONS}  # threads too: they change the order of sums
+        session_options = self.session.get_session_options()
+        options = {
+            name: getattr(session_options, name) for name in OPTIONS
+        }  # threads too: they change the order of sums
         return {"source": source, "output": self.output, "providers": self.session.get_providers(), "options": options}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -89,22 +91,22 @@ class _Session:
         else:
             feed = {part.name: np.asarray(rows[part.name]).astype(_dtype(part)).reshape(-1, 1) for part in inputs}
         outputs = self.session.run([self.output], feed)[0]
-        if isinstance(outputs, list) and outputs and isinstance(outputs[0], dict):  # a ZipMap: one mapping a row
+        if isinstance(outputs, list) and outputs and isinstance(outputs[0], dict):  # a ZipMap: one mapping for each row
             return np.array([list(row.values()) for row in outputs], dtype=np.float64)
         if isinstance(outputs, list):
             raise ModelError("output", got=f"a list from the output {self.output!r}", wanted="a tensor")
         return np.asarray(outputs)
 
 
-def _likely(types: dict[str, str]) -> str:
-    """The output that a user means: probabilities, else the first of real numbers, else the first."""
+def _default_output(types: dict[str, str]) -> str:
+    """Returns the default output: probabilities, else the first with real numbers, else the first."""
     probabilities = [name for name in types if "prob" in name.lower()]
     numbers = [name for name, kind in types.items() if kind in ("tensor(float)", "tensor(double)", "tensor(float16)")]
     return next(iter((*probabilities, *numbers, *types)))
 
 
 def _classes(session: Any, types: dict[str, str]) -> tuple[Any, ...] | None:
-    """Labels of the classes, where the session has an output of labels beside that of probabilities."""
+    """Returns the class labels, if the session has an output of labels besides that of probabilities."""
     labels = next((name for name, kind in types.items() if kind in ("tensor(int64)", "tensor(string)")), None)
     source = _source(session)
     if labels is None or source is None:
@@ -113,7 +115,7 @@ def _classes(session: Any, types: dict[str, str]) -> tuple[Any, ...] | None:
 
 
 def _source(session: Any) -> bytes | str | None:
-    """What the session was opened from, its bytes or the path of its file."""
+    """Returns the bytes, or the path of the file, that the session was opened from."""
     return getattr(session, "_model_bytes", None) or getattr(session, "_model_path", None)
 
 
@@ -121,7 +123,9 @@ def _dtype(part: Any) -> Any:
     return DTYPES.get(part.type, np.float32)
 
 
-# numbers of fields in onnx.proto
+# Class labels are not part of a session: it tells the names and types of its outputs, not which class a column of
+# probabilities is of. The model tells: its output of labels goes back to a classifier that lists them, or to a table of
+# them. The few fields needed are read from the protobuf bytes, by their numbers in onnx.proto, without another library.
 GRAPH = 7  # of a model
 NODE, TABLE = 1, 5  # of a graph
 INPUT, OUTPUT, ATTRIBUTE = 1, 2, 5  # of a node
@@ -131,19 +135,19 @@ RAW_TYPES: dict[int, Any] = {6: np.int32, 7: np.int64}
 
 
 def class_labels(model: bytes, output: str) -> tuple[Any, ...] | None:
-    """The labels, in order, that an output of labels is taken from; None where the model does not tell.
+    """Returns the class labels behind an output of labels, in order; None where the model does not tell.
 
     Examples
     --------
     >>> class_labels(b"not a model", "label")
     """
     try:
-        return _followed(memoryview(model), output.encode())
+        return _trace_labels(memoryview(model), output.encode())
     except (IndexError, KeyError, ValueError):  # not the format that was expected
         return None
 
 
-def _followed(model: memoryview, name: bytes) -> tuple[Any, ...] | None:
+def _trace_labels(model: memoryview, name: bytes) -> tuple[Any, ...] | None:
     graph = _all(model, GRAPH)[0]
     makers = {bytes(made): node for node in _all(graph, NODE) for made in _all(node, OUTPUT)}
     while name in makers:
@@ -163,47 +167,47 @@ def _followed(model: memoryview, name: bytes) -> tuple[Any, ...] | None:
 
 
 def _all(message: memoryview, number: int) -> list[Any]:
-    return [value for found, value in _fields(message) if found == number]
+    return [value for field, value in _fields(message) if field == number]
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:
-    """Numbers and values of the fields of a protobuf message: integers, or the bytes of anything else."""
-    place = 0
-    while place < len(message):
-        key, place = _integer(message, place)
+    """Yields numbers and values of the fields of a protobuf message: integers, or the bytes of anything else."""
+    position = 0
+    while position < len(message):
+        key, position = _integer(message, position)
         value: Any
         if key & 7 == 0:
-            value, place = _integer(message, place)
+            value, position = _integer(message, position)
         else:
-            size, place = _integer(message, place) if key & 7 == 2 else ({1: 8, 5: 4}[key & 7], place)
-            if place + size > len(message):
+            size, position = _integer(message, position) if key & 7 == 2 else ({1: 8, 5: 4}[key & 7], position)
+            if position + size > len(message):
                 raise ValueError("a field that is longer than its message")
-            value, place = message[place : place + size], place + size
+            value, position = message[position : position + size], position + size
         yield key >> 3, value
 
 
-def _integer(message: memoryview, place: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, lowest first, and the place after it."""
+def _integer(message: memoryview, position: int) -> tuple[int, int]:
+    """Reads an integer of seven bits a byte, lowest first; returns it and the position after it."""
     value = shift = 0
-    while message[place] & 128:
-        value |= (message[place] & 127) << shift
-        shift, place = shift + 7, place + 1
-    value |= message[place] << shift
-    return value - 2**64 if value >= 2**63 else value, place + 1
+    while message[position] & 128:
+        value |= (message[position] & 127) << shift
+        shift, position = shift + 7, position + 1
+    value |= message[position] << shift
+    return value - 2**64 if value >= 2**63 else value, position + 1
 
 
 def _integers(values: list[Any]) -> tuple[int, ...]:
-    """Integers that are given one a field, or packed into one."""
-    found: list[int] = []
+    """Returns integers that are stored one in a field, or packed into one field."""
+    integers: list[int] = []
     for value in values:
-        place = 0
+        position = 0
         if isinstance(value, int):
-            found.append(value)
+            integers.append(value)
             continue
-        while place < len(value):
-            integer, place = _integer(value, place)
-            found.append(integer)
-    return tuple(found)
+        while position < len(value):
+            integer, position = _integer(value, position)
+            integers.append(integer)
+    return tuple(integers)
 
 
 def _text(values: list[Any]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A model with methods: which of them to call, and what its values are."""
+"""Output of a model: which of its methods to call, what this returns, and links such as "softmax"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clarysage.structure.base import Structure
 Function = Callable[[Any], Any]
 Values = Literal["probabilities", "labels", "numbers"]
 
-# what the methods of a model return; the first that a model has is called where the user names none
+# what the methods of a model return; by default the first that a model has is called
 CLASSIFIER: Mapping[str, Values] = MappingProxyType({"predict_proba": "probabilities", "predict": "labels"})
 REGRESSOR: Mapping[str, Values] = MappingProxyType({"predict": "numbers"})
 
@@ -27,48 +27,51 @@ def from_methods(
     output: str | None,
     *,
     values: Mapping[str, Values],
-    own: Mapping[str, Function] = MappingProxyType({}),
+    methods: Mapping[str, Function] = MappingProxyType({}),
     classes: tuple[Any, ...] | None = None,
     task: Task | None = None,
     structure: Callable[[], Structure] | None = None,
-    **known: Any,
+    **facts: Any,
 ) -> Predictor:
-    """The predictor that calls one method of a model.
+    """Returns the predictor that calls one method of a model.
 
     Parameters
     ----------
     output : the method, "sigmoid" or "softmax" of its ``decision_function`` (else of its ``predict``), or None
     values : what the methods return
-    own : functions in place of methods of the model
+    methods : functions to call in place of methods of the model
     classes : labels of the classes that probabilities are of
-    task, structure : what is known of the model where it is called by its usual method
-    known : what else is known of the model
+    task, structure : task and structure of the model when its default method is called
+    facts : further fields of the predictor
     """
-    known = {"name": type(model).__name__, "origin": model, **known}
-    methods = {name: own.get(name) or getattr(model, name, None) for name in (*values, "decision_function", "predict")}
+    facts = {"name": type(model).__name__, "origin": model, **facts}
+    names = (*values, "decision_function", "predict")
+    available = {name: methods.get(name) or getattr(model, name, None) for name in names}
     if output in LINKS:
-        logits = methods["decision_function"] or methods["predict"]
+        logits = available["decision_function"] or available["predict"]
         if not callable(logits):
-            raise unknown_output(known["name"], output)
-        return Predictor(linked(logits, output), task="classification", classes=classes, **known)
-    usual = next((name for name in values if callable(methods[name])), "predict")
-    method = output or usual
-    function = methods.get(method) or getattr(model, method, None)
+            raise unknown_output(facts["name"], output)
+        return Predictor(linked(logits, output), task="classification", classes=classes, **facts)
+    default = next((name for name in values if callable(available[name])), "predict")
+    method = output or default
+    function = available.get(method) or getattr(model, method, None)
     if not callable(function) and output is None:
-        raise ModelError("model", got=f"{known['name']}, which has no method {usual!r}", wanted="a model that predicts")
+        raise ModelError(
+            "model", got=f"{facts['name']}, which has no method {default!r}", wanted="a model that predicts"
+        )
     if not callable(function):
-        raise unknown_output(known["name"], output)
+        raise unknown_output(facts["name"], output)
     if values.get(method) == "probabilities":
-        return Predictor(function, task="classification", classes=classes, structure=structure, **known)
+        return Predictor(function, task="classification", classes=classes, structure=structure, **facts)
     if values.get(method) == "labels" and classes is not None:
-        return Predictor(Votes(function, classes), task="classification", classes=classes, hard=True, **known)
-    if method != usual:
-        return Predictor(function, **known)
-    return Predictor(function, task=task, structure=structure, **known)
+        return Predictor(Votes(function, classes), task="classification", classes=classes, hard=True, **facts)
+    if method != default:
+        return Predictor(function, **facts)
+    return Predictor(function, task=task, structure=structure, **facts)
 
 
 def linked(function: Function, link: str | None) -> Function:
-    """The function with "sigmoid" or "softmax" applied to what it returns; as it is for None."""
+    """Returns a function that applies "sigmoid" or "softmax" to the output of another; the same function for None."""
     return function if link is None else LINKS[link](function)
 
 
@@ -105,7 +108,7 @@ LINKS: dict[str | None, type[_Sigmoid] | type[_Softmax]] = {"sigmoid": _Sigmoid,
 
 
 def linked_by(function: Function) -> tuple[Function, str | None]:
-    """The function that a link was applied to, and the link: the inverse of :func:`linked`."""
+    """Returns the function that a link was applied to, and the link: the inverse of :func:`linked`."""
     if not isinstance(function, (_Sigmoid, _Softmax)):
         return function, None
     return function.function, next(name for name, kind in LINKS.items() if isinstance(function, kind))
@@ -113,7 +116,7 @@ def linked_by(function: Function) -> tuple[Function, str | None]:
 
 @dataclass(frozen=True)
 class Votes:
-    """Labels that a classifier returns, as one-hot rows."""
+    """One-hot rows of the labels that a classifier returns."""
 
     function: Function
     classes: tuple[Any, ...]
@@ -126,7 +129,7 @@ class Votes:
 
 @dataclass(frozen=True)
 class Shares:
-    """Scores of classes, divided by their sum where there are several: those of one class against all do not add up."""
+    """Scores of several classes, divided by their sum: one-vs-rest scores need not add up to 1."""
 
     function: Function
 
@@ -136,7 +139,7 @@ class Shares:
 
 
 def classes_of(model: Any) -> tuple[Any, ...] | None:
-    """The labels that a classifier says its classes have; a classifier of several responses is an error."""
+    """Returns the class labels of a classifier; raises for a classifier with several responses."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return None
@@ -144,14 +147,14 @@ def classes_of(model: Any) -> tuple[Any, ...] | None:
         raise ModelError(
             "model",
             got=f"{type(model).__name__} with {len(classes)} responses",
-            wanted="a classifier of one response",
-            hint="one explanation a response, by a callable that returns its probabilities",
+            wanted="a classifier with one response",
+            hint="one explanation for each response, with a callable that returns its probabilities",
         )
     return tuple(np.asarray(classes).tolist()) or None
 
 
 def unfitted(model: Any) -> ModelError:
-    """The error for a model that was not fitted."""
+    """Returns the error for a model that is not fitted."""
     return ModelError(
         "model",
         got=f"{type(model).__name__}, which is not fitted",
@@ -161,7 +164,7 @@ def unfitted(model: Any) -> ModelError:
 
 
 def unknown_output(name: str, output: str | None) -> InputError:
-    """The error for an ``output`` that a model does not have."""
+    """Returns the error for an ``output`` that a model does not have."""
     return InputError(
         "output",
         got=f"{output!r}, which {name} does not have",

@@ -1,4 +1,4 @@
-"""Predictors: a model as a function f: rows -> (n, k), alone and bound to the columns of a run."""
+"""Predictors: a model as a function f: rows -> (n, k), by itself and bound to the columns of a run."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ COPIES_PER_ROW = 6  # of a row, held at once while a model predicts: codes, tabl
 
 @dataclass(frozen=True)
 class Predictor:
-    """A model as a function of tables, with what is known about it.
+    """A model as a function of tables, with facts about it.
 
     Attributes
     ----------
-    function : takes a table of rows, returns predictions, one row each
-    task : what the model was fitted for, if it says so
+    function : takes a table of rows and returns predictions, one row each
+    task : what the model was fitted for, if known
     classes : labels of its classes in the order of its outputs
-    hard : whether its outputs are votes (labels, one-hot) rather than probabilities
+    hard : whether its outputs are one-hot labels rather than probabilities
     feature_names : the columns it was fitted on
-    containers : the kinds of table it takes ('numpy', 'pandas', 'polars', 'pyarrow'), the first of them made of any
-        other; none if it takes whatever the user has
-    structure : reads its insides, where a walk can make use of them, or says why it cannot
+    containers : kinds of table it accepts ('numpy', 'pandas', 'polars', 'pyarrow'); other tables are converted to the
+        first of them; empty if it accepts any
+    structure : reads the structure of the model, or raises ``UnknownStructureError``; None where there is none
     origin : the model that it was made of, where that is more than a function
-    batch_size : how many rows it gets at once, at most, where the user says so
+    batch_size : largest number of rows in one call, if the user sets it
     """
 
     function: Callable[[Any], Any]
@@ -53,11 +53,11 @@ class Predictor:
     batch_size: int | None = None
 
     def __call__(self, rows: Any) -> np.ndarray:
-        """Predictions (n, k) for a table of n rows, its columns in any order, float64 and finite."""
+        """Returns finite predictions (n, k), float64, for a table of n rows with columns in any order."""
         return self.of_arranged(self.arrange(rows))
 
     def of_arranged(self, rows: Any) -> np.ndarray:
-        """Predictions (n, k) for a table whose columns are in the order the model was fitted on."""
+        """Returns predictions (n, k) for a table whose columns are in the model's order."""
         try:
             with unshared():
                 raw = self.function(rows)
@@ -68,7 +68,7 @@ class Predictor:
         return _as_outputs(raw, len(rows), self.name)
 
     def arrange(self, X: Any) -> Any:
-        """X with its columns in the order the model was fitted on, where both know names."""
+        """Returns X with its columns in the model's order, if both have column names."""
         labels = labels_of(X)
         if self.feature_names is None or labels is None or labels == self.feature_names:
             return X
@@ -77,32 +77,31 @@ class Predictor:
         if order is None:
             missing = [name for name in self.feature_names if name not in names]
             extra = [name for name in names if name not in self.feature_names]
-            what = "; ".join(
-                f"{word} {', '.join(map(repr, found[:5]))}"
-                for word, found in (("no", missing), ("extra", extra))
-                if found
+            difference = "; ".join(
+                f"{word} {', '.join(map(repr, columns[:5]))}"
+                for word, columns in (("no", missing), ("extra", extra))
+                if columns
             )
             raise InputError(
                 "X",
-                got=f"columns that differ from those {self.name} was fitted on: {what}",
+                got=f"columns that differ from those {self.name} was fitted on: {difference}",
                 wanted="the model's columns, in any order",
             )
         if order == sorted(order):
             return X
-        wanted = [labels[place] for place in order]
-        return select(X, wanted)
+        return select(X, [labels[j] for j in order])
 
     def bind(self, schema: Schema) -> BoundPredictor:
-        """The predictor for rows of codes of the given columns."""
-        is_taken = not self.containers or schema.container in self.containers
-        # text has no place in an array of numbers; the model may yet know it
-        if not is_taken and (self.containers[0] != "numpy" or schema.is_number.all()):
+        """Returns the predictor for rows of codes of the given columns."""
+        is_accepted = not self.containers or schema.container in self.containers
+        # text does not fit into an array of numbers, but the model may accept the table as it is
+        if not is_accepted and (self.containers[0] != "numpy" or schema.is_number.all()):
             labels = self.feature_names if schema.labels is None else None
             schema = schema.handed_as(self.containers[0], labels)
         return BoundPredictor(self, schema, is_arranged=self._has_order_of(schema))
 
     def _has_order_of(self, schema: Schema) -> bool:
-        """Whether tables of the schema need no rearranging, so that not each of them has to be looked at."""
+        """Returns True if tables of the schema have the model's column order, so that none has to be rearranged."""
         if self.feature_names is None or schema.container == "numpy" or schema.names == self.feature_names:
             return True
         return _order(list(schema.names), self.feature_names) == list(range(schema.width))
@@ -110,14 +109,14 @@ class Predictor:
 
 @dataclass(frozen=True)
 class BoundPredictor:
-    """f for rows of codes (n, d) of known columns: decoded, predicted in calls of bounded size, checked."""
+    """Predictor for rows of codes (n, d): decodes them, calls the model with a bounded number of rows, and checks."""
 
     predictor: Predictor
     schema: Schema
     checks: tuple[Check, ...] = ()
     memory_limit: float = 1e9
-    rows_asked: int = 0  # to find out what kind of table the model takes
-    is_arranged: bool = False  # whether the schema is known to have the columns in the model's order
+    rows_asked: int = 0  # spent to find out what kind of table the model accepts
+    is_arranged: bool = False  # whether the schema has the columns in the model's order
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
         parts = [
@@ -133,13 +132,13 @@ class BoundPredictor:
 
     @property
     def rows_per_call(self) -> int:
-        """Rows that go to the model at once: a power of two, or what the user says, within the memory limit."""
+        """Number of rows in one call: a power of two, or the user's setting, within the memory limit."""
         affordable = self.memory_limit / (8 * COPIES_PER_ROW * max(self.schema.width, 1))
         most = self.predictor.batch_size or ROWS_PER_CALL
         return int(min(most, 2 ** max(0, math.floor(math.log2(max(affordable, 1))))))
 
     def guarded(self, checks: tuple[Check, ...]) -> BoundPredictor:
-        """The same, looking at every batch of outputs with the given checks."""
+        """Returns a copy that applies the given checks to every batch of outputs."""
         return replace(self, checks=checks)
 
     def _one_call(self, codes: np.ndarray) -> np.ndarray:
@@ -153,11 +152,11 @@ class BoundPredictor:
         return outputs
 
     def _with_missing(self, codes: np.ndarray, error: ModelError) -> ModelError:
-        """The error, saying which columns have missing or infinite cells if that is a likely cause."""
-        strange = ~np.isfinite(codes).all(axis=0)
-        if not strange.any():
+        """Returns the error; names the columns with missing or infinite cells if these are a likely cause."""
+        is_suspect = ~np.isfinite(codes).all(axis=0)
+        if not is_suspect.any():
             return error
-        names = ", ".join(repr(self.schema.names[j]) for j in np.flatnonzero(strange)[:5])
+        names = ", ".join(repr(self.schema.names[j]) for j in np.flatnonzero(is_suspect)[:5])
         return ModelError(
             "X or background",
             got=[f"missing or infinite cells in {names}, which the model does not accept (", *error.got, ")"],
@@ -167,16 +166,20 @@ class BoundPredictor:
 
 
 def _order(names: list[str], fitted: tuple[str, ...]) -> list[int] | None:
-    """Places of the fitted columns among ``names``; None where there are others or fewer.
+    """Returns the indices of the fitted columns among ``names``; None where the two sets of names differ.
 
-    Where the names themselves differ, they are compared as LightGBM spells them: with _ for blanks and signs.
+    Names that differ as they are get compared in LightGBM's spelling, with _ for blanks and signs.
     """
-    for spelled in (str, lambda name: re.sub(r"\W", "_", name)):
-        place = {spelled(name): j for j, name in enumerate(names)}
-        wanted = [spelled(name) for name in fitted]
-        if len(place) == len(names) and sorted(place) == sorted(wanted):
-            return [place[name] for name in wanted]
+    for spelling in (str, _lightgbm_name):
+        index = {spelling(name): j for j, name in enumerate(names)}
+        in_order = [spelling(name) for name in fitted]
+        if len(index) == len(names) and sorted(index) == sorted(in_order):
+            return [index[name] for name in in_order]
     return None
+
+
+def _lightgbm_name(name: str) -> str:
+    return re.sub(r"\W", "_", name)
 
 
 def _failure(name: str, error: Exception) -> ModelError:
@@ -219,8 +222,8 @@ def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
         ) from error
     if outputs.dtype.kind == "c":
         raise ModelError("model", got=f"complex outputs of {name}", wanted="real numbers")
-    is_stretched = outputs.ndim > 2 and outputs.size == n_rows * outputs.shape[-1]  # such as (n, 1, k)
-    if outputs.size == 0 or outputs.ndim == 0 or len(outputs) != n_rows or (outputs.ndim > 2 and not is_stretched):
+    has_unit_axes = outputs.ndim > 2 and outputs.size == n_rows * outputs.shape[-1]  # such as (n, 1, k)
+    if outputs.size == 0 or outputs.ndim == 0 or len(outputs) != n_rows or (outputs.ndim > 2 and not has_unit_axes):
         raise ModelError(
             "model",
             got=f"outputs of shape {outputs.shape} from {name} for {n_rows:,} rows",
@@ -238,14 +241,14 @@ def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
 def feature_columns(
     columns: Sequence[str], fitted: Sequence[str] | None, apart: Collection[str], *, argument: str, table: str
 ) -> list[str]:
-    """The columns that a model was fitted on, in its order; where it does not say, all that are for nothing else.
+    """Returns the columns that a model was fitted on, in its order; if it has no names, all columns but ``apart``.
 
     Parameters
     ----------
-    columns : of the table
-    fitted : the model's names of its features, None where it has none
-    apart : columns that are for something else, such as the target
-    argument, table : what errors call the argument and the table
+    columns : names of the table's columns
+    fitted : the model's feature names, None where it has none
+    apart : columns with another role, such as the target
+    argument, table : names of the argument and of the table in errors
 
     Examples
     --------
@@ -255,19 +258,19 @@ def feature_columns(
     ['b', 'a']
     """
     if fitted is None:
-        found = [column for column in columns if column not in apart]
+        features = [column for column in columns if column not in apart]
     else:
-        found = [_column_of(name, columns, argument, table) for name in fitted]
-    if not found:
+        features = [_column_of(name, columns, argument, table) for name in fitted]
+    if not features:
         raise InputError(argument, got=f"{table} with no column that is a feature", wanted="features")
-    return found
+    return features
 
 
 def _column_of(name: str, columns: Sequence[str], argument: str, table: str) -> str:
-    """The column that a feature is; LightGBM spells blanks and signs in names as underscores."""
+    """Returns the column of a feature; LightGBM spells blanks and signs in names as underscores."""
     if name in columns:
         return name
-    alike = [column for column in columns if re.sub(r"\W", "_", column) == re.sub(r"\W", "_", name)]
+    alike = [column for column in columns if _lightgbm_name(column) == _lightgbm_name(name)]
     if len(alike) == 1:
         return alike[0]
     raise InputError(

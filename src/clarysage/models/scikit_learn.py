@@ -1,4 +1,4 @@
-"""scikit-learn estimators, Pipelines and searches, and whatever follows their interface."""
+"""Adapter of scikit-learn estimators, Pipelines and searches, and of other estimators with the same interface."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clarysage.structure.linear import Linear
 from clarysage.structure.readers.scikit_learn import READERS as TREES
 from clarysage.structure.readers.scikit_learn import splits_of_histograms
 
-# estimators whose prediction is a link of a weighted sum; the claim is checked on hybrid rows before it is used
+# estimators that predict a link of a weighted sum; this is checked on hybrid rows before it is used
 LINKS: dict[str, Link] = {
     **dict.fromkeys(
         (
@@ -56,12 +56,12 @@ ONE_EACH = ("OneVsRestClassifier", "OneVsOneClassifier", "MultiOutputRegressor",
 
 @dataclass(frozen=True)
 class ScikitLearnEstimator:
-    """Reads fitted estimators, and whatever follows their interface."""
+    """Reads fitted estimators of scikit-learn, and others with the same interface."""
 
     model: Any
 
     def predictor(self, output: str | None) -> Predictor:
-        if library_of(type(self.model)) == "sklearn":  # one of the user's own may keep what it learned under any name
+        if library_of(type(self.model)) == "sklearn":  # a user's estimator may store its fit under any name
             check_fitted(self.model)
         return estimator_predictor(self.model, output)
 
@@ -74,7 +74,7 @@ class ScikitLearnEstimator:
         return np.hstack(present) if present and len(present) == len(parts) else None
 
     def gains(self) -> Gains | None:
-        """Decreases of the impurity, tree by tree in shares; gains of the objective for histogram boosting."""
+        """Returns mean decreases of impurity; for histogram boosting, gains of the objective."""
         reader = _of_class(self.model, GAINS)
         values = None if reader is None else reader(self.model)
         return None if values is None else Gains(values)
@@ -90,10 +90,10 @@ class ScikitLearnEstimator:
         return LayerWeights(first, tuple(later))
 
 
-def estimator_predictor(model: Any, output: str | None, **known: Any) -> Predictor:
-    """A predictor from a fitted estimator: class probabilities of classifiers, predictions of the rest.
+def estimator_predictor(model: Any, output: str | None, **facts: Any) -> Predictor:
+    """Returns the predictor of a fitted estimator: class probabilities of classifiers, predictions of others.
 
-    A classifier without probabilities votes. ``known`` goes to :func:`from_methods`.
+    A classifier without probabilities predicts one-hot labels. ``facts`` is passed to :func:`from_methods`.
     """
     from sklearn.base import is_classifier, is_regressor
 
@@ -107,11 +107,11 @@ def estimator_predictor(model: Any, output: str | None, **known: Any) -> Predict
         "containers": _containers(model, names),
         "structure": _structure(model),
     }
-    return from_methods(model, output, **{**defaults, **known})
+    return from_methods(model, output, **{**defaults, **facts})
 
 
 def check_fitted(model: Any) -> None:
-    """Raise for an estimator that scikit-learn can tell is not fitted."""
+    """Raises for an estimator that is not fitted, as far as scikit-learn can tell."""
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
@@ -124,15 +124,15 @@ def check_fitted(model: Any) -> None:
 
 
 def _containers(model: Any, names: Any) -> tuple[str, ...]:
-    """The tables that the estimator takes: frames if it knows names, arrays if it is scikit-learn's own."""
+    """Returns the tables that the estimator accepts: frames if it has names, arrays if it is scikit-learn's."""
     if names is not None:
         return ("pandas", "polars")
-    is_own = type(model).__module__.startswith("sklearn.") and hasattr(model, "n_features_in_")
-    return ("numpy",) if is_own and type(model).__name__ != "Pipeline" else ()
+    is_of_sklearn = type(model).__module__.startswith("sklearn.") and hasattr(model, "n_features_in_")
+    return ("numpy",) if is_of_sklearn and type(model).__name__ != "Pipeline" else ()
 
 
 def _structure(model: Any) -> Callable[[], Structure] | None:
-    """What reads the insides of a model, None for those that have none of use."""
+    """Returns a function that reads the structure of a model; None for unsupported kinds."""
     name = type(model).__name__
     if not type(model).__module__.startswith("sklearn."):
         return None
@@ -140,24 +140,24 @@ def _structure(model: Any) -> Callable[[], Structure] | None:
         return _inner(getattr(model, "best_estimator_", None))
     if name == "Pipeline":
         read = _inner(model.steps[-1][1])
-        return read if read is None or len(active_steps(model)) == 1 else partial(_behind, model[:-1], read)
+        return read if read is None or len(active_steps(model)) == 1 else partial(_structure_behind, model[:-1], read)
     return partial(READERS[name], model) if name in READERS else None
 
 
 def _inner(model: Any) -> Callable[[], Structure] | None:
-    """What reads the insides of a model within another."""
+    """Returns a function that reads the structure of a model inside another."""
     if model is None or model == "passthrough":
         return None
     try:
         return as_predictor(model).structure
-    except ClarysageError:  # of which the whole model will complain, if it must
+    except ClarysageError:  # the outer model raises it again if it matters
         return None
 
 
-def _behind(before: Any, read: Callable[[], Structure]) -> Structure:
-    """The structure of a model behind transformers that keep columns apart."""
-    inner, owner = read(), owners(before)
-    view = Transformed(before, inner.view)
+def _structure_behind(transformers: Any, read: Callable[[], Structure]) -> Structure:
+    """Reads the structure of a model behind transformers that keep columns apart."""
+    inner, owner = read(), owners(transformers)
+    view = Transformed(transformers, inner.view)
     if inner.owner is not None:
         owner = owner[inner.owner]
     return replace(inner, view=view, owner=owner)
@@ -177,7 +177,7 @@ def _linear(model: Any) -> Structure:
 def _network(model: Any) -> Structure:
     link, activation = NETWORK_LINKS[model.out_activation_], model.activation
     if link == "logistic" and model.n_outputs_ > 1:
-        raise UnknownStructureError("it gives several labels at once")
+        raise UnknownStructureError("multilabel outputs are not supported")
     first, *later = (Affine(w.copy(), c.copy()) for w, c in zip(model.coefs_, model.intercepts_, strict=True))
     between = () if activation == "identity" else (Activation(activation),)
     layers = Layers(first, tuple(part for affine in later for part in (*between, affine)))
@@ -199,19 +199,19 @@ READERS: dict[str, Callable[[Any], Structure]] = {
 
 
 def _of_class(model: Any, readers: Mapping[str, Reader]) -> Reader | None:
-    """The reader of scikit-learn's class that a model is of, or of the next base that has one."""
+    """Returns the reader for the model's scikit-learn class, or for its next base that has one."""
     names = (kind.__name__ for kind in type(model).__mro__ if library_of(kind) == "sklearn")
     return next((readers[name] for name in names if name in readers), None)
 
 
 def _importances(model: Any) -> np.ndarray | None:
-    """As the estimator has them, which may hold something else than trees."""
+    """Returns the estimator's own importances; None where it has none, as an ensemble of other models than trees."""
     values = getattr(model, "feature_importances_", None)
     return None if values is None else np.asarray(values, dtype=np.float64)
 
 
 def _gains_of_bag(model: Any) -> np.ndarray | None:
-    """The mean over members of a bag, each of which may have columns of its own."""
+    """Returns summed shares of gains over the members of a bag, each of which may have its own columns."""
     sums = np.zeros(model.n_features_in_)
     for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
         adapter = ability(adapter_of(member), HasGains)
@@ -230,36 +230,36 @@ def _gains_of_histograms(model: Any) -> np.ndarray:
 
 def _splits_of_tree(model: Any) -> np.ndarray:
     tree = model.tree_
-    return _tally(tree.feature[tree.children_left >= 0], model.n_features_in_)
+    return _count_columns(tree.feature[tree.children_left >= 0], model.n_features_in_)
 
 
 def _splits_of_members(model: Any) -> np.ndarray | None:
-    """Of an ensemble, each member of which may have columns of its own."""
+    """Returns split counts summed over the members of an ensemble, each of which may have its own columns."""
     members = np.ravel(np.asarray(model.estimators_, dtype=object))
-    everything = np.arange(model.n_features_in_)
-    columns = getattr(model, "estimators_features_", [everything] * len(members))
+    all_columns = np.arange(model.n_features_in_)
+    columns = getattr(model, "estimators_features_", [all_columns] * len(members))
     sums = np.zeros(model.n_features_in_)
-    for member, its in zip(members, columns, strict=True):
+    for member, member_columns in zip(members, columns, strict=True):
         adapter = ability(adapter_of(member), HasSplitCounts)
         counts = None if adapter is None else adapter.split_counts()
         if counts is None:
             return None
-        np.add.at(sums, its, counts)
+        np.add.at(sums, member_columns, counts)
     return sums
 
 
 def _splits_of_histograms(model: Any) -> np.ndarray:
-    return _tally(splits_of_histograms(model)[0], model.n_features_in_)
+    return _count_columns(splits_of_histograms(model)[0], model.n_features_in_)
 
 
-def _tally(columns: np.ndarray, width: int) -> np.ndarray:
+def _count_columns(columns: np.ndarray, width: int) -> np.ndarray:
     return np.bincount(np.asarray(columns, dtype=np.int64), minlength=width).astype(np.float64)
 
 
 Reader = Callable[[Any], np.ndarray | None]
 
 GAINS: dict[str, Reader] = {
-    "IsolationForest": lambda model: None,  # whose splits are drawn at random
+    "IsolationForest": lambda model: None,  # its splits are random
     "BaseHistGradientBoosting": _gains_of_histograms,
     "BaseBagging": _gains_of_bag,
     **dict.fromkeys(("BaseDecisionTree", "BaseForest", "BaseGradientBoosting", "BaseWeightBoosting"), _importances),

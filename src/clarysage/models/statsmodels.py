@@ -1,4 +1,4 @@
-"""Results of statsmodels: linear and generalised linear models, by arrays, frames or formulas."""
+"""Adapter of statsmodels results: linear and generalised linear models, from arrays, frames or formulas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINKS_OF_FAMILIES: dict[str, Link] = {"Identity": "identity", "Log": "exponentia
 
 @dataclass(frozen=True)
 class StatsmodelsResults:
-    """Reads the results of a fit, which expect the columns of the fit, a constant among them."""
+    """Reads the results of a fit; they expect the columns of the fit, including a constant."""
 
     model: Any
 
@@ -49,16 +49,18 @@ class StatsmodelsResults:
         )
 
     def coefficients(self) -> np.ndarray | None:
-        """Of shape (D,), or (D, K - 1) for classes compared with the first; None for formulas."""
+        """Returns coefficients (D, 1), or (D, K - 1) for classes compared with the first; None for formulas."""
         fitted, weights = self.model.model, np.asarray(self.model.params, dtype=np.float64)
         columns = np.asarray(getattr(fitted, "exog", None)).shape[1:]
         if hasattr(fitted, "formula") or not columns or len(weights) < columns[0]:
             return None
-        return weights.reshape(len(weights), -1)[: columns[0]]  # what follows, as a dispersion, is no coefficient
+        return weights.reshape(len(weights), -1)[
+            : columns[0]
+        ]  # later parameters, such as a dispersion, are not coefficients
 
 
 def _link(fitted: Any) -> Link | None:
-    """The link of a model, None where it is not one of ours or columns are made by a formula."""
+    """Returns the link of a model; None where it is unsupported, or a formula makes the columns."""
     if hasattr(fitted, "formula"):
         return None
     if type(fitted).__name__ == "GLM":
@@ -68,6 +70,6 @@ def _link(fitted: Any) -> Link | None:
 
 def _structure(model: Any, link: Link) -> Structure:
     weights = np.asarray(model.params, dtype=np.float64).reshape(len(model.params), -1)
-    if link == "softmax":  # the first class is the one that others are compared with
+    if link == "softmax":  # the first class is the reference
         weights = np.column_stack([np.zeros(len(weights)), weights])
     return Structure(Linear(weights, np.zeros(weights.shape[1])), link)

@@ -1,4 +1,4 @@
-"""A model out of its wrappers: the last estimator, and the transformers that tables pass before it."""
+"""Unwraps pipelines, searches and similar: the last estimator, and the transformers before it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from clarysage.structure.columnwise import Transformed, active_steps, owners
 
 @dataclass(frozen=True)
 class InnerColumns:
-    """Where the columns come from that a part of a model gets.
+    """Origin of the columns that a part of a model gets.
 
     Attributes
     ----------
-    owner : the model's column that each of them is made of, (D,); None where they are the same
-    view : makes them, (n, D), of a table as the model gets it; None where they are its numbers
+    owner : the model's column that each inner column is made of, (D,); None where both are the same
+    view : turns a table, as the model gets it, into inner columns (n, D); None where these are its numbers
     """
 
     owner: np.ndarray | None = None
@@ -29,29 +29,30 @@ class InnerColumns:
 
     @classmethod
     def of(cls, structure: Structure) -> InnerColumns:
-        """Of the form of a structure."""
+        """Returns the inner columns of a structure."""
         return cls(structure.owner, structure.view)
 
 
 @dataclass(frozen=True)
 class Unwrapped:
-    """The last estimator of a model, and the fitted transformers before it, in turn."""
+    """The last estimator of a model, and the fitted transformers before it, in their order."""
 
     last: Any
     before: tuple[Any, ...] = ()
 
     def inner_columns(self) -> InnerColumns:
-        """Where the columns of the last estimator come from; raises where transformers mix columns, or may."""
-        inside = InnerColumns()
+        """Returns the columns of the last estimator; raises where transformers mix columns, or might."""
+        columns = InnerColumns()
         for transformer in reversed(self.before):
-            made = owners(transformer)
-            owner = made if inside.owner is None else made[inside.owner]
-            inside = InnerColumns(owner, Transformed(transformer, inside.view))
-        return inside
+            owner = owners(transformer)
+            if columns.owner is not None:
+                owner = owner[columns.owner]
+            columns = InnerColumns(owner, Transformed(transformer, columns.view))
+        return columns
 
 
 def unwrap(model: Any) -> Unwrapped:
-    """The last estimator of pipelines, searches, predictors, and of models of a transformed response.
+    """Returns the last estimator of pipelines, searches, predictors, and models of a transformed response.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def unwrap(model: Any) -> Unwrapped:
 
 
 def _within(model: Any) -> Unwrapped | None:
-    """What a wrapper holds; None for what is no wrapper."""
+    """Returns the content of a wrapper; None for a model that is not a wrapper."""
     if isinstance(model, Predictor):
         return None if model.origin is None else Unwrapped(model.origin)
     name = type(model).__name__
@@ -76,8 +77,8 @@ def _within(model: Any) -> Unwrapped | None:
         return None
     if name == "Pipeline" and model.steps[-1][1] not in (None, "passthrough"):
         return Unwrapped(model.steps[-1][1], (model[:-1],) if len(active_steps(model)) > 1 else ())
-    held = "best_estimator_" if name in SEARCHES else WRAPPERS.get(name, "")
-    return Unwrapped(getattr(model, held)) if hasattr(model, held) else None
+    attribute = "best_estimator_" if name in SEARCHES else WRAPPERS.get(name, "")
+    return Unwrapped(getattr(model, attribute)) if hasattr(model, attribute) else None
 
 
 WRAPPERS = {"TransformedTargetRegressor": "regressor_", "FrozenEstimator": "estimator"}

@@ -1,4 +1,4 @@
-"""XGBoost: boosters, and the scikit-learn wrappers around them."""
+"""Adapters of XGBoost boosters, and of the scikit-learn wrappers around them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ WRAPPER = {"binary:logitraw": "sigmoid", "binary:hinge": "predict"}
 
 @dataclass(frozen=True)
 class XGBoostEstimator:
-    """Reads XGBClassifier, XGBRegressor and their kin, which honour best_iteration themselves."""
+    """Reads XGBClassifier, XGBRegressor and similar, which respect best_iteration themselves."""
 
     model: Any
 
     def predictor(self, output: str | None) -> Predictor:
         check_fitted(self.model)
-        own = {"decision_function": partial(self.model.predict, output_margin=True)}
-        usual = output or WRAPPER.get(self.model.objective)
-        return estimator_predictor(self.model, usual, own=own, structure=partial(_structure, self.model))
+        methods = {"decision_function": partial(self.model.predict, output_margin=True)}
+        chosen = output or WRAPPER.get(self.model.objective)
+        return estimator_predictor(self.model, chosen, methods=methods, structure=partial(_structure, self.model))
 
     def coefficients(self) -> np.ndarray | None:
-        return coefficients_of(self.model)  # of the booster "gblinear" alone
+        return coefficients_of(self.model)  # only the booster "gblinear" has them
 
     def gains(self) -> Gains | None:
         return _gains(self.model.get_booster())
@@ -71,7 +71,7 @@ class XGBoostBooster:
             self.model,
             output or BOOSTER.get(objective),
             values={"predict": returns if is_classifier else "numbers"},
-            own={"predict": boosted, "decision_function": partial(boosted, margin=True)},
+            methods={"predict": boosted, "decision_function": partial(boosted, margin=True)},
             classes=tuple(range(n_classes)) if is_classifier else None,
             task="regression" if objective.startswith(("reg:", "count:")) else None,
             feature_names=tuple(self.model.feature_names) if self.model.feature_names else None,
@@ -90,7 +90,7 @@ class XGBoostBooster:
 
 
 def load(path: Path) -> Any:
-    """The Booster in a file."""
+    """Loads the Booster in a file."""
     import xgboost
 
     xgboost.set_config(verbosity=0)
@@ -99,7 +99,7 @@ def load(path: Path) -> Any:
 
 def _structure(model: Any) -> Structure:
     if model.missing is not None and not np.isnan(model.missing):
-        raise UnknownStructureError(f"{model.missing} stands for missing cells")
+        raise UnknownStructureError(f"its setting missing={model.missing} is not supported")
     best = getattr(model, "best_iteration", None)
     return structure_of_booster(
         model.get_booster(), None if best is None else best + 1, both=hasattr(model, "classes_")
@@ -115,7 +115,7 @@ class _Boosted:
         import xgboost
 
         width = self.booster.num_features()
-        if rows.shape[1] != width:  # XGBoost takes columns that are not there for missing
+        if rows.shape[1] != width:  # XGBoost treats absent columns as missing cells
             raise ModelError(
                 "X", got=f"{rows.shape[1]:,} columns", wanted=f"the {width:,} that the model was fitted on"
             )
@@ -130,28 +130,28 @@ def _gains(booster: Any) -> Gains | None:
 
 
 def _tree_scores(booster: Any, kind: str) -> np.ndarray | None:
-    """A score of each column over the trees up to the best iteration, such as "total_gain"; None without trees."""
+    """Returns a score of each column over the trees up to the best iteration, or None for a model without trees."""
     if json.loads(booster.save_config())["learner"]["gradient_booster"]["name"] == "gblinear":
         return None
     best = booster.attr("best_iteration")
     if best is not None and int(best) + 1 < booster.num_boosted_rounds():
         booster = booster[: int(best) + 1]
     scores, width = booster.get_score(importance_type=kind), booster.num_features()
-    names = booster.feature_names or [f"f{place}" for place in range(width)]
+    names = booster.feature_names or [f"f{j}" for j in range(width)]
     return np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
 
 
 def _category_columns(booster: Any, frame: Any) -> Sequence[int]:
-    """Columns that were categories when the model was fitted, where it remembers which number stands for each."""
+    """Returns the columns that were categories when the model was fitted, if it stores the code of each category."""
     types = booster.feature_types or []
-    places = [j for j, kind in enumerate(types[: frame.shape[1]]) if kind == "c"]
-    is_remembered = places and hasattr(booster, "get_categories") and not booster.get_categories().empty()
-    text = [j for j in places if str(frame.dtypes.iloc[j]).startswith(("str", "object"))]
-    if text and not is_remembered:
+    columns = [j for j, kind in enumerate(types[: frame.shape[1]]) if kind == "c"]
+    is_stored = columns and hasattr(booster, "get_categories") and not booster.get_categories().empty()
+    text = [j for j in columns if str(frame.dtypes.iloc[j]).startswith(("str", "object"))]
+    if text and not is_stored:
         raise InputError(
             "X",
             got=f"text in the column {frame.columns[text[0]]!r}",
-            wanted="the numbers that stand for its categories, since the model does not remember them",
+            wanted="the codes of its categories, since the model does not store the categories",
             hint="a model saved by XGBoost 3.1 or later, fitted on category columns",
         )
-    return places if is_remembered else []
+    return columns if is_stored else []
