@@ -20,7 +20,7 @@ import clarysage as cs
 from clarysage.execution.joblib import Joblib
 from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
-from clarysage.protocols import without_end
+from clarysage.protocols import unlimited_time
 
 HOLDING, RELEASING = 1100, 24  # steps of the models below that take about 100 microseconds a row
 WIDTH, BLOCK = 256, 64
@@ -107,7 +107,7 @@ class Timed:
     found: list[tuple[Any, float]] = field(default_factory=list)
 
     def map(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float] = without_end
+        self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float] = unlimited_time
     ) -> Generator[Any, None, None]:
         begun = time.perf_counter()
         yield from self.executor.map(self._timed(function) if self.tasks else function, tasks, time_left)

@@ -41,7 +41,7 @@ from clarysage.execution.checkpoint_file import FIRST_LINE, Decoder, Encoder, re
 from clarysage.games import PredictivePower, SingleDraws, pointwise
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import Budget, Converged
-from clarysage.protocols import without_end
+from clarysage.protocols import unlimited_time
 from clarysage.removal import Marginal
 
 N, P = 40, 4
@@ -149,7 +149,7 @@ class Breaking:
         self.left, self.error, self.rounds = after, error, list[int]()
 
     def map(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float] = without_end
+        self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float] = unlimited_time
     ) -> Iterator[Any]:
         self.rounds.append(len(tasks))
         for task in tasks:

@@ -25,17 +25,17 @@ from clarysage.games import PredictivePower, pointwise
 from clarysage.inference.estimate import Estimate, LocalValues
 from clarysage.inference.stopping import Converged, row_limit, time_limit
 from clarysage.protocols import (
+    EstimatesLocalValues,
     Estimator,
-    InPasses,
-    KeepsExamplesApart,
     LossLike,
     LossList,
     MethodLike,
     ModelLike,
     Rule,
+    SamplesBackgroundVariance,
     TableLike,
     TargetLike,
-    WalksBesides,
+    VisitsInPasses,
     ability,
 )
 from clarysage.registry import loaded
@@ -245,8 +245,10 @@ def _ready(
                     hint=Set("backend", "own"),
                 ) from None
     inner, why = estimator_for(v, method, rules, walks)
-    with_walks = ability(inner, WalksBesides)  # not used, since absolute values are not sums over background rows
-    return v, Absolute(inner if with_walks is None else with_walks.within_background()), why
+    with_walks = ability(
+        inner, SamplesBackgroundVariance
+    )  # not used, since absolute values are not sums over background rows
+    return v, Absolute(inner if with_walks is None else with_walks.conditional_on_background()), why
 
 
 def _explained(
@@ -280,7 +282,7 @@ def estimator_for(
         return as_estimator(method, v, rules), []
     sampled = _with_passes(PerExample(), walks)
     chosen, why = choose(v, rules)
-    if ability(chosen, KeepsExamplesApart) is not None:
+    if ability(chosen, EstimatesLocalValues) is not None:
         return chosen, [why]
     if time_limit(rules) < np.inf or v.n_players > MAX_PLAYERS_EXACT:
         return sampled, [why]
@@ -297,7 +299,7 @@ def _named(v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | 
     if isinstance(method, str) and method not in METHODS:
         raise _without_local_values(method)
     estimator = as_estimator(method, v, rules)
-    if ability(estimator, KeepsExamplesApart) is not None:
+    if ability(estimator, EstimatesLocalValues) is not None:
         return estimator
     row = METHODS[method] if isinstance(method, str) else None
     if row is None or row.by_example is None:
@@ -307,12 +309,12 @@ def _named(v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | 
 
 def _with_passes(estimator: Estimator[Any], walks: int | None) -> Estimator[Any]:
     """Returns the estimator, with its first interim analysis after the given number of walks."""
-    in_passes = ability(estimator, InPasses)
-    return estimator if walks is None or in_passes is None else in_passes.looking_after(walks)
+    in_passes = ability(estimator, VisitsInPasses)
+    return estimator if walks is None or in_passes is None else in_passes.with_minimum_passes(walks)
 
 
 def _without_local_values(method: Any) -> InputError:
-    names = [row.name for row in METHODS.values() if row.by_example or ability(row(), KeepsExamplesApart) is not None]
+    names = [row.name for row in METHODS.values() if row.by_example or ability(row(), EstimatesLocalValues) is not None]
     expected = f"'auto', {' or '.join(map(repr, names))}, which have values of single examples"
     return InputError("method", got=f"{method!r}", wanted=expected)
 

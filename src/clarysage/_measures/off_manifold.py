@@ -11,7 +11,7 @@ from clarysage.errors import InputError, Note, Set
 from clarysage.execution.seeds import MANIFOLD, entropy_of, stream
 from clarysage.games import PredictivePower
 from clarysage.players import Players
-from clarysage.protocols import GroupsLike, HybridRows, MadeOfRows, Removal, Seed, TableLike, ability
+from clarysage.protocols import GroupsLike, HasBackground, HybridRows, Removal, Seed, TableLike, ability
 from clarysage.removal.background import match_by_cells
 from clarysage.removal.off_manifold import FEWEST, OffManifold, RowPairs, sampled_columns, two_sample_test
 from clarysage.tables import as_table, schema_of
@@ -98,7 +98,7 @@ def _test_of_run(
     v: PredictivePower, f_S: HybridRows, removal: Removal, rng: np.random.Generator, *, is_product: bool
 ) -> OffManifold | None:
     background, background_weights, self_match = f_S.background, f_S.background_weights, v.self_match
-    made_of = ability(removal, MadeOfRows)
+    made_of = ability(removal, HasBackground)
     if is_product and made_of is not None:  # rows of f_S are already mixtures
         background = f_S.schema.encode(made_of.background, "background")
         background_weights, self_match = np.ones(len(background)), match_by_cells(v.X, background)

@@ -37,9 +37,9 @@ from clarysage.removal import (
     default_rows,
     is_auto_conditional,
     is_conditional,
-    knowing_examples,
     limited,
     name_of,
+    with_self_matches,
 )
 from clarysage.removal.background import codes_of
 from clarysage.results.explanation import Explanation, HeldFixed
@@ -129,7 +129,7 @@ class Problem:
             q, about_removal, removal_rows = choice.removal, (choice.note,), choice.model_rows
         else:
             q, about_removal, removal_rows = as_removal(removal, rows, None, stream(seed, REMOVAL, 0)), (), 0
-        q = knowing_examples(q, source)
+        q = with_self_matches(q, source)
         if run.memory_limit is not None:
             q = limited(q, run.memory_limit, is_named=isinstance(removal, str))
         return cls(

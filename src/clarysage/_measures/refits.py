@@ -34,7 +34,7 @@ from clarysage.protocols import (
     StoppingRule,
     Task,
     ability,
-    without_end,
+    unlimited_time,
 )
 from clarysage.results import Explanation
 from clarysage.tables import as_table, labels_of, read_target, read_weights, select
@@ -336,7 +336,7 @@ class Prefetching:
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
-        time_left: Callable[[], float] = without_end,
+        time_left: Callable[[], float] = unlimited_time,
     ) -> Generator[Result, None, None]:
         new_keys = self._dry_run(function, tasks)
         keys = [key for new in new_keys for key in new]

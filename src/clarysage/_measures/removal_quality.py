@@ -14,7 +14,7 @@ from clarysage.errors import InputError, Set, as_note
 from clarysage.execution.seeds import BACKGROUND, REMOVAL, TRIAL, entropy_of, stream
 from clarysage.protocols import (
     GroupsLike,
-    MadeOfRows,
+    HasBackground,
     ModelLike,
     Removal,
     RemovalLike,
@@ -228,7 +228,7 @@ def _about_overlap(labelled: dict[str, Any], made_of: Any, f: Any, X: Any, judge
     """Returns notes on removals that are evaluated on rows they were made from."""
     notes = []
     for label, removal in labelled.items():
-        of_rows = ability(removal, MadeOfRows)
+        of_rows = ability(removal, HasBackground)
         background = made_of if isinstance(removal, str) else None if of_rows is None else of_rows.background
         if background is None:
             continue

@@ -12,7 +12,7 @@ import numpy as np
 
 from clarysage.games import PredictivePower
 from clarysage.models import Predictor
-from clarysage.protocols import HybridRows, OfOutput, Solved, ability
+from clarysage.protocols import ClosedFormBatch, HybridRows, OutputLoss, ability
 
 SUM_TOLERANCE = 1e-5  # share of the largest output: shap adds up trees in single precision
 EXAMPLES_AT_ONCE = 256
@@ -32,7 +32,7 @@ class ShapClosedForm:
     version: str
     at_once: int = EXAMPLES_AT_ONCE
     seconds: float = 0.0  # the time is already spent
-    seconds_of_pair: float = 0.0
+    seconds_per_pair: float = 0.0
 
     @property
     def how(self) -> str:
@@ -42,9 +42,9 @@ class ShapClosedForm:
     def solve(self) -> Any:
         return self
 
-    def __call__(self, examples: np.ndarray) -> Solved:
+    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
         parts = self.values[examples] * self.weights[examples][:, None, None]
-        return Solved(parts.sum(axis=0), parts)
+        return ClosedFormBatch(parts.sum(axis=0), parts)
 
 
 def tree_solution(model: Any, v: PredictivePower, *, max_visits: float = np.inf) -> ShapClosedForm:
@@ -95,7 +95,7 @@ def _arranged(raw: Any, v: PredictivePower) -> np.ndarray:
     """Rearranges the values of shap, (n, p), (n, p, k) or a list of k arrays (n, p), to (n, L, p)."""
     values = np.stack(raw, axis=-1) if isinstance(raw, list) else np.asarray(raw)
     values = values[:, :, None] if values.ndim == 2 else values
-    of_output = [ability(loss, OfOutput) for loss in v.losses]
+    of_output = [ability(loss, OutputLoss) for loss in v.losses]
     numbers = [0 if loss is None else loss.number for loss in of_output]
     numbers = [0] if values.shape[2] == 1 and len(numbers) == 1 else numbers  # of two classes shap may have one
     if max(numbers) >= values.shape[2]:

@@ -20,7 +20,7 @@ import numpy as np
 from clarysage.errors import InputError
 from clarysage.inference.degrees_of_freedom import satterthwaite, satterthwaite_term
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
-from clarysage.protocols import Estimator, Game, HasStates, KeepsExamplesApart, Piloted, ability
+from clarysage.protocols import EstimatesLocalValues, Estimator, Game, HasStates, Piloted, ability
 
 FEWEST_VISITS = 2  # to an example, for a standard error
 
@@ -118,7 +118,7 @@ class Absolute:
 
     def check(self, game: Game) -> None:
         self.inner.check(game)
-        if ability(self.inner, KeepsExamplesApart) is None:
+        if ability(self.inner, EstimatesLocalValues) is None:
             needed = "an estimator with values of single examples"
             raise InputError("method", got=f"the method {self.name!r}", wanted=needed)
 
@@ -175,7 +175,7 @@ class Absolute:
         return VarianceComponents(None, sizes.share * sizes.between[None], zeros, n - 1.0, local=local)
 
     def _local_values(self, game: Game, state: Any) -> LocalValues:
-        local = ability(self.inner, KeepsExamplesApart)
+        local = ability(self.inner, EstimatesLocalValues)
         assert local is not None, "the estimator was checked"
         return local.local_values(game, state)
 

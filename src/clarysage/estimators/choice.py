@@ -65,11 +65,11 @@ def _is_fast_enough(closed_form: ClosedForm, game: Game, stop: Sequence[Rule]) -
     """Returns whether a closed form takes a short time, or no longer than walks, and fits a budget and a deadline."""
     examples = int((game.weights > 0).sum())
     rows = game.rows_spent + ClosedFormValues().rows(game, examples)
-    seconds = closed_form.seconds + ClosedFormValues().pairs(game, examples) * closed_form.seconds_of_pair
+    seconds = closed_form.seconds + ClosedFormValues().pairs(game, examples) * closed_form.seconds_per_pair
     deadline = time_limit(stop)
     if rows > row_limit(stop) or deadline < SHORTEST_DEADLINE or seconds > SHARE_OF_DEADLINE * deadline:
         return False
-    return closed_form.seconds <= max(SHORT_TIME, _pairs(game, stop) * closed_form.seconds_of_pair)
+    return closed_form.seconds <= max(SHORT_TIME, _pairs(game, stop) * closed_form.seconds_per_pair)
 
 
 def _pairs(game: Game, stop: Sequence[Rule]) -> float:

@@ -102,7 +102,7 @@ class ClosedFormValues:
         background = None if state.walked is None else self.walks.components(game, state.walked).background
         return VarianceComponents.exact(state.parts, background)
 
-    def within_background(self) -> ClosedFormValues:
+    def conditional_on_background(self) -> ClosedFormValues:
         """Returns the estimator without the influence of background rows."""
         return replace(self, with_influence=False)
 

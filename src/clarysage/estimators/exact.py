@@ -145,7 +145,7 @@ def _with_influence(
     """Returns payoffs of a coalition, and the influence of the background; zeros if the background is not a sample."""
     subsampled = ability(game, SubsampledGame)
     if subsampled is not None and subsampled.is_sampled:
-        return subsampled.with_all_rows(examples, weights, coalition)
+        return subsampled.coalition_influence(examples, weights, coalition)
     payoffs = game.payoff(examples, np.broadcast_to(coalition, (len(examples), len(coalition))), rng)
     return CoalitionInfluence(payoffs, np.zeros(1), np.zeros((1, 1)))
 

@@ -126,7 +126,7 @@ class Toggles:
             return self
         design = SamplingDesign.of(game, size_measure(game), rng, len(self.pairs))
         subsampled = ability(game, SubsampledGame)
-        skip, spent = (True, 0) if subsampled is None else subsampled.repeats()
+        skip, spent = (True, 0) if subsampled is None else subsampled.check_determinism()
         correction = BiasCorrection(game.weights, np.ones(game.n_players, dtype=bool), skip)
         return replace(self, visits=PairedWalks(Pilot(design, correction, rows_of_pair(game), rows=spent)))
 

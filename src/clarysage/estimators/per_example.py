@@ -88,10 +88,10 @@ class PerExample:
         """Returns the components of paired walks, with the values of each example."""
         return replace(self.walks.components(game, state), local=self.local_values(game, state))
 
-    def looking_after(self, passes: int) -> PerExample:
+    def with_minimum_passes(self, passes: int) -> PerExample:
         return replace(self, first_look=passes)
 
-    def within_background(self) -> PerExample:
+    def conditional_on_background(self) -> PerExample:
         """Returns the estimator without the influence of background rows."""
         return replace(self, with_influence=False)
 
@@ -111,7 +111,7 @@ def _pilot_of(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
     pair = rows_of_pair(game, all_rows=all_rows)
     skip, spent, active, influence_rows = True, 0, np.ones(p, dtype=bool), 0
     if subsampled is not None and not all_rows and p > 1:
-        skip, spent = subsampled.repeats()
+        skip, spent = subsampled.check_determinism()
         budget = SHARE_OF_BUDGET * max(0.0, rows - spent - 2 * pair)
         active, active_rows = find_active(game, subsampled, skip, budget, rng)
         spent += active_rows

@@ -19,7 +19,7 @@ from clarysage.estimators.draws import rows_per_chunk, scale
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments
-from clarysage.protocols import DrawsSingly, Game, SelfMatched, ability
+from clarysage.protocols import Game, SelfMatched, SingleDrawGame, ability
 
 FEWEST = 5  # repeats, before their variance is estimated ...
 FEWEST_DRAWS = 4096  # ... or more if they are cheap: with few degrees of freedom a run stops too early
@@ -67,7 +67,7 @@ class Repeats:
         return (Repeated,)
 
     def check(self, game: Game) -> None:
-        if ability(game, DrawsSingly) is None:
+        if ability(game, SingleDrawGame) is None:
             got = f"{self.name!r} for a game of mean predictions"
             hint = PythonOnly("SingleDraws.of(...) in place of PredictivePower.of(...)")
             raise InputError("method", got=got, wanted="single draws", hint=hint)
@@ -168,8 +168,8 @@ class Repeats:
         )
 
 
-def _single_draws(game: Game) -> DrawsSingly:
-    drawn = ability(game, DrawsSingly)
+def _single_draws(game: Game) -> SingleDrawGame:
+    drawn = ability(game, SingleDrawGame)
     assert drawn is not None, "the game was checked"
     return drawn
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from clarysage.errors import ClarysageWarning, WorkersLostError
 from clarysage.execution.backend import Group, GroupResult, WorkerBackend, run_group
-from clarysage.protocols import LateError, Result, Task, without_end
+from clarysage.protocols import LateError, Result, Task, unlimited_time
 
 SHARE_OF_REMAINING = 1 / 3  # the size of a group, in a worker's part of the remaining tasks, so that groups are few
 MIN_SHARE_OF_ROUND = 1 / 32  # the smallest size, in a worker's part of the round, so that workers end together
@@ -40,7 +40,7 @@ class Scheduler:
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
-        time_left: Callable[[], float] = without_end,
+        time_left: Callable[[], float] = unlimited_time,
     ) -> Generator[Result, None, None]:
         spent = 0.0
         is_short = self.group is None and self.seconds is not None and len(tasks) * self.seconds < MIN_SECONDS_TO_SHARE

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from threadpoolctl import ThreadpoolController
 
-from clarysage.protocols import Result, Task, without_end
+from clarysage.protocols import Result, Task, unlimited_time
 
 
 class Serial:
@@ -21,7 +21,7 @@ class Serial:
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
-        time_left: Callable[[], float] = without_end,
+        time_left: Callable[[], float] = unlimited_time,
     ) -> Generator[Result, None, None]:
         with self._threads.limit(limits=1):
             for task in tasks:

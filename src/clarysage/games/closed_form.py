@@ -24,7 +24,16 @@ from itertools import product
 import numpy as np
 
 from clarysage.coalitions import shapley_values
-from clarysage.protocols import HybridRows, KnownStructure, Loss, ModelGame, OfOutput, Solved, SubsampledWalks, ability
+from clarysage.protocols import (
+    ClosedFormBatch,
+    HybridRows,
+    KnownStructure,
+    Loss,
+    ModelGame,
+    OutputLoss,
+    SubsampledWalks,
+    ability,
+)
 from clarysage.structure.base import mean_predictions
 from clarysage.structure.moebius import Expansion, Terms
 
@@ -49,14 +58,14 @@ class AnalyticForm:
     solve : maps examples (n,) to the weighted sum of their values
     at_once : number of examples that are computed together, by the memory that they take
     seconds : expected time of the formula for all examples
-    seconds_of_pair : expected time of a pair of antithetic walks, which are the alternative
+    seconds_per_pair : expected time of a pair of antithetic walks, which are the alternative
     """
 
     how: str
-    solve: Callable[[np.ndarray], Solved]
+    solve: Callable[[np.ndarray], ClosedFormBatch]
     at_once: int
     seconds: float
-    seconds_of_pair: float
+    seconds_per_pair: float
 
 
 def closed_form_of(game: ModelGame) -> AnalyticForm | None:
@@ -93,15 +102,15 @@ class Additive:
     targets: tuple[np.ndarray, ...]
     weights: np.ndarray
 
-    def __call__(self, examples: np.ndarray) -> Solved:
-        terms = self.terms(self.native.looked_at(self.X[examples])[0])
+    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
+        terms = self.terms(self.native.represent(self.X[examples])[0])
         nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, p, K)
         parts = np.stack(
             [np.einsum("npk,nk->np", a, 2 * (target[examples] - nothing) - a.sum(axis=1)) for target in self.targets],
             axis=1,
         )
         parts *= self.weights[examples][:, None, None]
-        return Solved(parts.sum(axis=0), parts)
+        return ClosedFormBatch(parts.sum(axis=0), parts)
 
 
 @dataclass(frozen=True)
@@ -123,13 +132,13 @@ class Products:
     targets: tuple[np.ndarray, ...]
     weights: np.ndarray
 
-    def __call__(self, examples: np.ndarray) -> Solved:
-        terms = self.terms(self.native.looked_at(self.X[examples])[0])
+    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
+        terms = self.terms(self.native.represent(self.X[examples])[0])
         nothing, a = terms[:, 0], terms[:, 1:]  # (n, K), (n, M, K)
         products = np.sum([self._products(a[:, :, k]) for k in range(a.shape[2])], axis=0)
         parts = np.stack([self._alone(a, target[examples] - nothing) - products for target in self.targets], axis=1)
         parts *= self.weights[examples][:, None, None]
-        return Solved(parts.sum(axis=0), parts)
+        return ClosedFormBatch(parts.sum(axis=0), parts)
 
     def _alone(self, a: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Returns the part of the values (n, p) that is linear in the terms."""
@@ -172,14 +181,14 @@ class Sums:
     weights: np.ndarray
     is_additive: bool
 
-    def __call__(self, examples: np.ndarray) -> Solved:
-        a = self.terms(self.native.looked_at(self.X[examples])[0])[:, 1:, list(self.outputs)]  # (n, M, L)
+    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
+        a = self.terms(self.native.represent(self.X[examples])[0])[:, 1:, list(self.outputs)]  # (n, M, L)
         parts = np.moveaxis(a, 2, 1)
         if not self.is_additive:  # else each term belongs to one player, in their order
             sets = self.terms.sets[1:].astype(np.float64)
             parts = parts @ (sets / sets.sum(axis=1, keepdims=True))
         parts = parts * self.weights[examples][:, None, None]
-        return Solved(parts.sum(axis=0), parts)
+        return ClosedFormBatch(parts.sum(axis=0), parts)
 
 
 @dataclass(frozen=True)
@@ -193,7 +202,7 @@ class Coalitions:
     weights: np.ndarray
     floor: np.ndarray
 
-    def __call__(self, examples: np.ndarray) -> Solved:
+    def __call__(self, examples: np.ndarray) -> ClosedFormBatch:
         predictions = self.predict(self.X[examples])
         n, count, k = predictions.shape
         payoffs = np.empty((count, n, len(self.losses)))
@@ -201,7 +210,7 @@ class Coalitions:
             losses = loss(predictions.reshape(n * count, k), np.repeat(target[examples], count, axis=0))
             payoffs[:, :, number] = -losses.reshape(n, count).T
         parts = shapley_values(payoffs).transpose(1, 2, 0) * self.weights[examples][:, None, None]
-        return Solved(parts.sum(axis=0), parts, int((payoffs <= self.floor).sum()))
+        return ClosedFormBatch(parts.sum(axis=0), parts, int((payoffs <= self.floor).sum()))
 
 
 @dataclass(frozen=True)
@@ -213,7 +222,7 @@ class FromTerms:
     players: int
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        terms = self.terms(self.native.looked_at(x)[0])
+        terms = self.terms(self.native.represent(x)[0])
         n, count, k = terms.shape
         if count < 2**self.players:  # of single players alone
             numbers = np.concatenate([[0], 1 << np.arange(self.players)])
@@ -237,7 +246,7 @@ class FromPairs:
 
         trees, link = self.parts.trees, self.native.structure.link
         assert trees is not None
-        rows, b = trees.encode(self.native.looked_at(x)[0]), trees.encode(self.parts.inner)
+        rows, b = trees.encode(self.native.represent(x)[0]), trees.encode(self.parts.inner)
         coalitions, predictions = 2**self.parts.players, []
         at_once = max(1, NUMBERS_AT_ONCE // (coalitions * trees.n_margins))
         for row, start in product(rows, range(0, len(b), at_once)):
@@ -266,7 +275,7 @@ def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> Analy
     terms, k = parts.terms(by_number=False), native.structure.representation.n_margins
     if terms is None:
         return None
-    of_output = [ability(loss, OfOutput) for loss in game.losses]
+    of_output = [ability(loss, OutputLoss) for loss in game.losses]
     outputs = tuple(loss.number for loss in of_output if loss is not None)
     is_additive = parts.representation.is_linear
     count = game.n_players if is_additive else len(terms.sets)

@@ -40,8 +40,8 @@ def coalition_value(game: Game, coalition: np.ndarray, rng: np.random.Generator)
     """
     subsampled = ability(game, SubsampledGame)
     examples = np.flatnonzero(game.weights > 0)
-    is_native = subsampled is not None and not subsampled.asks_model
-    rows = game.rows_per_payoff if subsampled is None else subsampled.rows_in_all
+    is_native = subsampled is not None and not subsampled.calls_model
+    rows = game.rows_per_payoff if subsampled is None else subsampled.rows_per_exact_payoff
     limit = ROWS_OF_NATIVE if is_native else ROWS
     if len(examples) * rows <= limit or len(examples) <= LEAST_EXAMPLES:
         gains = _gains(game, examples, coalition, rng)

@@ -106,7 +106,7 @@ class StepInfluence:
         targets = [np.repeat(target[examples], walked.z.shape[2], axis=0) for target in self.targets]
         inner = influence_of_means(walked, self.losses, targets, background_index, draws, match, variance)
         start = self.at_start(examples, background_index, draws)
-        if not draws.takes_all:
+        if not draws.uses_all_rows:
             is_unchanged = equals_start(walked.z, alone, entered)
             np.copyto(inner.bias_correction, start.bias_correction, where=is_unchanged[:, :, None])
             np.copyto(inner.influence, start.influence, where=is_unchanged[:, None, :, None])
@@ -132,7 +132,7 @@ class StepInfluence:
         """Returns the influence of all background rows with nothing kept."""
         return self.at_start(examples, self._every_index(examples), self._all_draws)
 
-    def with_all_rows(self, examples: np.ndarray, is_kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
+    def coalition_influence(self, examples: np.ndarray, is_kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
         """Returns mean predictions of coalitions of columns (n, d), one each example, and the influence of all rows."""
         match = self.matches.of(examples)
         z = self.hybrid.each(self.X[examples], is_kept)[:, :, None, :]
@@ -202,7 +202,7 @@ def influence_of_means(
         by_row = np.broadcast_to(target.reshape(n, 1, steps, *shape), (n, q, steps, *shape)).reshape(-1, *shape)
         influences.append(-debiased.derivative(loss, origin, by_row, direction, step_size).reshape(n, q, steps))
     influence = np.stack(influences, axis=3)
-    if draws.takes_all:
+    if draws.uses_all_rows:
         is_self = np.zeros((n, q), dtype=bool) if match is None else background_index == match[:, None]
         weight_of_others = 1 - np.where(is_self, draws.weights, 0.0).sum(axis=1, keepdims=True)
         as_if_drawn = np.where(is_self, 0.0, draws.weights * q) / weight_of_others

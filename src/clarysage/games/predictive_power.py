@@ -191,7 +191,7 @@ class PredictivePower:
         answers = [(self.X, self.outputs), (f_S.background, f_S.alone), *asked]
         rows, outputs = (np.vstack(part) for part in zip(*answers, strict=True))
         g = ProxyModel.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
-        g_S, proxy_outputs = f_S.asking(g), g(self.X)
+        g_S, proxy_outputs = f_S.with_predictor(g), g(self.X)
         ends = _ends(self.losses, self.targets, g_S.empty(), proxy_outputs)
         proxy = replace(self, restricted=g_S, outputs=proxy_outputs, ends=ends, like=self.subsampled)
         return proxy, Remainder(self, proxy)

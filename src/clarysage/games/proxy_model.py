@@ -156,8 +156,8 @@ class RemainderWalks:
         return self.of_model.rows
 
     @property
-    def takes_all(self) -> bool:
-        return self.of_model.takes_all
+    def uses_all_rows(self) -> bool:
+        return self.of_model.uses_all_rows
 
     @property
     def background_weights(self) -> np.ndarray:
@@ -172,8 +172,8 @@ class RemainderWalks:
         return self.of_model.is_unbiased
 
     @property
-    def errs_with_loss(self) -> bool:
-        return self.of_model.errs_with_loss
+    def error_grows_with_loss(self) -> bool:
+        return self.of_model.error_grows_with_loss
 
     def walk(
         self,

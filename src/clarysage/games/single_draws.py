@@ -18,12 +18,12 @@ import numpy as np
 from clarysage.games.predictive_power import PredictivePower
 from clarysage.players import Players
 from clarysage.protocols import (
-    Drawn,
     DrawsRows,
     HybridRows,
     LossLike,
     LossList,
     RestrictedModel,
+    SingleDrawPayoffs,
     TableLike,
     TargetLike,
     WeightsLike,
@@ -118,7 +118,7 @@ class SingleDraws:
     def draws_at_once(self) -> int:
         return self._drawing.draws_at_once
 
-    def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> Drawn:
+    def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> SingleDrawPayoffs:
         """Returns payoffs (n, q, L) without one player, with the rows at quantile levels (n, q) of their weights."""
         return self._drawn(np.arange(self.n_players) != player, examples, levels)
 
@@ -146,7 +146,7 @@ class SingleDraws:
         assert drawing is not None, "the game was made of a model that draws"
         return drawing
 
-    def _drawn(self, coalition: np.ndarray, examples: np.ndarray, levels: np.ndarray) -> Drawn:
+    def _drawn(self, coalition: np.ndarray, examples: np.ndarray, levels: np.ndarray) -> SingleDrawPayoffs:
         v, (n, q) = self.power, levels.shape
         is_kept, single = coalition[v.players.owner], self._drawing.single
         payoffs, background_index, rows = np.empty((n, q, len(v.losses))), np.empty((n, q), dtype=np.intp), 0
@@ -158,4 +158,4 @@ class SingleDraws:
             for number, (loss, target) in enumerate(zip(v.losses, v.targets, strict=True)):
                 payoffs[part, :, number] = -loss(flat, target[each]).reshape(-1, q)
             background_index[part], rows = draws.background_index, rows + draws.rows
-        return Drawn(payoffs, background_index, rows)
+        return SingleDrawPayoffs(payoffs, background_index, rows)

@@ -85,12 +85,12 @@ class SubsampledPower:
         m, rows = len(f_S.background_weights), max(loss.debiasing.rows for loss in losses)
         if f_S.native is not None:
             rows = max(ROWS_OF_NATIVE, rows)
-        takes_all = m <= LEAST_RATIO * rows
+        uses_all_rows = m <= LEAST_RATIO * rows
         by_loss = [loss.debiasing.strata(loss, f_S.alone, target) for loss, target in zip(losses, targets, strict=True)]
         strata = by_loss[0] if all(of_loss is not None for of_loss in by_loss) else None
         class_of = np.zeros(len(X), dtype=np.intp) if strata is None else strata.class_of
-        ranked = None if strata is None or takes_all else strata.ranked
-        draws = BackgroundDraws(m if takes_all else rows, f_S.background_weights, ranked)
+        ranked = None if strata is None or uses_all_rows else strata.ranked
+        draws = BackgroundDraws(m if uses_all_rows else rows, f_S.background_weights, ranked)
         matches = SelfMatches(self_match, restricted.background_weights, outputs)
         return cls(f_S, restricted, losses, targets, players, X, outputs, ends, draws, class_of, matches)
 
@@ -105,26 +105,26 @@ class SubsampledPower:
         return self.draws.rows
 
     @property
-    def rows_in_all(self) -> int:
+    def rows_per_exact_payoff(self) -> int:
         return len(self.draws.weights)
 
     @property
-    def takes_all(self) -> bool:
-        return self.draws.takes_all
+    def uses_all_rows(self) -> bool:
+        return self.draws.uses_all_rows
 
     @property
-    def asks_model(self) -> bool:
+    def calls_model(self) -> bool:
         return self.restricted.native is None
 
     @property
     def is_unbiased(self) -> bool:
         """Tells whether payoffs are unbiased, so that no bias correction by walks with all rows is needed."""
         is_simple = self.draws.ranked is None
-        return self.draws.takes_all or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
+        return self.draws.uses_all_rows or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
 
     @property
-    def errs_with_loss(self) -> bool:
-        return all(loss.debiasing.errs_with_loss for loss in self.losses)
+    def error_grows_with_loss(self) -> bool:
+        return all(loss.debiasing.error_grows_with_loss for loss in self.losses)
 
     @property
     def background_weights(self) -> np.ndarray:
@@ -157,7 +157,7 @@ class SubsampledPower:
         index = self.draws.draw(self.strata[examples], rng, self.matches.of(examples))
         entry_position, entered = self.players.entry_positions(orders), entered_at_prefixes(orders, active)
         steps = self._steps(examples, entry_position, index, skip, keep)
-        if self.takes_all:
+        if self.uses_all_rows:
             means = self._means_of_all(examples, steps.outputs)
         else:
             means = self._means(examples, steps.outputs, self._control.at_prefixes(examples, orders, index, active))
@@ -224,7 +224,9 @@ class SubsampledPower:
         exact = self._payoffs(examples, self._means_of_all(examples, steps.outputs).mean)
         return Comparison(exact[:, 0], subsampled.reshape(n, groups, -1).mean(axis=1), steps.rows)
 
-    def with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
+    def coalition_influence(
+        self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray
+    ) -> CoalitionInfluence:
         """Returns payoffs of a coalition (p,) with all background rows, and the influence of the rows."""
         at_once = max(1, CELLS_AT_ONCE // self.restricted_by_all.background.size)
         parts = [
@@ -245,17 +247,19 @@ class SubsampledPower:
         if not coalition[self._is_used].any():
             return _summed(self.ends[0][examples], weights, self._influence.at_start_with_all_rows(examples))
         is_kept = np.broadcast_to(coalition[self.players.owner], (len(examples), self.X.shape[1]))
-        mean, influence = self._influence.with_all_rows(examples, is_kept)
+        mean, influence = self._influence.coalition_influence(examples, is_kept)
         return _summed(self._payoffs(examples, mean)[:, 0], weights, influence)
 
-    def repeats(self) -> tuple[bool, int]:
+    def check_determinism(self) -> tuple[bool, int]:
         """Tells whether the model repeats its predictions in a second call, and how many model rows that cost."""
         _ = self._control  # computed here, before several threads make walks
         rows = self.X[:ROWS_ASKED_TWICE]
         first, again = self.outputs[: len(rows)], self.restricted.full(rows)
         return bool((np.abs(again - first) <= ROUNDING * np.abs(first).max()).all()), len(rows)
 
-    def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    def active_players(
+        self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, int]:
         """Tells which players (p,) change a prediction on walks with a single background row, and the model rows."""
         n, p = orders.shape
         index = rng.integers(len(self.draws.weights), size=(n, 1))
@@ -274,7 +278,7 @@ class SubsampledPower:
         self, examples: np.ndarray, coalitions: np.ndarray, index: np.ndarray, active: np.ndarray, z: np.ndarray
     ) -> SubsampledMeans:
         """Returns means of predictions z (n, q, 1, k) of one coalition (n, p) for each example."""
-        if self.takes_all:
+        if self.uses_all_rows:
             return self._means_of_all(examples, z)
         return self._means(examples, z, self._control.at(examples, coalitions, index, active))
 
@@ -316,7 +320,7 @@ class SubsampledPower:
 
         The payoffs of all rows already agree with those of the empty coalition to the last bit.
         """
-        if self.takes_all and self.restricted_by_all is self.restricted:
+        if self.uses_all_rows and self.restricted_by_all is self.restricted:
             return None
         return equals_start(z, self.restricted.alone[index][:, :, None, :], entered)
 

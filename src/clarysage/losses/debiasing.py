@@ -67,7 +67,7 @@ class Debiasing(Protocol):
         ...
 
     @property
-    def errs_with_loss(self) -> bool:
+    def error_grows_with_loss(self) -> bool:
         """True if the bias of the estimate is largest where losses are large."""
         ...
 
@@ -108,7 +108,7 @@ class PlugIn:
 
     is_adjusted: bool = False
     is_unbiased: bool = False
-    errs_with_loss: bool = False
+    error_grows_with_loss: bool = False
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -139,7 +139,7 @@ class UnbiasedLinear:
     """The loss of a subsample's mean for losses that are linear in the prediction, for which it is unbiased."""
 
     is_unbiased: bool = True
-    errs_with_loss: bool = False
+    error_grows_with_loss: bool = False
     rows: int = 2
     knows_bias: bool = True
 
@@ -169,7 +169,7 @@ class UnbiasedSquare:
 
     of_two: bool = False
     is_unbiased: bool = True
-    errs_with_loss: bool = False
+    error_grows_with_loss: bool = False
     rows: int = 4
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:
@@ -215,7 +215,7 @@ class TaylorLogarithm:
 
     least: float = 0.5
     is_unbiased: bool = False
-    errs_with_loss: bool = True
+    error_grows_with_loss: bool = True
     rows: int = 8
 
     def strata(self, loss: Any, alone: np.ndarray, target: np.ndarray) -> Strata | None:

@@ -19,8 +19,8 @@ class Estimator(Protocol[State]):
     States merge associatively; chunk i always uses random stream i.
 
     Optional abilities (:func:`ability`): :class:`Piloted`, :class:`Adaptive`, :class:`Divisible`,
-    :class:`Decomposed`, :class:`KeepsExamplesApart`, :class:`InPasses`, :class:`WalksBesides`, :class:`Enumerates`,
-    :class:`CostLimited`, :class:`HasStates`.
+    :class:`Decomposed`, :class:`EstimatesLocalValues`, :class:`VisitsInPasses`, :class:`SamplesBackgroundVariance`,
+    :class:`Enumerates`, :class:`CostLimited`, :class:`HasStates`.
     """
 
     @property
@@ -92,7 +92,7 @@ class Divisible(Protocol):
         ...
 
 
-class KeepsExamplesApart(Protocol[Input]):
+class EstimatesLocalValues(Protocol[Input]):
     """An estimator that also estimates the values of each example (local values)."""
 
     def local_values(self, game: Game, state: Input) -> LocalValues:
@@ -100,10 +100,10 @@ class KeepsExamplesApart(Protocol[Input]):
         ...
 
 
-class InPasses(Protocol):
+class VisitsInPasses(Protocol):
     """An estimator that goes over all examples in passes."""
 
-    def looking_after(self, passes: int) -> Estimator[Any]:
+    def with_minimum_passes(self, passes: int) -> Estimator[Any]:
         """Returns the estimator whose stopping rules are first checked after the given number of passes."""
         ...
 
@@ -116,10 +116,10 @@ class CostLimited(Protocol):
         ...
 
 
-class WalksBesides(Protocol):
+class SamplesBackgroundVariance(Protocol):
     """An estimator that samples walks to estimate how values vary with the background, in addition to the values."""
 
-    def within_background(self) -> Estimator[Any]:
+    def conditional_on_background(self) -> Estimator[Any]:
         """Returns the estimator of the values alone, conditional on the background."""
         ...
 

@@ -34,7 +34,7 @@ class LateError(Exception):
     """Raised by an executor if the time runs out before the next result is ready."""
 
 
-def without_end() -> float:
+def unlimited_time() -> float:
     """Returns the remaining time of a run without a deadline."""
     return float("inf")
 
@@ -46,7 +46,7 @@ class Executor(Protocol):
         self,
         function: Callable[[Task], Result],
         tasks: Sequence[Task],
-        time_left: Callable[[], float] = without_end,
+        time_left: Callable[[], float] = unlimited_time,
     ) -> Generator[Result, None, None]:
         """Yields the results; raises :class:`LateError` when no time is left. Closing it cancels pending tasks."""
         ...

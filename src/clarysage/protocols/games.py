@@ -18,7 +18,7 @@ class Game(Protocol):
     """A cooperative game v: payoffs of coalitions, one per example. A payoff is minus a loss; a gain is a difference.
 
     Optional abilities (:func:`ability`): :class:`SubsampledWalks` and :class:`SubsampledGame`, :class:`ClosedForm`,
-    :class:`SplitsBySurrogate`, :class:`CoalitionValues`, :class:`LearnsCoalitions`, :class:`DrawsSingly`,
+    :class:`SplitsBySurrogate`, :class:`CoalitionValues`, :class:`LearnsCoalitions`, :class:`SingleDrawGame`,
     :class:`SelfMatched`, :class:`Batched`, :class:`NamedPlayers`, :class:`HasLosses`.
     """
 
@@ -232,7 +232,7 @@ class SubsampledWalks(Protocol):
         ...
 
     @property
-    def takes_all(self) -> bool:
+    def uses_all_rows(self) -> bool:
         """True if every walk takes all background rows."""
         ...
 
@@ -252,7 +252,7 @@ class SubsampledWalks(Protocol):
         ...
 
     @property
-    def errs_with_loss(self) -> bool:
+    def error_grows_with_loss(self) -> bool:
         """True if the errors of estimated payoffs grow with the losses."""
         ...
 
@@ -281,12 +281,12 @@ class SubsampledGame(SubsampledWalks, Protocol):
     """A model's game that estimates single coalitions from subsamples, too, and has tests of the model."""
 
     @property
-    def asks_model(self) -> bool:
+    def calls_model(self) -> bool:
         """True if walks call the model itself rather than evaluate its known structure."""
         ...
 
     @property
-    def rows_in_all(self) -> int:
+    def rows_per_exact_payoff(self) -> int:
         """Background rows per payoff that uses all of them: one, if their mean row gives the same payoff."""
         ...
 
@@ -304,21 +304,25 @@ class SubsampledGame(SubsampledWalks, Protocol):
         """
         ...
 
-    def moves(self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    def active_players(
+        self, examples: np.ndarray, orders: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, int]:
         """Returns a mask of players (p,) that change a prediction on some of the walks, and the model rows."""
         ...
 
-    def with_all_rows(self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray) -> CoalitionInfluence:
+    def coalition_influence(
+        self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray
+    ) -> CoalitionInfluence:
         """Returns payoffs of a coalition (p,) with all background rows, and the influence of these rows."""
         ...
 
-    def repeats(self) -> tuple[bool, int]:
+    def check_determinism(self) -> tuple[bool, int]:
         """Tells whether the model is deterministic: predicts the same again for the same rows. And the model rows."""
         ...
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SingleDrawPayoffs:
     """Payoffs (n, q, L) of n examples with q single draws each, the background rows drawn, (n, q), and model rows."""
 
     payoffs: np.ndarray
@@ -326,7 +330,7 @@ class Drawn:
     rows: int
 
 
-class DrawsSingly(Protocol):
+class SingleDrawGame(Protocol):
     """A game whose payoffs are means over draws of one background row each: single imputation."""
 
     @property
@@ -342,7 +346,7 @@ class DrawsSingly(Protocol):
         """Number of draws that are efficient to make together."""
         ...
 
-    def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> Drawn:
+    def without(self, player: int, examples: np.ndarray, levels: np.ndarray) -> SingleDrawPayoffs:
         """Returns payoffs of all players but one, on examples (n,).
 
         Background rows are drawn by inverse-CDF sampling: at quantile levels (n, q) of their cumulative weights.
@@ -351,7 +355,7 @@ class DrawsSingly(Protocol):
 
 
 @dataclass(frozen=True)
-class Solved:
+class ClosedFormBatch:
     """Closed-form values: sums over examples (L, p), the parts of examples, and a count of clipped losses.
 
     ``parts`` (n, L, p) are the weighted values of the examples, which add up to ``values``.
@@ -381,9 +385,9 @@ class ClosedForm(Protocol):
         ...
 
     @property
-    def seconds_of_pair(self) -> float:
+    def seconds_per_pair(self) -> float:
         """Estimated seconds for one pair of walks, to compare with sampling."""
         ...
 
     @property
-    def solve(self) -> Callable[[np.ndarray], Solved]: ...
+    def solve(self) -> Callable[[np.ndarray], ClosedFormBatch]: ...

@@ -63,7 +63,7 @@ class Loss(Protocol):
         ...
 
 
-class OfOutput(Protocol):
+class OutputLoss(Protocol):
     """A loss that is minus one of the model's outputs; ``number`` says which."""
 
     @property

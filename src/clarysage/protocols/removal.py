@@ -98,7 +98,7 @@ class KnownStructure(Protocol):
         """The background rows after the model's preprocessing, (m, D)."""
         ...
 
-    def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def represent(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns encoded rows (n, d) after the model's preprocessing, and in the representation of its structure."""
         ...
 
@@ -184,7 +184,7 @@ class HybridRows(RestrictedModel, Protocol):
         """Returns an equal model with as few background rows as possible: for a linear model, their mean row."""
         ...
 
-    def asking(self, predictor: CodePredictor) -> HybridRows:
+    def with_predictor(self, predictor: CodePredictor) -> HybridRows:
         """Returns this restricted model with another predictor."""
         ...
 
@@ -211,7 +211,7 @@ class HybridRows(RestrictedModel, Protocol):
 
 
 @dataclass(frozen=True)
-class Singles:
+class SingleImputations:
     """Predictions (n, q, k) with q draws for n rows, the model rows they cost, and the drawn background rows (n, q)."""
 
     outputs: np.ndarray
@@ -231,7 +231,7 @@ class DrawsRows(RestrictedModel, Protocol):
         """Returns an equal model that is prepared for one call per row."""
         ...
 
-    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
+    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> SingleImputations:
         """Returns f(x_S, b_k) for rows x (n, d) with predictions (n, k), a coalition of columns (d,), drawn rows b_k.
 
         Rows are drawn by inverse-CDF sampling: at quantile levels (n, q) of their cumulative weights.
@@ -252,7 +252,7 @@ class NamedRemoval(Protocol):
     def name(self) -> str: ...
 
 
-class MadeOfRows(Protocol):
+class HasBackground(Protocol):
     """A removal that uses background rows."""
 
     @property
@@ -277,7 +277,7 @@ class LimitedRemoval(Protocol):
 class RemovalFromExamples(Protocol):
     """A removal that treats examples specially if they are background rows themselves."""
 
-    def knowing_examples(self, examples: np.ndarray) -> Removal:
+    def with_self_matches(self, examples: np.ndarray) -> Removal:
         """Returns the removal, given the row number in X of each background row (m,), -1 for a row not in X."""
         ...
 

@@ -80,10 +80,10 @@ def limited(removal: Removal, memory_limit: float, *, is_named: bool) -> Removal
     return limitable.limited(memory_limit if is_named else min(limitable.memory_limit, memory_limit))
 
 
-def knowing_examples(removal: Removal, examples: np.ndarray | None) -> Removal:
+def with_self_matches(removal: Removal, examples: np.ndarray | None) -> Removal:
     """Returns the removal, given the row of X that each background row is (m,), if that is known and matters."""
     made_of_examples = ability(removal, RemovalFromExamples)
-    return removal if examples is None or made_of_examples is None else made_of_examples.knowing_examples(examples)
+    return removal if examples is None or made_of_examples is None else made_of_examples.with_self_matches(examples)
 
 
 def seed_in(removal: Removal) -> int | None:
@@ -121,9 +121,9 @@ __all__ = [
     "default_rows",
     "is_auto_conditional",
     "is_conditional",
-    "knowing_examples",
     "limited",
     "name_of",
     "seed_in",
     "singly",
+    "with_self_matches",
 ]

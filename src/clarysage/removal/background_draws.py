@@ -36,7 +36,7 @@ class BackgroundDraws:
     ranked: np.ndarray | None = None
 
     @property
-    def takes_all(self) -> bool:
+    def uses_all_rows(self) -> bool:
         return self.rows == len(self.weights)
 
     @property
@@ -46,7 +46,7 @@ class BackgroundDraws:
     def draw(self, kinds: np.ndarray, rng: np.random.Generator, self_match: np.ndarray | None = None) -> np.ndarray:
         """Draws row numbers for examples of the given kinds: (n,) -> (n, rows)."""
         n, m = len(kinds), len(self.weights)
-        if self.takes_all:
+        if self.uses_all_rows:
             return np.broadcast_to(np.arange(m), (n, m))
         if self.ranked is not None:
             return self._at_levels((np.arange(self.rows) + rng.random((n, self.rows))) / self.rows, kinds, self_match)
@@ -106,7 +106,7 @@ class BackgroundDraws:
         """
         shape = (-1, *[1] * (drawn.ndim - 2))
         concentration = np.asarray(self.concentration(self_match)).reshape(shape)
-        if self.takes_all:
+        if self.uses_all_rows:
             return np.asarray(self._variance(drawn, self_match) * variance_factor(concentration))
         centred = drawn - drawn[:, :1]
         if self.ranked is not None:

@@ -55,5 +55,5 @@ class Marginal:
     def limited(self, memory_limit: float) -> Marginal:
         return replace(self, memory_limit=memory_limit)
 
-    def knowing_examples(self, examples: np.ndarray) -> Marginal:
+    def with_self_matches(self, examples: np.ndarray) -> Marginal:
         return replace(self, examples=examples)

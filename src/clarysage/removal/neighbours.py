@@ -88,7 +88,7 @@ class Neighbours:
     def limited(self, memory_limit: float) -> Neighbours:
         return replace(self, memory_limit=memory_limit)
 
-    def knowing_examples(self, examples: np.ndarray) -> Neighbours:
+    def with_self_matches(self, examples: np.ndarray) -> Neighbours:
         return replace(self, examples=examples)
 
 

@@ -107,7 +107,7 @@ class Surrogate:
     def limited(self, memory_limit: float) -> Surrogate:
         return replace(self, memory_limit=memory_limit)
 
-    def knowing_examples(self, examples: np.ndarray) -> Surrogate:
+    def with_self_matches(self, examples: np.ndarray) -> Surrogate:
         return replace(self, examples=examples)
 
     def _count(self, shape: tuple[int, ...], outputs: int) -> int:

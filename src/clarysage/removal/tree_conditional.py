@@ -98,7 +98,7 @@ class TreeConditional:
     def limited(self, memory_limit: float) -> TreeConditional:
         return replace(self, memory_limit=memory_limit)
 
-    def knowing_examples(self, examples: np.ndarray) -> TreeConditional:
+    def with_self_matches(self, examples: np.ndarray) -> TreeConditional:
         return replace(self, examples=examples)
 
 

@@ -101,7 +101,7 @@ class PairedWalks:
     def finest(self, game: Game) -> int:
         """Returns fewer draws where the model is called: a call costs as much as thousands of rows of its structure."""
         pilot = self.pilot_run
-        return max(1, FEWEST_ROWS_PER_CHUNK // max(1, pilot.rows_of_pair)) if pilot.asks_model else self.chunk(game)
+        return max(1, FEWEST_ROWS_PER_CHUNK // max(1, pilot.rows_of_pair)) if pilot.calls_model else self.chunk(game)
 
     def pause(self, game: Game, made: int) -> int:
         """Returns a quarter more draws, but at most up to the end of a first pass, where the error drops."""

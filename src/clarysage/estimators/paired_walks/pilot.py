@@ -38,7 +38,7 @@ class Pilot:
     design : which example each draw looks at
     correction : samples the bias of subsamples of the background
     rows_of_pair : the most model rows of a pair of walks
-    asks_model : whether walks call the model, and do not evaluate its known structure
+    calls_model : whether walks call the model, and do not evaluate its known structure
     per_draw : draws of the correction for each pair of walks; 0 if there is no bias to correct
     rows : model rows of the pilot run
     keep : whether to keep the hybrid rows that were passed to the model
@@ -49,7 +49,7 @@ class Pilot:
     design: SamplingDesign
     correction: BiasCorrection
     rows_of_pair: int
-    asks_model: bool = True
+    calls_model: bool = True
     per_draw: float = 0.0
     rows: int = 0
     keep: bool = False
@@ -74,21 +74,21 @@ class Pilot:
 def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
     """Returns the pilot run before a run of so many model rows."""
     p, subsampled, size = game.n_players, ability(game, SubsampledGame), size_measure(game)
-    pair, asks_model = rows_of_pair(game), subsampled is None or subsampled.asks_model
+    pair, calls_model = rows_of_pair(game), subsampled is None or subsampled.calls_model
     if subsampled is None or p == 1:
         correction = BiasCorrection(game.weights, np.ones(p, dtype=bool), skip=True)
-        return Pilot(SamplingDesign.of(game, size, rng), correction, pair, asks_model)
-    skip, repeat_rows = subsampled.repeats()
+        return Pilot(SamplingDesign.of(game, size, rng), correction, pair, calls_model)
+    skip, repeat_rows = subsampled.check_determinism()
     shortest_run = 2 * pair if subsampled.is_unbiased else 4 * pair + 2 * BiasCorrection.cost(game)
     budget = SHARE_OF_BUDGET * max(0.0, rows - repeat_rows - shortest_run)
     active, active_rows = find_active(game, subsampled, skip, budget, rng)
-    correction = BiasCorrection(size if subsampled.errs_with_loss else game.weights, active, skip)
+    correction = BiasCorrection(size if subsampled.error_grows_with_loss else game.weights, active, skip)
     design = SamplingDesign.of(game, size, rng)
     background_rows = len(subsampled.background_weights)
     numbers = len(design.groups) * background_rows * p * game.ends[0].shape[1]
     influence_rows = background_rows if subsampled.is_sampled and numbers <= MOST_NUMBERS else 0
     pilot_rows = repeat_rows + active_rows
-    pilot = Pilot(design, correction, pair, asks_model, rows=pilot_rows, influence_rows=influence_rows)
+    pilot = Pilot(design, correction, pair, calls_model, rows=pilot_rows, influence_rows=influence_rows)
     if subsampled.is_unbiased:
         return pilot
     share, allocation_rows = _allocate(game, subsampled, correction, pair, budget, rng)
@@ -101,9 +101,9 @@ def find_active(
     """Returns players that changed a prediction on a walk, and model rows; all players if nothing can be skipped."""
     p = game.n_players
     walks = int(min(WALKS, rows // (p - 1)))
-    if not skip or walks == 0 or subsampled.takes_all:
+    if not skip or walks == 0 or subsampled.uses_all_rows:
         return np.ones(p, dtype=bool), 0
-    return subsampled.moves(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
+    return subsampled.active_players(draw_examples(game, walks, rng), permutations(walks, p, rng), rng)
 
 
 def _allocate(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from clarysage.models import BoundPredictor
-from clarysage.protocols import Check, CodePredictor, ModelFacts, Singles, Steps
+from clarysage.protocols import Check, CodePredictor, ModelFacts, SingleImputations, Steps
 from clarysage.removal.background import self_match
 from clarysage.removal.background_draws import inverse_cdf
 from clarysage.removal.restricted.matheron import ConditionalWalks, GaussianSimulation
@@ -74,7 +74,7 @@ class HybridModel:
         native = self.native.of_mean_row()
         return replace(self, background=native.inner, background_weights=native.weights, native=native, source=None)
 
-    def asking(self, predictor: CodePredictor) -> HybridModel:
+    def with_predictor(self, predictor: CodePredictor) -> HybridModel:
         """Returns the restricted model of another predictor with the same background rows."""
         return HybridModel(
             predictor, self.background, self.background_weights, is_sampled=self.is_sampled, simulation=self.simulation
@@ -141,16 +141,16 @@ class HybridModel:
         is_quick = self.native is None or self.native.structure.representation.is_linear
         return self if is_quick else replace(self, native=None)
 
-    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
+    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> SingleImputations:
         """Returns f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
         index, columns = inverse_cdf(self.background_weights, levels), np.flatnonzero(~is_kept)
         if self.native is not None:
-            return Singles(*self.native.single(x, full, columns, index), background_index=index)
+            return SingleImputations(*self.native.single(x, full, columns, index), background_index=index)
         if self.simulation is None:
             cells = self.background[index[:, :, None], columns]
         else:
             cells = self.simulation.withheld_cells(x, is_kept, index)
-        return Singles(*impute(x, columns, cells, full, self.predictor), background_index=index)
+        return SingleImputations(*impute(x, columns, cells, full, self.predictor), background_index=index)
 
     def _walks(
         self, x: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray

@@ -76,7 +76,7 @@ class Native:
         """Returns f(x_S, b_k) at every proper prefix S of walks, for the drawn rows b_k: (n, q, p - 1, k)."""
         steps = int(entry_position.max())
         count = FixedRowWalks(x, self.codes[background_index], entry_position, steps).changes(self.is_used)
-        encoded = self.looked_at(x)[1]
+        encoded = self.represent(x)[1]
         margins = self.structure.representation.prefix_margins(
             encoded, self.rows, background_index, entry_position, steps
         )
@@ -94,21 +94,21 @@ class Native:
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
         inner = np.flatnonzero(s.representation.is_used & np.isin(owner, columns[self.varies[columns]]))
-        z = x if s.view is None else self.looked_at(x)[0]
+        z = x if s.view is None else self.represent(x)[0]
         return impute(z, inner, self.inner[background_index[:, :, None], inner], full, s)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         """Returns f(x), (n, k), by the structure, as walks do: a model in single precision has other last digits."""
-        return apply_link(self.structure.representation.margins(self.looked_at(x)[1]), self.structure.link)
+        return apply_link(self.structure.representation.margins(self.represent(x)[1]), self.structure.link)
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:
         """Returns mean predictions at every proper prefix, over all background rows: (n, p - 1, k)."""
-        return self.evaluator.walk(self.looked_at(x)[1], entry_position, steps)
+        return self.evaluator.walk(self.represent(x)[1], entry_position, steps)
 
     def with_single_row(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Returns f(x_S, b) for a background of one row, vectorised over rows: (n, d), (n, d) -> (n, k)."""
         owner = np.arange(len(self.varies)) if self.structure.owner is None else self.structure.owner
-        return self.structure(np.where(is_kept[:, owner], self.looked_at(x)[0], self.inner[0]))
+        return self.structure(np.where(is_kept[:, owner], self.represent(x)[0], self.inner[0]))
 
     @cached_property
     def is_used(self) -> np.ndarray:
@@ -121,10 +121,10 @@ class Native:
 
     def each(self, x: np.ndarray, is_kept: np.ndarray) -> np.ndarray:
         """Returns f(x_S, b_k) for every background row: (n, m, k)."""
-        margins = self.structure.representation.hybrid_margins(self.looked_at(x)[1], self.rows, is_kept)
+        margins = self.structure.representation.hybrid_margins(self.represent(x)[1], self.rows, is_kept)
         return apply_link(margins, self.structure.link)
 
-    def looked_at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def represent(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns rows of codes after preprocessing and in the structure's representation; examples are cached."""
         index = None if self.examples is None else self.examples.look_up(x)
         if self.examples is not None and index is not None:

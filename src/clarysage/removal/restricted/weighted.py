@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from clarysage.models import BoundPredictor
-from clarysage.protocols import Check, ModelFacts, Singles
+from clarysage.protocols import Check, ModelFacts, SingleImputations
 from clarysage.removal.background import SelfMatchLookup
 from clarysage.removal.background_draws import inverse_cdf
 from clarysage.removal.restricted.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, mean_over
@@ -110,7 +110,7 @@ class WeightedModel:
     def singly(self) -> WeightedModel:
         return self
 
-    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> Singles:
+    def single(self, x: np.ndarray, full: np.ndarray, is_kept: np.ndarray, levels: np.ndarray) -> SingleImputations:
         """Returns f(x_S, b_k) with single rows b_k, at quantile levels of the weights."""
         background_index, columns = inverse_cdf(self.background_weights, levels), np.flatnonzero(~is_kept)
         if is_kept.any():
@@ -118,7 +118,7 @@ class WeightedModel:
             for part in _slices(len(x), COALITIONS_AT_ONCE):
                 background_index[part] = self._drawn(x[part], is_kept, self_match[part], levels[part])
         cells = self.background[background_index[:, :, None], columns]
-        return Singles(*impute(x, columns, cells, full, self.predictor), background_index=background_index)
+        return SingleImputations(*impute(x, columns, cells, full, self.predictor), background_index=background_index)
 
     def _drawn(self, x: np.ndarray, is_kept: np.ndarray, self_match: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """Returns the rows (n, q) at quantile levels of the weights of the chosen rows."""
