@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import norm as normal
 
 import clarysage as cs
-from clarysage._measures.explain import explained
+from clarysage._measures.explain import explanations_of
 from clarysage.errors import InputError, Note
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.limits import Chunk
@@ -51,7 +51,7 @@ def read(v: Any, estimator: Any, draws: int | None, seed: int) -> cs.Explanation
     stop = [] if draws is None else [AfterDraws(draws)]
     result = estimate(v, estimator, stop=stop, seed=seed)
     told = {"measure": "sage", "removal": "marginal", "method": estimator.name, "provenance": {"seed": seed}}
-    return explained(v, result, v.players, range(v.n_players), headline="", notes=(), **told)[0]
+    return explanations_of(v, result, v.players, range(v.n_players), headline="", notes=(), **told)[0]
 
 
 @cache

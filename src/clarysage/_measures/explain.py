@@ -22,7 +22,7 @@ MAX_PARTS = 50_000_000  # numbers: larger arrays of per-example contributions ar
 HEAVY = 0.5  # share of the variance that is due to 1 % of the rows
 
 
-def explained(
+def explanations_of(
     v: PredictivePower | UniversalPower,
     result: Estimate,
     players: Players,

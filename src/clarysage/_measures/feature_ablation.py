@@ -232,7 +232,7 @@ def explain_one_by_one(
     player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
     game = refit.game(copied, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, refit.notes)
-    return problem.explained(estimator, measure=measure, headline=MEASURES[measure].headline, run=run)
+    return problem.explain(estimator, measure=measure, headline=MEASURES[measure].headline, run=run)
 
 
 def _predictor(model: Any) -> Predictor | None:

@@ -203,7 +203,7 @@ def importances(
             left_out[measure.name] = why
             continue
         try:
-            explanation = arguments.explained(measure, is_first=measure is chosen[0])
+            explanation = arguments.explain(measure, is_first=measure is chosen[0])
             explanations[measure.name] = explanation
             is_interrupted = explanation.stopped is StopReason.INTERRUPTED
         except (InputError, MissingLibraryError, RunFailedError) as error:
@@ -244,7 +244,7 @@ class Arguments:
             "ask for it by name."
         )
 
-    def explained(self, measure: Measure, *, is_first: bool) -> Explanation:
+    def explain(self, measure: Measure, *, is_first: bool) -> Explanation:
         """Returns the explanation by a measure; if it cannot use the removal, with its default removal and a note."""
         options, model = dict(self.shared), self.model
         if is_default("removal", options.get("removal", "marginal")):

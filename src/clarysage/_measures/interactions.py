@@ -14,12 +14,12 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from clarysage._measures.explain import explained
+from clarysage._measures.explain import explanations_of
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import SEVERAL_RUNS, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
 from clarysage._measures.provenance import provenance_of
-from clarysage._measures.run import as_asked, chosen_estimator, observer_of, rules_of
+from clarysage._measures.run import chosen_estimator, observer_of, rules_of, single_or_list
 from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.estimators import chosen_note, estimate
 from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedShare, enumerated_share, sampled_share
@@ -156,7 +156,7 @@ def interactions(
     is_exact, why = steps.choose(method_name, request)
     result = steps.enumerate_all(request) if is_exact else steps.sample(request, sage_values)
     notes = [*remarks, *v.remarks, *about_manifold(v, problem, run), *why, *result.notes]
-    return as_asked(_results(problem, v, result, OF_VARIANCE if y is None else OF_LOSS, notes), loss)
+    return single_or_list(_results(problem, v, result, OF_VARIANCE if y is None else OF_LOSS, notes), loss)
 
 
 def _results(
@@ -165,7 +165,7 @@ def _results(
     """Returns one result for each loss of the game."""
     pairs = tuple((problem.players.names[i], problem.players.names[j]) for i, j in result.pairs.tolist())
     labels = _labels(pairs)
-    values = explained(
+    values = explanations_of(
         v,
         result.estimate,
         Players(labels, result.pairs[:, 0]),
@@ -345,7 +345,7 @@ class InteractionRun:
         chosen = {frozenset(pair) for pair in request.chosen(values.values[0]).tolist()}
         selected = [k for k, pair in enumerate(candidates.tolist()) if frozenset(pair) in chosen]
         shares = [enumerated_share(table, phi) for table, phi in zip(result.payoffs.T, values.values, strict=True)]
-        sage = self.problem.explained(self.v, values, measure=self.measure, method="exact")
+        sage = self.problem.explanations(self.v, values, measure=self.measure, method="exact")
         return InteractionResult(candidates[selected], _part(result, p + np.array(selected)), sage, shares, "exact")
 
     def sample(self, request: PairSelection, sage_values: Sequence[Explanation] | None) -> InteractionResult:
@@ -373,7 +373,7 @@ class InteractionRun:
         result = self._estimate(estimator, rules, self.problem.seed, observer_of(self.run.progress, rules))
         if result.stopped is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
-        sage = self.problem.explained(self.v, result, measure=self.measure, method=estimator.name, notes=why)
+        sage = self.problem.explanations(self.v, result, measure=self.measure, method=estimator.name, notes=why)
         return result.model_rows - self.v.rows_spent, sage
 
     def _shares(

@@ -12,7 +12,7 @@ from clarysage._measures.examples import without_target
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
-from clarysage._measures.run import Runner, as_asked, rules_of
+from clarysage._measures.run import Runner, rules_of, single_or_list
 from clarysage._measures.shap_package import NotForShapError, tree_solution
 from clarysage.catalogue import METHODS
 from clarysage.errors import Call, InputError, Note, Set
@@ -134,13 +134,13 @@ def mean_loss_shap(
     notes += [*v.remarks, *why, *about_manifold(v, problem, run)]
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
-        explanations = problem.explained(
+        explanations = problem.explanations(
             v, result, measure="mean loss shap", method=estimator.name, notes=[*notes, *about_visits(result)]
         )
         local, order = local_values(result, v.weights), list(problem.order)
         # (N, L, p) -> (L, N, p), players in the user's order
         values, variance = (np.moveaxis(part, 1, 0)[:, :, order] for part in (local.values, local.variance))
-        return as_asked(
+        return single_or_list(
             [
                 replace(explanation, per_example=values[loss_index], per_example_error=np.sqrt(variance[loss_index]))
                 for loss_index, explanation in enumerate(explanations)
@@ -149,7 +149,7 @@ def mean_loss_shap(
         )
 
     rules = rules_for(v, runner.rules, walks)
-    return runner.explained(problem, v, estimator, explain, measure="mean loss shap", rules=rules)
+    return runner.explain(problem, v, estimator, explain, measure="mean loss shap", rules=rules)
 
 
 @with_shared_options(unused={"loss": "values are of the model's output"})
@@ -222,7 +222,7 @@ def mean_absolute_shap(
         return _explained(problem, v, result, estimator.name, [*notes, *about_visits(result)])
 
     rules = rules_for(v, runner.rules, walks)
-    return runner.explained(problem, v, estimator, explain, measure="mean absolute shap", rules=rules)
+    return runner.explain(problem, v, estimator, explain, measure="mean absolute shap", rules=rules)
 
 
 def _ready(
@@ -257,7 +257,7 @@ def _explained(
     """Returns the explanation, without a total, since a sum of absolute values has no meaning."""
     nothing = np.zeros((len(v.weights), 1))
     game = replace(v, losses=v.losses[:1], ends=(nothing, nothing))
-    explanation = problem.explained(game, result, measure="mean absolute shap", method=method, notes=notes)[0]
+    explanation = problem.explanations(game, result, measure="mean absolute shap", method=method, notes=notes)[0]
     local, order = local_values(result, v.weights), list(problem.order)
     values = local.values if len(v.losses) == 1 else np.abs(local.values)
     errors = np.sqrt(local.variance).sum(axis=1)  # an upper bound, since errors of outputs are correlated

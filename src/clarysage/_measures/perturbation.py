@@ -14,7 +14,7 @@ import numpy as np
 from clarysage._measures.explain import with_constant
 from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem, about_loss
-from clarysage._measures.run import Runner, as_asked, rules_of
+from clarysage._measures.run import Runner, rules_of, single_or_list
 from clarysage.catalogue import REMOVALS, removals_that_draw_given_others
 from clarysage.errors import Call, InputError, Or, PythonOnly, Set, Words
 from clarysage.estimators import LEAVE_ONE_OUT
@@ -140,12 +140,12 @@ def explain_by_repeats(
     notes, shown_game = [*about_loss(loss, v.power), *v.power.remarks], over_best_constant(v.power)
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
-        explanations = problem.explained(
+        explanations = problem.explanations(
             shown_game, result, measure=measure, method=estimator.name, notes=notes, is_linear=True
         )
-        return as_asked(with_constant(explanations), loss)
+        return single_or_list(with_constant(explanations), loss)
 
-    return runner.explained(problem, v, estimator, explain, measure=measure)
+    return runner.explain(problem, v, estimator, explain, measure=measure)
 
 
 def check_given(y: TargetLike | None) -> None:
@@ -355,12 +355,12 @@ def mean_importance(
     notes, shown_game = [*about_loss(loss, v), *v.remarks], over_best_constant(v)
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
-        explanations = problem.explained(
+        explanations = problem.explanations(
             shown_game, result, measure="mean importance", method=LEAVE_ONE_OUT.name, notes=notes
         )
-        return as_asked(with_constant(explanations), loss)
+        return single_or_list(with_constant(explanations), loss)
 
-    return runner.explained(problem, v, LEAVE_ONE_OUT, explain, measure="mean importance", rules=())
+    return runner.explain(problem, v, LEAVE_ONE_OUT, explain, measure="mean importance", rules=())
 
 
 def over_best_constant(v: PredictivePower) -> PredictivePower:

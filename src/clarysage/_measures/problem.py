@@ -17,7 +17,7 @@ from clarysage._measures.examples import (
     check_size,
     without_targets,
 )
-from clarysage._measures.explain import explained
+from clarysage._measures.explain import explanations_of
 from clarysage._measures.options import Run
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import provenance_of
@@ -187,7 +187,7 @@ class Problem:
         name = self.removal_name
         return "removal" if name in REMOVALS and REMOVALS[name].is_conditional else "background"
 
-    def explained(
+    def explanations(
         self,
         v: PredictivePower,
         result: Estimate,
@@ -198,7 +198,7 @@ class Problem:
         is_linear: bool = False,
     ) -> list[Explanation]:
         """Returns one explanation for each loss of the game, by a measure of the table."""
-        return explained(
+        return explanations_of(
             v,
             result,
             self.players,

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._measures.explain import explained
+from clarysage._measures.explain import explanations_of
 from clarysage._measures.options import Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
-from clarysage._measures.run import as_asked, explained_run, observer_of
+from clarysage._measures.run import explain_run, observer_of, single_or_list
 from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError, Note, Set
 from clarysage.estimators import ExhaustedError, estimate
@@ -176,7 +176,7 @@ class RefitProblem:
     seed: int
     notes: tuple[Note | str, ...] = ()
 
-    def explained(
+    def explain(
         self,
         estimator: Estimator[Any],
         *,
@@ -207,7 +207,7 @@ class RefitProblem:
         def explain(result: Estimate) -> Explanation | list[Explanation]:
             result = replace(result, model_rows=v.rows_learned)
             chosen = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto_loss(self.loss) else []
-            explanations = explained(
+            explanations = explanations_of(
                 v,
                 result,
                 self.player_order.players,
@@ -221,12 +221,12 @@ class RefitProblem:
                 notes=[*_notes(v), *self.notes, *chosen, *notes],
                 provenance=_provenance(v, self.seed),
             )
-            return as_asked(explanations, self.loss)
+            return single_or_list(explanations, self.loss)
 
         def estimated() -> Estimate:
             return estimate(v, estimator, stop=stop, executor=executor, seed=self.seed, observer=watching)
 
-        return explained_run(estimated, explain)
+        return explain_run(estimated, explain)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class Runner:
             for rule in rules
         ]
 
-    def explained(
+    def explain(
         self,
         problem: Problem,
         game: PredictivePower | SingleDraws,
@@ -96,10 +96,10 @@ class Runner:
                 checkpoint=point,
             )
 
-        return explained_run(estimated, explain)
+        return explain_run(estimated, explain)
 
 
-def explained_run(estimated: Callable[[], Estimate], explain: Callable[[Estimate], Result]) -> Result:
+def explain_run(estimated: Callable[[], Estimate], explain: Callable[[Estimate], Result]) -> Result:
     """Returns the explanation of an estimate; the error of a failed run gets the explanation of the estimate so far."""
     try:
         result = estimated()
@@ -108,7 +108,7 @@ def explained_run(estimated: Callable[[], Estimate], explain: Callable[[Estimate
     return explain(result)
 
 
-def as_asked(explanations: list[Result], loss: object) -> Result | list[Result]:
+def single_or_list(explanations: list[Result], loss: object) -> Result | list[Result]:
     """Returns the list of explanations if the user gave a list of losses, and the only explanation if not."""
     return explanations if isinstance(loss, (list, tuple)) else explanations[0]
 

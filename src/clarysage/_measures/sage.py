@@ -11,7 +11,7 @@ from clarysage._measures.explain import with_sample_size_note
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import Run, RunOptions, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
-from clarysage._measures.run import Runner, as_asked, chosen_estimator
+from clarysage._measures.run import Runner, chosen_estimator, single_or_list
 from clarysage.errors import Note, Set
 from clarysage.estimators import SurrogateWalks
 from clarysage.games import PredictivePower
@@ -133,12 +133,12 @@ def sage(
 
     def explain(result: Estimate) -> list[Explanation] | Explanation:
         speed = _about_speed(time.monotonic() - begun, result, estimator.name)
-        explanations = problem.explained(v, result, measure=measure, method=estimator.name, notes=[*notes, *speed])
-        return as_asked(
+        explanations = problem.explanations(v, result, measure=measure, method=estimator.name, notes=[*notes, *speed])
+        return single_or_list(
             [with_sample_size_note(explanation, runner.run.tolerance) for explanation in explanations], loss
         )
 
-    return runner.explained(problem, v, estimator, explain, measure=measure, may_be_null=True)
+    return runner.explain(problem, v, estimator, explain, measure=measure, may_be_null=True)
 
 
 def _about_speed(seconds: float, result: Estimate, method: str) -> list[Note | str]:

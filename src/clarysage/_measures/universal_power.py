@@ -330,7 +330,7 @@ def over_subsets(
     v, max_fits = problem.game, fits_of(run)
     estimator, why = _estimator(method, v, rules, max_fits)
     try:
-        return problem.explained(
+        return problem.explain(
             estimator, measure=measure, headline=headline, run=run, rules=rules, max_fits=max_fits, notes=why
         )
     except ExhaustedError:
