@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 
 import clarysage as cs
-from clarysage._measures.linear_design import is_of_classes, linear_design, numbers_of
+from clarysage._measures.linear_design import is_of_classes, linear_design, numeric_codes
 from clarysage.errors import InputError
 from clarysage.models.least_squares import LeastSquares
 from clarysage.tables import schema_of
@@ -279,7 +279,7 @@ def test_columns_that_are_constant_where_they_are_fitted_have_no_coefficient(see
 def test_numbers_kept_as_objects_are_numbers():
     X = pd.DataFrame({"a": pd.Series([1, 2.5, None], dtype=object), "b": ["x", "y", "x"]})
     schema = schema_of(X)
-    codes, is_number = numbers_of(schema, schema.encode(X, "X"))
+    codes, is_number = numeric_codes(schema, schema.encode(X, "X"))
     assert is_number.tolist() == [True, False]
     assert np.array_equal(codes[:, 0], [1, 2.5, np.nan], equal_nan=True)
 

@@ -100,7 +100,7 @@ def aggregated_saliency(
             "X", got="cells that are missing, infinite or not numbers", wanted="numbers, in X and the baseline"
         )
     selected, about_outputs = _selected_outputs(outputs, y, table.X, bound.predictor(row)[0], opened.f)
-    attributed = _attributed(gradients, rows, row[0], counts, selected)
+    attributed = _integrate_gradients(gradients, rows, row[0], counts, selected)
     sizes = np.abs(attributed.values).sum(axis=1)
     parts = table.by_player(sizes)
     return table.explanation(
@@ -159,7 +159,7 @@ def _outputs_of_classes(response: np.ndarray, width: int, classes: tuple[Any, ..
     return np.array([output[label] for label in response.tolist()])
 
 
-def _attributed(
+def _integrate_gradients(
     gradients: Gradients, rows: np.ndarray, baseline: np.ndarray, counts: Sequence[int], selected: np.ndarray | None
 ) -> Attributions:
     """Returns attributions of all rows, with more steps for those where they do not add up."""

@@ -228,7 +228,7 @@ def explain_one_by_one(
     refit = RefitData.of(X, y, train=train, sample_weight=weight)
     fitted_on = None if refit.train is None else labels_of(refit.train[0])
     names = column_names(X, data.get("feature_names"), fitted_on, None if f is None else f.feature_names)
-    refit = refit if f is None else refit.arranged(f.arrange)  # the model may identify columns by their positions
+    refit = refit if f is None else refit.reorder(f.arrange)  # the model may identify columns by their positions
     player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
     game = refit.game(copied, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, refit.notes)

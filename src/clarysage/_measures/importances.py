@@ -188,7 +188,7 @@ def importances(
     }
     arguments = Arguments(model, X, y, shared, {"learner": learner, "train": train})
     is_default_choice = measures is None
-    chosen = list(MEASURES.values()) if measures is None else _named(measures, y)
+    chosen = list(MEASURES.values()) if measures is None else _selected_measures(measures, y)
     if not is_default_choice and learner is None and any(row.refits and not row.own_learners for row in chosen):
         learner_for_refits(_refittable_model(model))  # raises if it is not, before other measures are computed
     explanations: dict[str, Explanation] = {}
@@ -265,7 +265,7 @@ class Arguments:
         return isinstance(error, InputError) and self.of_refits.get(error.argument) is not None
 
 
-def _named(measures: Any, y: Any) -> list[Measure]:
+def _selected_measures(measures: Any, y: Any) -> list[Measure]:
     """Returns the measures of the user without repetitions, in the order of the table, and others after them."""
     rows = map(as_measure, [measures] if isinstance(measures, (str, Measure)) else measures)
     position = {name: i for i, name in enumerate(MEASURES)}

@@ -216,7 +216,7 @@ class PairSelection:
         if pairs is not None and top is not None:
             raise InputError("top", got=f"{top!r} and pairs", wanted="one of the two")
         if pairs is not None:
-            named = np.array([_pair(pair, players, order) for pair in _listed(pairs)], dtype=np.intp)
+            named = np.array([_pair(pair, players, order) for pair in _as_list(pairs)], dtype=np.intp)
             if len({frozenset(pair) for pair in named.tolist()}) < len(named):
                 raise InputError("pairs", got="a pair more than once", wanted="each at most once")
             return cls(named, p, order)
@@ -229,7 +229,7 @@ class PairSelection:
         """All pairs that may be selected, before the values of the players are known."""
         return self.among(self.order) if self.named is None else self.named
 
-    def chosen(self, values: np.ndarray) -> np.ndarray:
+    def select(self, values: np.ndarray) -> np.ndarray:
         """Selects the pairs by the players' values (p,)."""
         if self.named is not None:
             return self.named
@@ -249,7 +249,7 @@ class PairSelection:
         return self.top, self.top * (self.top - 1) // 2
 
 
-def _listed(pairs: Any) -> list[Any]:
+def _as_list(pairs: Any) -> list[Any]:
     """Returns a list of pairs; a single pair becomes a list of one."""
     if isinstance(pairs, (str, bytes)) or not hasattr(pairs, "__iter__"):
         raise InputError(
@@ -342,7 +342,7 @@ class InteractionRun:
         result = self._estimate(ExactInteractions(candidates), self._rules(Converged(), 0, 1.0), self.problem.seed)
         assert result.payoffs is not None
         values = _part(result, np.arange(p))
-        chosen = {frozenset(pair) for pair in request.chosen(values.values[0]).tolist()}
+        chosen = {frozenset(pair) for pair in request.select(values.values[0]).tolist()}
         selected = [k for k, pair in enumerate(candidates.tolist()) if frozenset(pair) in chosen]
         shares = [enumerated_share(table, phi) for table, phi in zip(result.payoffs.T, values.values, strict=True)]
         sage = self.problem.explanations(self.v, values, measure=self.measure, method="exact")
@@ -352,7 +352,7 @@ class InteractionRun:
         """Estimates SAGE values, unless they are given, then interactions, then the lack of fit."""
         rows, sage = (0, sage_values) if sage_values is not None else self._sage()
         values, covariances = _in_order(sage, self.v.players.names)
-        chosen = request.chosen(values[0])
+        chosen = request.select(values[0])
         scale = np.maximum(values.max(axis=1), 0.0) - np.minimum(values.min(axis=1), 0.0)
         rule = None if self.run.tolerance is None else ConvergedRelativeTo(self.run.tolerance, scale)
         bar = ProgressBar((rule or ConvergedRelativeTo(0.025, scale)).progress) if self.run.progress else Silent()

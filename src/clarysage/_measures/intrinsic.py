@@ -179,7 +179,7 @@ def gini_importance(
     total = gains.values.sum()
     shares = gains.values / total if total > 0 else np.zeros_like(gains.values)
     remarks = [Note(gains.remark)] if gains.remark else []
-    return table.explanation(table.summed(shares, inside), [ABOUT_GAINS, *remarks])
+    return table.explanation(table.sum_by_column(shares, inside), [ABOUT_GAINS, *remarks])
 
 
 @with_shared_options(otherwise=READ_OFF)
@@ -225,7 +225,7 @@ def number_of_splits(
     opened = OpenedModel.of("number of splits", model)
     counts, inside = _split_counts(opened)
     table = opened.with_table(X, groups=groups, sample_weight=sample_weight, feature_names=feature_names)
-    return table.explanation(table.summed(counts, inside), [ABOUT_SPLITS])
+    return table.explanation(table.sum_by_column(counts, inside), [ABOUT_SPLITS])
 
 
 def _split_counts(opened: OpenedModel) -> tuple[np.ndarray, InnerColumns]:
@@ -430,7 +430,7 @@ class ModelAndTable:
             raise InputError("X", got=f"{d} columns", wanted=expected, hint="the columns that the model predicts from")
         return np.asarray(owner)
 
-    def summed(self, values: np.ndarray, inside: InnerColumns) -> np.ndarray:
+    def sum_by_column(self, values: np.ndarray, inside: InnerColumns) -> np.ndarray:
         """Adds up values (D, ...) of inner columns that are derived from the same column: (d, ...)."""
         sums = np.zeros((int(self.X.shape[1]), *values.shape[1:]))
         np.add.at(sums, self.owner(inside, len(values)), values)
@@ -443,7 +443,7 @@ class ModelAndTable:
         over the rows of X of the contribution of the column to each of the H linear combinations.
         """
         if not scaled:
-            return self.summed(np.abs(coefficients), inside)
+            return self.sum_by_column(np.abs(coefficients), inside)
         owner, z = self.owner(inside, len(coefficients)), self._rows(inside)
         sizes = np.zeros((int(self.X.shape[1]), coefficients.shape[1]))
         for column in np.unique(owner):

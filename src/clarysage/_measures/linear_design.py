@@ -17,7 +17,7 @@ MAX_CELLS = 200_000_000  # of a design matrix (1.6 GB)
 ROUNDING = 16 * np.finfo(np.float64).eps  # relative standard deviation below which a column counts as constant
 
 
-def numbers_of(schema: Schema, codes: np.ndarray, argument: str = "X") -> tuple[np.ndarray, np.ndarray]:
+def numeric_codes(schema: Schema, codes: np.ndarray, argument: str = "X") -> tuple[np.ndarray, np.ndarray]:
     """Returns the codes (n, d) with columns of numeric objects as numbers, and which columns are numbers (d,)."""
     numbers, is_number = codes.copy(), schema.is_number.copy()
     for j, column in enumerate(schema.columns):
@@ -53,7 +53,7 @@ def linear_design(codes: np.ndarray, is_number: np.ndarray, weights: np.ndarray)
     """
     cells = codes.copy()
     for j in np.flatnonzero(is_number):
-        cells[:, j] = scaled(codes[:, j], weights)  # missing cells remain, and count as the mean, zero
+        cells[:, j] = standardise(codes[:, j], weights)  # missing cells remain, and count as the mean, zero
     features = ColumnFeatures.of(cells, weights, is_number, most=len(cells))
     if len(features.owner) * len(cells) > MAX_CELLS:
         got = f"{len(cells):,} rows of {len(features.owner):,} columns, once each category has one"
@@ -61,7 +61,7 @@ def linear_design(codes: np.ndarray, is_number: np.ndarray, weights: np.ndarray)
     return features(cells), features.owner
 
 
-def scaled(column: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def standardise(column: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Standardises the present cells of a column (n,) to weighted mean 0 and variance 1; zeros if it is constant."""
     is_present = ~np.isnan(column)
     rows = np.flatnonzero(is_present & (weights > 0))

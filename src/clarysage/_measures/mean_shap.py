@@ -128,7 +128,7 @@ def mean_loss_shap(
             wanted="the responses of the examples, since values are shares of a loss",
             hint=[Call("cs.mean_absolute_shap", "model, X"), " for values of the model's output"],
         )
-    problem = Problem.of(model, X, y, run=run, **runner.seeded(data))
+    problem = Problem.of(model, X, y, run=run, **runner.with_seed(data))
     v, notes = problem.game(loss)
     estimator, why = estimator_for(v, method, runner.remaining(runner.rules), walks)
     notes += [*v.remarks, *why, *about_manifold(v, problem, run)]
@@ -206,7 +206,7 @@ def mean_absolute_shap(
         raise InputError("backend", got=f"{backend!r}", wanted=f"one of {', '.join(map(repr, BACKENDS))}")
     data, run = split_options(options)
     runner = Runner.of(run, rules_by_example(run, walks))
-    problem = Problem.of(model, without_target(X, y), run=run, **runner.seeded(data))
+    problem = Problem.of(model, without_target(X, y), run=run, **runner.with_seed(data))
     v = pointwise(
         problem.restricted,
         problem.X,
@@ -215,17 +215,17 @@ def mean_absolute_shap(
         codes=problem.codes,
     )
     v = replace(v, rows_before=v.rows_before + problem.removal_rows)
-    v, estimator, why = _ready(model, v, runner.remaining(runner.rules), method, walks, backend.lower())
+    v, estimator, why = _prepare(model, v, runner.remaining(runner.rules), method, walks, backend.lower())
     notes = [*v.remarks, *why, *about_manifold(v, problem, run)]
 
     def explain(result: Estimate) -> Explanation:
-        return _explained(problem, v, result, estimator.name, [*notes, *about_visits(result)])
+        return _explain_absolute(problem, v, result, estimator.name, [*notes, *about_visits(result)])
 
     rules = rules_for(v, runner.rules, walks)
     return runner.explain(problem, v, estimator, explain, measure="mean absolute shap", rules=rules)
 
 
-def _ready(
+def _prepare(
     model: Any, v: PredictivePower, rules: Sequence[Rule], method: Any, walks: int | None, backend: str
 ) -> tuple[PredictivePower, Estimator[Any], list[Note]]:
     """Returns the game, with the values of shap as its closed form if possible, an estimator, and notes on both."""
@@ -251,7 +251,7 @@ def _ready(
     return v, Absolute(inner if with_walks is None else with_walks.conditional_on_background()), why
 
 
-def _explained(
+def _explain_absolute(
     problem: Problem, v: PredictivePower, result: Estimate, method: str, notes: Sequence[Note | str]
 ) -> Explanation:
     """Returns the explanation, without a total, since a sum of absolute values has no meaning."""
@@ -277,7 +277,7 @@ def estimator_for(
 ) -> tuple[Estimator[Any], list[Note]]:
     """Returns an estimator of values of single examples, and a note if it was chosen."""
     if not METHODS.is_special(method):
-        return _named(v, method, rules, walks), []
+        return _estimator_of_method(v, method, rules, walks), []
     if v.n_players == 1:
         return as_estimator(method, v, rules), []
     sampled = _with_passes(PerExample(), walks)
@@ -294,7 +294,7 @@ def estimator_for(
     return sampled, [why]
 
 
-def _named(v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | None) -> Estimator[Any]:
+def _estimator_of_method(v: PredictivePower, method: Any, rules: Sequence[Rule], walks: int | None) -> Estimator[Any]:
     """Returns the estimator of a method, or its variant for single examples; an error if there is none."""
     if isinstance(method, str) and method not in METHODS:
         raise _without_local_values(method)

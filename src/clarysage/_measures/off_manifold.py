@@ -60,7 +60,7 @@ def off_manifold(
         raise InputError("X", got="one player", wanted="two or more, since a hybrid row mixes players of two rows")
     self_match = np.arange(len(x)) if background is None else match_by_cells(x, b)
     even = np.full(len(x), 1.0), np.full(len(b), 1.0)
-    result = _tested(x, b, self_match, *even, players, schema.is_number, generator, is_product=False)
+    result = _run_test(x, b, self_match, *even, players, schema.is_number, generator, is_product=False)
     if result is None:
         raise InputError(
             "X",
@@ -77,7 +77,7 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
         return []
     name = problem.removal_name
     try:
-        result = _test_of_run(
+        result = _test_removal(
             v, f_S, problem.removal, stream(problem.seed, MANIFOLD, 0), is_product=row.mixes == "columns"
         )
     except (ValueError, ArithmeticError, RuntimeError, MemoryError) as error:  # of the classifier, for unusual data
@@ -94,7 +94,7 @@ def about_manifold(v: PredictivePower, problem: Problem, run: Run) -> list[Note 
     return [Note(text, advice, topic="manifold")]
 
 
-def _test_of_run(
+def _test_removal(
     v: PredictivePower, f_S: HybridRows, removal: Removal, rng: np.random.Generator, *, is_product: bool
 ) -> OffManifold | None:
     background, background_weights, self_match = f_S.background, f_S.background_weights, v.self_match
@@ -102,7 +102,7 @@ def _test_of_run(
     if is_product and made_of is not None:  # rows of f_S are already mixtures
         background = f_S.schema.encode(made_of.background, "background")
         background_weights, self_match = np.ones(len(background)), match_by_cells(v.X, background)
-    return _tested(
+    return _run_test(
         v.X,
         background,
         self_match,
@@ -115,7 +115,7 @@ def _test_of_run(
     )
 
 
-def _tested(
+def _run_test(
     X: np.ndarray,
     background: np.ndarray,
     self_match: np.ndarray | None,

@@ -196,8 +196,8 @@ def with_shared_options(
 
     def decorated(function: Measuring) -> Measuring:
         refusals = refused or {}
-        reasons = {**_unused(function, unused or {}, otherwise), **refusals}
-        signature = _written_out(function, reasons, {**DEFAULTS, **(defaults or {})})
+        reasons = {**_reasons_for_unused(function, unused or {}, otherwise), **refusals}
+        signature = _full_signature(function, reasons, {**DEFAULTS, **(defaults or {})})
         names = [*signature.parameters, *(name for name in DEFAULTS if name not in signature.parameters)]
         name = getattr(function, "__name__", "a measure")
 
@@ -205,7 +205,7 @@ def with_shared_options(
         def measured(*args: Any, **options: Any) -> Any:
             for option in options:
                 if option not in names:
-                    raise _unexpected(name, option, names)
+                    raise _unexpected_option(name, option, names)
             for option in refusals:
                 if not is_default(option, options.get(option, DEFAULTS[option])):
                     raise InputError(option, got=repr(options[option])[:80], wanted=refusals[option])
@@ -216,12 +216,12 @@ def with_shared_options(
                 if option in reasons and option not in WITHOUT_NOTE and not is_default(option, value)
             ]
             try:
-                return _noted(function(*args, **used), notes)
+                return _with_notes(function(*args, **used), notes)
             except RunFailedError as error:
-                raise RunFailedError(error.text, _noted(error.partial, notes)) from error.__cause__
+                raise RunFailedError(error.text, _with_notes(error.partial, notes)) from error.__cause__
 
         measured.__signature__ = signature  # type: ignore[attr-defined]
-        measured.__doc__ = _described(function.__doc__ or "", signature)
+        measured.__doc__ = _full_docstring(function.__doc__ or "", signature)
         DECORATED.add(measured)
         return cast(Measuring, measured)
 
@@ -254,14 +254,14 @@ def is_default(option: str, value: Any) -> bool:
     return value is default or (isinstance(value, (str, float)) and value == default)
 
 
-def _unexpected(name: str, option: str, names: Sequence[str]) -> TypeError:
+def _unexpected_option(name: str, option: str, names: Sequence[str]) -> TypeError:
     own_name = FOREIGN_NAMES.get(option, "")
     close = own_name if own_name in names else resembling(option, names).replace("'", "")
     meant = f"; did you mean {close}?" if close else f"; it takes {', '.join(names)}"
     return TypeError(f"{name}() got an unexpected keyword argument {option!r}{meant}")
 
 
-def _unused(function: Callable[..., Any], given: Mapping[str, str], otherwise: str) -> dict[str, str]:
+def _reasons_for_unused(function: Callable[..., Any], given: Mapping[str, str], otherwise: str) -> dict[str, str]:
     """Returns the shared options that a function does not use, with the reasons."""
     parameters = inspect.signature(function).parameters
     takes_shared = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
@@ -269,7 +269,7 @@ def _unused(function: Callable[..., Any], given: Mapping[str, str], otherwise: s
     return {**dict.fromkeys(left, otherwise), **given}
 
 
-def _written_out(
+def _full_signature(
     function: Callable[..., Any], reasons: Mapping[str, str], defaults: Mapping[str, Any]
 ) -> inspect.Signature:
     """Returns the signature of a function with the shared options that it uses in place of ``**options``."""
@@ -285,7 +285,7 @@ def _written_out(
     return signature.replace(parameters=explicit)
 
 
-def _described(doc: str, signature: inspect.Signature) -> str:
+def _full_docstring(doc: str, signature: inspect.Signature) -> str:
     """Adds the shared options to a docstring, after the parameters that it describes."""
     head, mark, tail = doc.partition("    Returns\n    -------\n")
     if not mark or "Parameters\n    -------" not in head:
@@ -314,8 +314,8 @@ def _with_choices(parameter: str, choices: Mapping[str, str]) -> str:
     return fill(" ".join(parameter.split()), DOCSTRING_WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 8) + "\n"
 
 
-def _noted(result: Any, notes: Sequence[Note]) -> Any:
+def _with_notes(result: Any, notes: Sequence[Note]) -> Any:
     """Adds notes to a result, or to each of a list of results."""
     if isinstance(result, list):
-        return [_noted(explanation, notes) for explanation in result]
+        return [_with_notes(explanation, notes) for explanation in result]
     return replace(result, notes=(*result.notes, *notes)) if notes and isinstance(result, Explanation) else result

@@ -123,7 +123,7 @@ def explain_by_repeats(
     check_given(y)
     count = None if repeats is None else _count(repeats)
     runner = Runner.of(run, rules_of(run) if count is None else [])
-    problem = Problem.of(model, X, y, run=run, **runner.seeded(data), **background_options)
+    problem = Problem.of(model, X, y, run=run, **runner.with_seed(data), **background_options)
     v = SingleDraws.of(
         problem.restricted,
         loss,
@@ -342,7 +342,7 @@ def mean_importance(
     check_given(y)
     data, run = split_options(options)
     runner = Runner.of(run, ())
-    problem = Problem.of(model, X, y, run=run, **runner.seeded({**data, "removal": "baseline"}))
+    problem = Problem.of(model, X, y, run=run, **runner.with_seed({**data, "removal": "baseline"}))
     v = PredictivePower.of(
         problem.restricted,
         loss,

@@ -58,12 +58,12 @@ def column_names(X: Any, given: Any, *others: Any) -> tuple[str, ...]:
     """Returns the given names of the columns of X, or its own, or the first of other known names, or x0, x1, ..."""
     width = int(X.shape[1])
     if given is not None:
-        return _checked(given, width)
+        return _check_names(given, width)
     candidates = (labels_of(X), *others, [f"x{i}" for i in range(width)])
     return next(tuple(map(str, names)) for names in candidates if names is not None and len(names) == width)
 
 
-def _checked(given: Any, width: int) -> tuple[str, ...]:
+def _check_names(given: Any, width: int) -> tuple[str, ...]:
     if isinstance(given, (str, bytes, set, frozenset)) or not hasattr(given, "__iter__"):
         raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
     names = tuple(map(str, given))

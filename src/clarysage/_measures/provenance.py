@@ -145,8 +145,8 @@ def identity_of(
         "measure": measure,
         "model": problem.predictor.name,
         "seed": problem.seed,
-        "method": described(estimator),
-        "removal": f"{problem.removal_name} {described(problem.removal)}",
+        "method": describe(estimator),
+        "removal": f"{problem.removal_name} {describe(problem.removal)}",
         "loss": ", ".join(loss.name for loss in v.losses),
         "features": ", ".join(problem.players.names),
         "columns of features": fingerprint(np.asarray(problem.players.owner)),
@@ -154,7 +154,7 @@ def identity_of(
         **{f"data of {name}": digest for name, digest in provenance["fingerprints"].items()},
         "batch size": v.batch_size,
         "budget": f"{float(budget):.17g}" if budget < np.inf else "none",
-        "stop": ", ".join(described(rule) for rule in deciding) or "none",
+        "stop": ", ".join(describe(rule) for rule in deciding) or "none",
         "predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),
         "losses without features": v.weights @ v.ends[0],
     }
@@ -174,19 +174,19 @@ def differences(file: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
         if isinstance(saved, np.ndarray) and isinstance(current, np.ndarray):
             changes += _differences_of_arrays(name, saved, current)
         elif type(saved) is not type(current) or saved != current:
-            changes.append(f"{name}: {_quoted(saved)} there, {_quoted(current)} here")
+            changes.append(f"{name}: {_quote(saved)} there, {_quote(current)} here")
     return changes
 
 
-def described(thing: Any) -> str:
+def describe(thing: Any) -> str:
     """Describes an object by its type and its settings, identically in every process.
 
     Examples
     --------
     >>> from clarysage.inference.sequential import TopKnown
-    >>> described(TopKnown(3))
+    >>> describe(TopKnown(3))
     'TopKnown(k=3, confidence=0.95, negligible=0.01)'
-    >>> described(differences)
+    >>> describe(differences)
     'function differences'
     """
     if isinstance(thing, np.generic):
@@ -196,11 +196,11 @@ def described(thing: Any) -> str:
     if isinstance(thing, np.ndarray):
         return f"array {fingerprint(thing)[:12]}"
     if isinstance(thing, (tuple, list)):
-        return f"({', '.join(described(item) for item in thing)})"
+        return f"({', '.join(describe(item) for item in thing)})"
     kind = type(thing).__name__
     if is_dataclass(thing) and type(thing).__module__.startswith("clarysage."):
         inside = {field.name: getattr(thing, field.name) for field in fields(thing) if field.name not in IGNORED}
-        return f"{kind}({', '.join(f'{name}={described(value)}' for name, value in inside.items())})"
+        return f"{kind}({', '.join(f'{name}={describe(value)}' for name, value in inside.items())})"
     if hasattr(thing, "get_params"):  # a regressor
         return " ".join(repr(thing).split())
     return f"{kind} {thing.__qualname__}" if hasattr(thing, "__qualname__") else kind
@@ -215,7 +215,7 @@ def _differences_of_arrays(name: str, saved: np.ndarray, current: np.ndarray) ->
     return [] if (error <= SAME * size).all() else [f"{name}: differ by up to {np.max(error):.3g}"]
 
 
-def _quoted(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = "nothing" if value is None else str(value) if isinstance(value, str) else repr(value)
     if FINGERPRINT.fullmatch(text):
         return text[:8]

@@ -122,7 +122,7 @@ class RefitData:
         n = len(self.X)
         return n - -(-n // int(folds)) if isinstance(folds, (int, np.integer)) and folds > 0 else n
 
-    def arranged(self, arrange: Callable[[Any], Any]) -> RefitData:
+    def reorder(self, arrange: Callable[[Any], Any]) -> RefitData:
         """Returns the data with the columns of both tables ordered by name; unchanged if a table has no names."""
         if labels_of(self.X) is None or (self.train is not None and labels_of(self.train[0]) is None):
             return self  # columns are identified by their positions

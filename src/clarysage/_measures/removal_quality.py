@@ -98,7 +98,7 @@ def removal_quality(
     _check_count("coalitions", coalitions)
     _check_count("rows", rows)
     entropy, table = entropy_of(rng), as_table(X, "X")
-    labelled, is_all = _labelled(removals)
+    labelled, is_all = _label_removals(removals)
     weights = read_weights(sample_weight, table, len(table))
     numbers, notes = np.arange(len(table)), tuple[str, ...]()
     made_of = None if background is None else as_table(background, "background")
@@ -118,7 +118,9 @@ def removal_quality(
     )
 
     def make(removal: Any) -> Removal:
-        few = made_of if background is not None or not isinstance(removal, str) else _thinned(made_of, removal)
+        few = (
+            made_of if background is not None or not isinstance(removal, str) else _take_default_rows(made_of, removal)
+        )
         return as_removal(removal, few, None, stream(entropy, REMOVAL, 0))
 
     def draws() -> np.random.Generator:
@@ -164,7 +166,7 @@ def _quality(
     )
 
 
-def _labelled(removals: Any) -> tuple[dict[str, Any], bool]:
+def _label_removals(removals: Any) -> tuple[dict[str, Any], bool]:
     """Returns removals by label, and whether the user asked for all."""
     if isinstance(removals, str) and removals.lower().strip() == "all":
         return {name: name for name in REMOVALS}, True
@@ -208,7 +210,7 @@ def _halves(X: Any, rng: np.random.Generator) -> tuple[Any, np.ndarray, tuple[st
     return rows_of(X, made_of), judged, (note,)
 
 
-def _thinned(rows: Any, removal: str) -> Any:
+def _take_default_rows(rows: Any, removal: str) -> Any:
     """Returns as many of the rows as a removal takes by default."""
     size = default_rows(removal)
     return rows if len(rows) <= size else rows_of(rows, np.linspace(0, len(rows) - 1, int(size)).astype(np.intp))

@@ -49,7 +49,7 @@ class Runner:
         rules = rules_of(run) if rules is None else rules
         return cls(run, rules, as_executor(run.n_jobs), CheckpointFile.at(run.checkpoint))
 
-    def seeded(self, data: DataOptions) -> DataOptions:
+    def with_seed(self, data: DataOptions) -> DataOptions:
         """Adds the seed of the run in the checkpoint to the data options, if no seed is given."""
         return {**data, "rng": self.file.seed(data.get("rng"))}
 

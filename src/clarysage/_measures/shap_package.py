@@ -78,7 +78,7 @@ def tree_solution(model: Any, v: PredictivePower, *, max_visits: float = np.inf)
                 raise NotForShapError(f"it would evaluate trees {len(v.X) * visits:.2g} times")
             size = max(1, VISITS_AT_ONCE // visits)
             parts = [
-                _arranged(explainer.shap_values(v.X[start : start + size], check_additivity=False), v)
+                _rearrange(explainer.shap_values(v.X[start : start + size], check_additivity=False), v)
                 for start in range(0, len(v.X), size)
             ]
             values = np.concatenate(parts)
@@ -91,7 +91,7 @@ def tree_solution(model: Any, v: PredictivePower, *, max_visits: float = np.inf)
     return ShapClosedForm(values, v.weights, shap.__version__)
 
 
-def _arranged(raw: Any, v: PredictivePower) -> np.ndarray:
+def _rearrange(raw: Any, v: PredictivePower) -> np.ndarray:
     """Rearranges the values of shap, (n, p), (n, p, k) or a list of k arrays (n, p), to (n, L, p)."""
     values = np.stack(raw, axis=-1) if isinstance(raw, list) else np.asarray(raw)
     values = values[:, :, None] if values.ndim == 2 else values

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage._measures.examples import separate_targets
-from clarysage._measures.linear_design import as_columns, linear_design, numbers_of, scaled
+from clarysage._measures.linear_design import as_columns, linear_design, numeric_codes, standardise
 from clarysage._measures.options import with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
@@ -86,11 +86,11 @@ def squared_correlation(
     player_order = PlayerOrder.of(column_names(table, feature_names), table, groups=groups)
     schema = schema_of(table)
     rows = schema.encode(table, "X")
-    codes, is_number = numbers_of(schema, rows)
+    codes, is_number = numeric_codes(schema, rows)
     is_weighted = weights > 0
-    responses = _centred(as_columns(target, model)[is_weighted], weights[is_weighted])
+    responses = _centre(as_columns(target, model)[is_weighted], weights[is_weighted])
     shares = [
-        _share(codes[np.ix_(is_weighted, columns)], is_number[columns], responses, weights[is_weighted])
+        _explained_share(codes[np.ix_(is_weighted, columns)], is_number[columns], responses, weights[is_weighted])
         for columns in (
             np.flatnonzero(player_order.players.owner == player) for player in range(len(player_order.players))
         )
@@ -157,13 +157,15 @@ class ExplainedShare:
         return [Note(text)]
 
 
-def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> ExplainedShare:
+def _explained_share(
+    cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray
+) -> ExplainedShare:
     """Returns R^2 of centred responses (n, k) on the columns (n, c) of one player, with its influence function."""
     variance = weights @ (responses**2).sum(axis=1)
     if variance == 0:  # a constant response has nothing to explain
         influence, value = np.zeros(len(cells)), 0.0
     else:
-        fitted = _fitted(cells, is_number, responses, weights)
+        fitted = _predict_linearly(cells, is_number, responses, weights)
         value = float(weights @ (fitted**2).sum(axis=1) / variance)
         spread, residual = (responses**2).sum(axis=1), ((responses - fitted) ** 2).sum(axis=1)
         influence = ((1 - value) * spread - residual) / variance
@@ -174,7 +176,9 @@ def _share(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weig
     return ExplainedShare(value, about_rows(np.array([value]), parts, weights, second), by_chance)
 
 
-def _fitted(cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _predict_linearly(
+    cells: np.ndarray, is_number: np.ndarray, responses: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Returns predictions (n, k) of centred responses by the linear model on the columns."""
     if cells.shape[1] == 1 and not is_number[0]:
         return _category_means(cells[:, 0], responses, weights)
@@ -202,11 +206,11 @@ def _category_means(codes: np.ndarray, responses: np.ndarray, weights: np.ndarra
     return np.column_stack([of_category[category] for of_category in means])
 
 
-def _centred(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _centre(columns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns centred responses (n, k) in units of the largest standard deviation; zeros if they are constant."""
     largest = float(np.abs(columns).max()) or 1.0
     centred = columns / largest - weights @ (columns / largest)
-    is_constant = np.array([not scaled(column, weights).any() for column in columns.T])
+    is_constant = np.array([not standardise(column, weights).any() for column in columns.T])
     centred[:, is_constant] = 0.0
     spread = float(np.sqrt((weights @ centred**2).max()))
     return centred / (spread or 1.0)

@@ -12,7 +12,7 @@ from typing import Any, Unpack, overload
 import numpy as np
 
 from clarysage._measures.examples import separate_targets
-from clarysage._measures.linear_design import is_of_classes, linear_design, numbers_of
+from clarysage._measures.linear_design import is_of_classes, linear_design, numeric_codes
 from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.refits import UNUSED_BY_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
@@ -249,11 +249,11 @@ def shapley_net_effects(
     refit = RefitData.of(X, y, train=train, sample_weight=weight)
     fitted_on = None if refit.train is None else labels_of(refit.train[0])
     names = column_names(X, data.get("feature_names"), fitted_on)
-    refit = refit.arranged(_sorted_by_name)
+    refit = refit.reorder(_sorted_by_name)
     player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
-    designed, owner = _designed(refit)
+    designed, owner = _with_design_matrices(refit)
     player_order = player_order.over_derived_columns(owner)
-    default, notes = _linear(designed, folds, model, loss) if learner is None else (learner, ())
+    default, notes = _linear_model(designed, folds, model, loss) if learner is None else (learner, ())
     learner = learner_for_refits(None, default)
     game = designed.game(learner, loss=loss, folds=folds, players=player_order.players, seed=seed)
     problem = RefitProblem(game, player_order, loss, seed, (*refit.notes, *notes))
@@ -267,7 +267,7 @@ def _sorted_by_name(table: Any) -> Any:
     return select(table, sorted(labels_of(table) or (), key=str))
 
 
-def _linear(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[Note | str, ...]]:
+def _linear_model(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[Note | str, ...]]:
     """Returns the linear model for the response, and a note if it is penalised for lack of rows."""
     from sklearn.linear_model import LogisticRegression
 
@@ -282,12 +282,12 @@ def _linear(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any
     return LeastSquares(PENALTY), (note,)
 
 
-def _designed(data: RefitData) -> tuple[RefitData, np.ndarray]:
+def _with_design_matrices(data: RefitData) -> tuple[RefitData, np.ndarray]:
     """Returns the data with tables as design matrices, and the column of X that each column is derived from."""
     rows, weights = (data.X, data.weights) if data.train is None else (data.train[0], data.train[2])
     schema = schema_of(rows, None if data.train is None else data.X, argument="X")
     tables = [rows] if data.train is None else [rows, data.X]
-    codes, is_number = numbers_of(schema, np.vstack([schema.encode(table, "X") for table in tables]))
+    codes, is_number = numeric_codes(schema, np.vstack([schema.encode(table, "X") for table in tables]))
     weights_to_fit = np.zeros(len(codes))
     weights_to_fit[: len(rows)] = read_weights(weights, rows, len(rows))
     matrix, owner = linear_design(codes, is_number, weights_to_fit)
