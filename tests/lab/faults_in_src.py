@@ -1235,8 +1235,8 @@ FAULTS: tuple[Fault, ...] = (
         "sum-never-checked",
         CHECK,
         "testing/contract.py",
-        "same = abs(together - found.total) <= SIGMAS * error + ROUNDING * trial.scale",
-        "same = abs(together - found.total) < np.inf",
+        "same = abs(together - result.total) <= SIGMAS * error + ROUNDING * trial.scale",
+        "same = abs(together - result.total) < np.inf",
     ),
     Fault(
         "single-failure-forgiven",
@@ -1249,7 +1249,7 @@ FAULTS: tuple[Fault, ...] = (
         "jobs-never-compared",
         CHECK,
         "testing/contract.py",
-        "bits(trial.run(n_jobs=2)) == bits(trial.found)",
-        "bits(trial.run(n_jobs=1)) == bits(trial.found)",
+        "bits(trial.run(n_jobs=2)) == bits(trial.result)",
+        "bits(trial.run(n_jobs=1)) == bits(trial.result)",
     ),
 )

@@ -1,4 +1,4 @@
-"""Checks for measures of your own: everything that the measures of this library promise."""
+"""Checks for user-defined measures: the contract that all measures of this library fulfil."""
 
 from clarysage.testing.checks import check_measure, measure_checks
 from clarysage.testing.problems import MeasureProblem, measure_problem

@@ -1,7 +1,7 @@
-"""Small problems to try a measure on: every task, as an array and as frames, with a model that is known to look away.
+"""Small problems to check a measure on: every task, as an array and as frames, with a fitted model.
 
-Each has a column that the model ignores and that tells nothing of the response, and one that never changes. ``TASKS``,
-``TABLES`` and ``FAMILIES`` are the tables of names.
+Each problem has a column that the model ignores and that is independent of the response, and a constant column.
+``TASKS``, ``TABLES`` and ``FAMILIES`` are the tables of names.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from clarysage.models import as_predictor
 
 TASKS = ("regression", "binary", "multiclass")
 TABLES = ("array", "numbers", "mixed")  # numpy; pandas of numbers; pandas with categories, text and missing cells
-LABELS = {"binary": ("no", "yes"), "multiclass": ("high", "low", "middle")}  # of frames; arrays have numbers
-SHARES = {"binary": np.log([0.6, 0.4]), "multiclass": np.log([0.5, 0.3, 0.2])}  # uneven, so that no classes tie
+LABELS = {"binary": ("no", "yes"), "multiclass": ("high", "low", "middle")}  # in frames; arrays have class numbers
+# log frequencies of the classes, which are unequal so that there are no ties
+SHARES = {"binary": np.log([0.6, 0.4]), "multiclass": np.log([0.5, 0.3, 0.2])}
 NUMBERS, MIXED = ("noise", "size", "still", "depth"), ("noise", "size", "still", "colour", "place")
 COLOURS, PLACES = np.array(["red", "green", "blue"]), np.array(["here", "there"])
 MISSING = 0.1  # share of missing cells
@@ -30,14 +31,14 @@ ROWS, BACKGROUND = 60, 30
 
 @dataclass(frozen=True)
 class MeasureProblem:
-    """A model with rows to judge it by, and rows of background that it was fitted on, with others.
+    """A model, rows to evaluate it on, and background rows, on which and on others it was fitted.
 
     Attributes
     ----------
     task, table : names in ``TASKS`` and ``TABLES``
-    names : of the columns, as an explanation has them
-    ignored : the column that the model does not look at, and that tells nothing
-    still : the column that never changes
+    names : of the columns, as in an explanation
+    ignored : the column that the model ignores and that is independent of the response
+    still : the constant column
 
     Examples
     --------
@@ -58,7 +59,7 @@ class MeasureProblem:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """What the probability of the true class lacks to one, squared: a loss of one's own, of labels of any kind.
+    """A user-defined loss for labels of any kind: one minus the probability of the true class, squared.
 
     Examples
     --------
@@ -74,18 +75,18 @@ class Shortfall:
 
     def __call__(self, y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
         of_class = y_pred if y_pred.ndim == 2 else np.column_stack([1 - y_pred, y_pred])
-        places = np.searchsorted(np.array(self.classes), y_true)
-        return np.asarray((1 - of_class[np.arange(len(places)), places]) ** 2)
+        numbers = np.searchsorted(np.array(self.classes), y_true)
+        return np.asarray((1 - of_class[np.arange(len(numbers)), numbers]) ** 2)
 
 
 def log_cosh(y_true: np.ndarray, y_pred: np.ndarray) -> np.ndarray:
-    """log(cosh(y_pred - y_true)), a loss of one's own: squared error for small errors, absolute for large ones."""
+    """Returns log(cosh(y_pred - y_true)), a user-defined loss that is quadratic for small errors, linear for large."""
     error = np.abs(y_pred - y_true)
     return np.asarray(error + np.log1p(np.exp(-2 * error)) - np.log(2))
 
 
 def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0) -> MeasureProblem:
-    """The problem of a task and a kind of table.
+    """Returns the problem of a task and a kind of table.
 
     Parameters
     ----------
@@ -95,9 +96,9 @@ def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0)
     check_names(task, table, model)
     fit = FAMILIES[model] if isinstance(model, str) else model
     rng = np.random.default_rng([seed, TASKS.index(task), TABLES.index(table)])
-    X, y = _drawn(rng, 3 * ROWS, task, table)
+    X, y = _sample(rng, 3 * ROWS, task, table)
     fitted = fit(task, _part(X, slice(0, 2 * ROWS)), y[: 2 * ROWS])
-    labels = {"array": [f"x{place}" for place in range(len(NUMBERS))], "numbers": NUMBERS, "mixed": MIXED}[table]
+    names = {"array": [f"x{number}" for number in range(len(NUMBERS))], "numbers": NUMBERS, "mixed": MIXED}[table]
     return MeasureProblem(
         task,
         table,
@@ -105,31 +106,31 @@ def measure_problem(task: str, table: str, model: Any = "linear", seed: int = 0)
         _part(X, slice(2 * ROWS, None)),
         y[2 * ROWS :],
         _part(X, slice(0, BACKGROUND)),
-        tuple(labels),
-        labels[0],
-        labels[2],
+        tuple(names),
+        names[0],
+        names[2],
     )
 
 
 def check_names(task: str, table: str, model: Any) -> None:
-    """Raise where there is no such task, table or family of models."""
-    for argument, name, known in (("tasks", task, TASKS), ("tables", table, TABLES)):
-        if name not in known:
-            raise InputError(argument, got=f"{name!r}", wanted=f"one of {', '.join(map(repr, known))}")
+    """Raises an error for unknown names of tasks, tables or families of models."""
+    for argument, name, names in (("tasks", task, TASKS), ("tables", table, TABLES)):
+        if name not in names:
+            raise InputError(argument, got=f"{name!r}", wanted=f"one of {', '.join(map(repr, names))}")
     if model is not None and model not in FAMILIES and not callable(model):
-        wanted = f"one of {', '.join(map(repr, FAMILIES))}, or a function of (task, X, y) that returns a model"
-        raise InputError("model", got=f"{model!r}", wanted=wanted)
+        accepted = f"one of {', '.join(map(repr, FAMILIES))}, or a function of (task, X, y) that returns a model"
+        raise InputError("model", got=f"{model!r}", wanted=accepted)
 
 
 def losses_of(task: str, table: str) -> tuple[Any, ...]:
-    """Losses that fit a task: the names of those that come with clarysage, and one as a function."""
+    """Returns the losses of a task: the names of those of clarysage, and a user-defined one."""
     kind = "regression" if task == "regression" else "classification"
     names = tuple(row.name for row in LOSSES.bundled if as_loss(row.name).task == kind)
     return (*names, log_cosh if task == "regression" else Shortfall(_classes(task, table)))
 
 
 def linear(task: str, X: Any, y: np.ndarray) -> Any:
-    """Linear or logistic regression behind a preparation of columns; such that refits hardly depend on their order."""
+    """Fits linear or logistic regression after preprocessing; precise, so that the order of columns hardly matters."""
     from sklearn.linear_model import LinearRegression, LogisticRegression
 
     learner = LinearRegression() if task == "regression" else LogisticRegression(tol=1e-8, max_iter=1000)
@@ -137,7 +138,7 @@ def linear(task: str, X: Any, y: np.ndarray) -> Any:
 
 
 def trees(task: str, X: Any, y: np.ndarray) -> Any:
-    """A small tree."""
+    """Fits a small decision tree."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     kind = DecisionTreeRegressor if task == "regression" else DecisionTreeClassifier
@@ -145,7 +146,7 @@ def trees(task: str, X: Any, y: np.ndarray) -> Any:
 
 
 def network(task: str, X: Any, y: np.ndarray) -> Any:
-    """A small network of scikit-learn, fitted for a while."""
+    """Fits a small neural network of scikit-learn, with few iterations."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor
 
     kind = MLPRegressor if task == "regression" else MLPClassifier
@@ -153,9 +154,9 @@ def network(task: str, X: Any, y: np.ndarray) -> Any:
 
 
 def torch_network(task: str, X: Any, y: np.ndarray) -> Any:
-    """A PyTorch module of numbers, with weights as they were drawn; those of the first column are zero.
+    """Returns a PyTorch module with random weights, where those of the first column are zero.
 
-    Modules know neither classes nor names of columns, which it is told of frames.
+    Modules do not know the names of classes and columns; for frames these are given to the predictor.
     """
     import torch
 
@@ -184,12 +185,12 @@ def _fitted(learner: Any, X: Any, y: np.ndarray) -> Any:
     from sklearn.pipeline import make_pipeline
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a network that might be fitted for longer
-        return make_pipeline(_preparation(X), learner).fit(X, y)
+        warnings.simplefilter("ignore")  # of a network that has not converged
+        return make_pipeline(_preprocessing(X), learner).fit(X, y)
 
 
-def _preparation(X: Any) -> Any:
-    """What turns all columns but the first into numbers."""
+def _preprocessing(X: Any) -> Any:
+    """Returns a transformer that drops the first column and turns the others into numbers."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
@@ -204,19 +205,19 @@ def _preparation(X: Any) -> Any:
     )
 
 
-def _drawn(rng: np.random.Generator, n: int, task: str, table: str) -> tuple[Any, np.ndarray]:
-    """Rows and responses. The second column matters most, the last ones less, the first and the third not at all."""
+def _sample(rng: np.random.Generator, n: int, task: str, table: str) -> tuple[Any, np.ndarray]:
+    """Returns rows and responses. The second column matters most, the last ones less, the others not at all."""
     noise, size = rng.normal(size=(2, n))
     depth = 0.5 * size + rng.normal(size=n)
     still = np.full(n, 2.0)
     if table == "mixed":
-        colour, place = rng.integers(3, size=n), rng.integers(2, size=n)
-        lesser = np.array([-1.0, 0.0, 1.5])[colour] + place
-        columns = _mixed(noise, np.where(rng.random(n) < MISSING, np.nan, size), colour, place, still)
+        colour, place_number = rng.integers(3, size=n), rng.integers(2, size=n)
+        lesser = np.array([-1.0, 0.0, 1.5])[colour] + place_number
+        columns = _mixed(noise, np.where(rng.random(n) < MISSING, np.nan, size), colour, place_number, still)
     else:
         lesser = depth
         columns = np.column_stack([noise, size, still, depth])
-        columns = columns if table == "array" else _framed(dict(zip(NUMBERS, columns.T, strict=True)))
+        columns = columns if table == "array" else _frame(dict(zip(NUMBERS, columns.T, strict=True)))
     return columns, _responses(rng, 2 * size + lesser, 2 * lesser - size, task, table)
 
 
@@ -232,14 +233,14 @@ def _classes(task: str, table: str) -> tuple[Any, ...]:
     return tuple(range(len(LABELS[task]))) if table == "array" else LABELS[task]
 
 
-def _mixed(noise: np.ndarray, size: np.ndarray, colour: np.ndarray, place: np.ndarray, still: np.ndarray) -> Any:
+def _mixed(noise: np.ndarray, size: np.ndarray, colour: np.ndarray, place_number: np.ndarray, still: np.ndarray) -> Any:
     import pandas as pd
 
-    kinds = pd.Categorical(COLOURS[colour], categories=COLOURS)
-    return _framed({"noise": noise, "size": size, "still": still, "colour": kinds, "place": PLACES[place]})
+    colours = pd.Categorical(COLOURS[colour], categories=COLOURS)
+    return _frame({"noise": noise, "size": size, "still": still, "colour": colours, "place": PLACES[place_number]})
 
 
-def _framed(columns: dict[str, Any]) -> Any:
+def _frame(columns: dict[str, Any]) -> Any:
     import pandas as pd
 
     return pd.DataFrame(columns)
