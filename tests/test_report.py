@@ -233,15 +233,15 @@ def test_bars_and_intervals_are_where_the_axis_says(seed):
     step = number(0.11) - number(0.0)  # places are rounded to a tenth, at both ends of a bar and of the axis
     span = (drawn.ticks[-1][0] - drawn.ticks[0][0]) / (WIDTH - drawn.names)
     for row in drawn.rows:
-        (bar,), value = row.bars, explanation.values[row.place]
+        (bar,), value = row.bars, explanation.values[row.index]
         end = bar.x + bar.width if "above" in bar.style else bar.x
         assert number(end) == pytest.approx(value, abs=4 * step / span)
         for one in bar.whiskers:
             reading = next(reading for reading in found if reading.about == one.view)
             if not one.is_cut_low:
-                assert number(one.x1) == pytest.approx(reading.low[row.place], abs=4 * step / span)
+                assert number(one.x1) == pytest.approx(reading.low[row.index], abs=4 * step / span)
             if not one.is_cut_high:
-                assert number(one.x2) == pytest.approx(reading.high[row.place], abs=4 * step / span)
+                assert number(one.x2) == pytest.approx(reading.high[row.index], abs=4 * step / span)
 
 
 def test_an_endless_interval_leaves_the_bars_their_size():
@@ -414,7 +414,7 @@ def test_a_file_of_several_measures_has_its_page(folder, importances):
     run("report", "several.json")
     assert (folder / "several.html").read_text() == importances.report()
     said = run("report", "several.json", "--about", "rows", code=1).stderr
-    assert "--about: got rows; wanted nothing for a file of Importances" in said
+    assert "--about: got rows; wanted no value for a result of type Importances" in said
 
 
 def test_explain_writes_the_page_it_is_asked_for(folder):

@@ -120,11 +120,11 @@ def test_bars_and_stars_are_where_the_axis_says(two):
         several = [one.values for one in two.explanations] if view == VALUES else [found[0].values]
         for row in shown.rows:
             for bar, values in zip(row.bars, several, strict=True):
-                value = values[row.place]
+                value = values[row.index]
                 end = bar.x + bar.width if value >= 0 else bar.x
                 assert t1 + (end - x1) * scale == pytest.approx(value, abs=0.4 * scale)  # a tenth, at four ends
             stars = [bar.star is not None for bar in row.bars]
-            assert stars == [False] * (len(stars) - 1) + [bool(found[0].is_changed[row.place])]
+            assert stars == [False] * (len(stars) - 1) + [bool(found[0].is_changed[row.index])]
         assert [row.y for row in shown.rows] == [HEAD + shown.row * k for k in range(12)]
 
 
@@ -242,7 +242,7 @@ def test_the_command_writes_the_page_of_a_comparison(two, tmp_path: Path):
     assert (tmp_path / "two.html").read_text() == two.report(title="A & B")
     refused = run("report", str(tmp_path / "two.json"), "--about", "rows")
     assert refused.exit_code != 0
-    assert "--about: got rows; wanted nothing for a file of Comparison" in refused.stderr
+    assert "--about: got rows; wanted no value for a result of type Comparison" in refused.stderr
 
 
 # notebooks

@@ -164,11 +164,15 @@ def test_every_verdict_is_explained_with_its_error_rate(one):
     text = html(one)
     for verdict in MEANINGS:
         assert f'<dt><span class="known {verdict.replace(" ", "-")}">{verdict}</span></dt>' in text
-    assert "the chance that anything at all is flagged is at most 5 %" in text
+    assert "the probability that anything is flagged is at most 5 %" in text
     assert "rows drawn independently" in text
     for adjust, words in (
-        ("benjamini hochberg", "about 5 % have not"),
-        (None, "each finds something with a chance of about 5 %, and there are 12 of contributions and 12 of inputs"),
+        ("benjamini hochberg", "About 5 % of the contributions that are reported as changed have not changed"),
+        (
+            None,
+            "each test reports a change with a probability of about 5 %, and there are 12 tests of contributions and "
+            "12 of inputs",
+        ),
     ):
         assert words in html(replace(one, comparison=replace(one.comparison, adjust=adjust)))
     stricter = replace(one, comparison=replace(one.comparison, level=0.99))
@@ -256,7 +260,7 @@ def test_features_and_inputs_of_slices_are_told_by_slice(several):
     assert told["inputs"] == sorted(
         [("feature 0", "Mar"), ("feature 0", "Apr"), ("feature 5", "Feb"), *elsewhere]
     )  # where they shifted, and of others the furthest
-    assert "Of 48 columns in slices the table has 13:" in text
+    assert "The table has 13 of 48 rows" in text
     for section in told:
         assert Page(text).data[section]["others"] == list(several.names)
 
@@ -283,7 +287,7 @@ def test_of_very_many_findings_the_table_keeps_what_is_known_and_each_feature():
     assert sizes == sorted(sizes, reverse=True)
     _, inputs = inputs_of(found)
     assert len(inputs) == 14 + 48  # where they shifted, and once each of the others
-    assert {one.place[1] for one in inputs} == set(range(50))
+    assert {one.position[1] for one in inputs} == set(range(50))
     assert sum(one.is_shifted for one in inputs) == 14
     text = html(found)
     assert "The table has 240 of 1,000 findings" in text

@@ -1,4 +1,4 @@
-"""Texts, outputs of notebooks and pages of results, made of their summaries; no kind of result is known by name."""
+"""Renderers of summaries and pages: text, notebook output and HTML; they know no kind of result by name."""
 
 from clarysage.render.pages import html, notebook
 from clarysage.render.terminal import text

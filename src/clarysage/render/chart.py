@@ -1,4 +1,4 @@
-"""Chart: where bars, intervals, marks and ticks go, in units of the picture."""
+"""Chart: layout of bars, intervals, marks and ticks, in units of the picture (SVG)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 from clarysage._utils.display import columns, isolated, shortened, visible
 from clarysage.results.summary import Bars, Items, Series
 
-WIDTH, MARGIN = 760.0, 18.0  # of the picture, and of what is free at its right
-LETTER, FEWEST_LETTERS = 7.2, 6  # width of a letter of a name, of which there is room for so many at least
-HEAD, FOOT, AROUND = 30.0, 10.0, 4.0  # heights of the axis, of what is below, and above and below the bars of a row
-THICK = {1: 14.0, 2: 10.0, 3: 9.0}  # of a bar, by how many there are in a row ...
-THIN = 7.0  # ... and of more
-OUTSIDE = 1.5  # ranges of the values that intervals may reach beyond them; the rest is cut off, with an arrow
-BESIDE = 9.0  # from the end of a bar to its star
+WIDTH, MARGIN = 760.0, 18.0  # width of the picture, and margin at its right
+LETTER, FEWEST_LETTERS = 7.2, 6  # width of a character of a name, and fewest characters with room
+HEAD, FOOT, AROUND = (
+    30.0,
+    10.0,
+    4.0,
+)  # heights of the axis, of the foot, and of the space above and below the bars of a row
+THICK = {1: 14.0, 2: 10.0, 3: 9.0}  # thickness of a bar, by the number of bars in a row
+THIN = 7.0  # thickness for more bars in a row
+OUTSIDE = 1.5  # ranges of the values by which intervals may exceed them; longer intervals end in an arrow
+STAR_GAP = 9.0  # from the end of a bar to its star
 TICKS = 8
-CHOICES_OF_MANY = (10, 20, 50, 100, 200)  # how many features may be shown, where there are many
-LABEL_COLUMNS, NAME_COLUMNS = 29, 100  # letters of a name in the chart, and in the table
+CHOICES_OF_MANY = (10, 20, 50, 100, 200)  # numbers of features that readers can choose
+LABEL_COLUMNS, NAME_COLUMNS = 29, 100  # characters of a name in the chart, and in the table
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,10 @@ class Listing:
 
     Attributes
     ----------
-    names, folded, labels : of the features as they are given: in full, and in the letters there is room for in the
-        table and in the chart
-    order : places of the features, from the top
-    rank : (p,) of each feature, 0 for the one of most weight
-    shown : places of those that are shown at first, from the top
+    names, folded, labels : full names, and names shortened for the table and for the chart
+    order : indices of the features, from the top
+    rank : (p,) rank of each feature by weight, 0 for the largest
+    shown : indices of the features that are shown at first, from the top
     """
 
     names: tuple[str, ...]
@@ -45,17 +48,17 @@ class Listing:
 
     @property
     def first(self) -> int:
-        """How many are shown at first."""
+        """Number of features that are shown at first."""
         return len(self.shown)
 
     @property
     def choices(self) -> list[int]:
-        """How many features a reader may ask for, where there are many."""
+        """Numbers of features that readers can choose, if not all are shown at first."""
         return [k for k in CHOICES_OF_MANY if k < len(self.names)] if self.first < len(self.names) else []
 
 
 def listing_of(items: Items) -> Listing:
-    """Items with their names in the lengths that a page has room for."""
+    """Returns items with names of the lengths that a page has room for."""
     names, folded, labels = (
         tuple(shortened(name, most) if most else visible(name) for name in items.names)
         for most in (None, NAME_COLUMNS, LABEL_COLUMNS)
@@ -65,7 +68,7 @@ def listing_of(items: Items) -> Listing:
 
 @dataclass(frozen=True)
 class Whisker:
-    """The interval of a value, from x1 to x2, and whether its ends are beyond the picture."""
+    """The interval of a value, from x1 to x2, and whether its ends are outside the picture."""
 
     view: str
     x1: float
@@ -76,7 +79,7 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar from x to x + width, y below the top of its row, its looks, its intervals, and where which star is."""
+    """A bar from x to x + width, y below the top of its row, with its style, intervals, and position of the star."""
 
     x: float
     y: float
@@ -89,16 +92,16 @@ class Bar:
 
 @dataclass(frozen=True)
 class Row:
-    """A feature: its place, its bars, and how far down it is; None where it is not shown at first."""
+    """The row of a feature: its index, its bars, and its y; None if it is not shown at first."""
 
-    place: int
+    index: int
     bars: tuple[Bar, ...]
     y: float | None
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Rows in the given order, the width that names take, the heights of parts, and ticks (x, number) of the axis."""
+    """The layout of a chart: width of names, rows in order, ticks (x, number) of the axis, and heights."""
 
     names: float
     rows: tuple[Row, ...]
@@ -114,15 +117,15 @@ class Chart:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a template needs to draw a chart.
+    """The data with which a template draws a chart.
 
     Attributes
     ----------
-    chart : where everything goes
-    title, words : what it is, and what it shows, to be read aloud
-    labels, row_words : beside the bars of each feature, and what to say of them
-    legend : names of the series, where there are several
-    marks : kinds of stars, and what they say
+    chart : layout
+    title, words : title, and description for screen readers
+    labels, row_words : label of the bars of each feature, and their description
+    legend : names of the series, if there are several
+    marks : kinds of stars and their meanings
     """
 
     chart: Chart
@@ -134,16 +137,16 @@ class Drawing:
     marks: tuple[tuple[str, str], ...] = ()
 
 
-def bars(figure: Bars, *, is_whole: bool = True) -> Drawing:
-    """The drawing of bars with intervals: of all features, or of those alone that are shown at first."""
+def bars(figure: Bars, *, all_features: bool = True) -> Drawing:
+    """Lays out bars with intervals: of all features, or only of those that are shown at first."""
     features = listing_of(figure.items)
-    order = features.order if is_whole else features.shown
+    order = features.order if all_features else features.shown
     row_words = tuple(f"{label}: {words}" for label, words in zip(features.labels, figure.row_words, strict=True))
-    first = (", " if len(figure.series) == 1 else "; ").join(isolated(row_words[i]) for i in order[: figure.told])
+    first = (", " if len(figure.series) == 1 else "; ").join(isolated(row_words[i]) for i in order[: figure.described])
     return Drawing(
         chart(figure.series, order, features.labels, features.shown),
         figure.title,
-        f"Bars with intervals, the largest {figure.largest} at the top: {first}. The table has every number.",
+        f"Bars with intervals, the largest {figure.largest} at the top: {first}. The table has all numbers.",
         features.labels,
         row_words,
         figure.legend,
@@ -152,9 +155,9 @@ def bars(figure: Bars, *, is_whole: bool = True) -> Drawing:
 
 
 def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str], shown: Collection[int]) -> Chart:
-    """The chart of all series, beside the labels of the features, of which some are shown at first.
+    """Lays out all series next to the labels of the features; ``shown`` are the features shown at first.
 
-    Intervals of all views share one axis, so that a switch moves no bar.
+    Intervals of all views share one axis, so that switching views moves no bar.
     """
     low, high = axis_ends(series)
     letters = max(FEWEST_LETTERS, *map(columns, labels))
@@ -172,7 +175,7 @@ def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str],
 
 @dataclass(frozen=True)
 class _Scale:
-    """From a number to its x, never beyond the picture."""
+    """Maps a number to its x, clipped to the picture."""
 
     low: float
     high: float
@@ -198,7 +201,7 @@ def _bar(series: Series, index: int, y: float, at: _Scale) -> Bar:
 
 
 def _style(series: Series, index: int) -> str:
-    """Classes of a bar: its colour, and the views in which it is faint."""
+    """Returns the CSS classes of a bar: its colour, and the views in which it is faint."""
     colour = series.style or ("above" if series.values[index] >= 0 else "below")
     faint = [
         f"faint-{intervals.view}" if intervals.view else "faint"
@@ -209,12 +212,12 @@ def _style(series: Series, index: int) -> str:
 
 
 def _outer(ends: Sequence[float], *, is_above: bool) -> float:
-    """Beside the end of a bar and its intervals, on the side where it ends, and within the picture."""
-    return round(min(max(ends) + BESIDE, WIDTH - BESIDE) if is_above else min(ends) - BESIDE, 1)
+    """Returns the x next to the end of a bar and its intervals, within the picture."""
+    return round(min(max(ends) + STAR_GAP, WIDTH - STAR_GAP) if is_above else min(ends) - STAR_GAP, 1)
 
 
 def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
-    """Ends of the axis: zero, all values, and intervals as far as they do not make the values small."""
+    """Returns the ends of the axis: range of zero, all values, and intervals unless they are much longer."""
     values = np.concatenate([line.values for line in series])
     least, most = min(0.0, float(values.min())), max(0.0, float(values.max()))
     lows, highs = (
@@ -225,13 +228,13 @@ def axis_ends(series: Sequence[Series]) -> tuple[float, float]:
     high = min(max([most, *highs]), most + room)
     if not np.isfinite(low) or not np.isfinite(high) or low == high:
         return -1.0, 1.0
-    # so that the end of an interval, or a star beside it, does not touch the names
+    # so that intervals and stars do not touch the names
     margin = (0.02 if all(line.marks is None for line in series) else 0.05) * (high - low)
     return low - margin if low < 0 else low, high + margin if high > 0 else high
 
 
 def ticks(low: float, high: float, most: int = TICKS) -> list[float]:
-    """Round numbers from low to high, about eight or as many as are wanted at most.
+    """Returns round numbers from low to high, at most about ``most``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures: squares, images and curves, in units of the picture."""
+"""Figures: layout of grids of squares, images and curves, in units of the picture (SVG)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from clarysage._utils.display import columns
 from clarysage.render.chart import FEWEST_LETTERS, LETTER, WIDTH
 from clarysage.results.summary import Curve, Image, Squares
 
-WIDEST, HEIGHT = 64.0, 24.0  # of a square
-SLANT = 0.6  # height that a letter of a slanted name takes, as a share of its width
-STRONGEST = 0.5  # shade, on which numbers can be read
-FOR_NUMBERS = 40.0  # width of a square that has room for one
-SHADES = 20  # of an image
+WIDEST, HEIGHT = 64.0, 24.0  # largest width, and height of a square
+SLANT = 0.6  # height of a character of a slanted name, as a share of its width
+STRONGEST = 0.5  # darkest shade on which numbers are legible
+FOR_NUMBERS = 40.0  # smallest width of a square with room for a number
+SHADES = 20  # number of shades of an image
 CURVE_HEIGHT = 240.0
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 24.0, 12.0, 44.0  # margins of a curve, with room for numbers and names of axes
 STEPS = (1, 2, 5)
@@ -24,7 +24,7 @@ STEPS = (1, 2, 5)
 
 @dataclass(frozen=True)
 class Square:
-    """A shaded square: its place, its shade, the number written on it, and what to say of it."""
+    """A shaded square: its position, its shade, the number on it, and its description."""
 
     x: float
     y: float
@@ -36,7 +36,7 @@ class Square:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a template needs to draw a grid: names (x or y, text) of rows and columns, squares, and sizes of parts."""
+    """The data with which a template draws a grid: names (x or y, text) of rows and columns, squares, and sizes."""
 
     title: str
     words: str
@@ -53,9 +53,9 @@ class Grid:
 
 
 def squares(figure: Squares) -> Grid:
-    """Squares in rows and columns, the strongest for the largest size; none for nan."""
+    """Lays out squares, with the strongest shade for the largest absolute value, and no square for nan."""
     start = round(LETTER * max(FEWEST_LETTERS, *map(columns, figure.rows)) + 16.0, 1)
-    room = LETTER * max(map(columns, figure.across))  # of a slanted name, to the right of its column and above
+    room = LETTER * max(map(columns, figure.across))  # for slanted names, to the right of the column and above
     head = round(SLANT * room + 14.0, 1)
     square = round(min(WIDEST, (WIDTH - start - 0.8 * room) / len(figure.across)), 1)
     largest = float(np.nanmax(np.abs(figure.numbers), initial=0.0)) or 1.0
@@ -86,7 +86,7 @@ def squares(figure: Squares) -> Grid:
 
 @dataclass(frozen=True)
 class Shade:
-    """Squares of one colour: above zero or below, and how strong."""
+    """All pixels of one shade, as a path: positive or negative, and strength."""
 
     is_above: bool
     strength: float
@@ -95,7 +95,7 @@ class Shade:
 
 @dataclass(frozen=True)
 class PixelMap:
-    """An image of side x side squares, one unit each."""
+    """An image of side x side pixels, one unit each."""
 
     side: int
     shades: tuple[Shade, ...]
@@ -103,7 +103,7 @@ class PixelMap:
 
 
 def pixel_map(figure: Image) -> PixelMap:
-    """The image of the values, row by row from the top left, as a path of squares for each shade."""
+    """Draws values as pixels, row by row from the top left, with a path for each shade."""
     side = math.isqrt(len(figure.values))
     largest = float(np.abs(figure.values).max()) or 1.0
     levels = np.rint(SHADES * figure.values / largest).astype(int)
@@ -120,7 +120,7 @@ def _pixels(indices: Sequence[int], side: int) -> str:
 
 @dataclass(frozen=True)
 class Trace:
-    """The line as points of a polyline, ticks (place, number) of both axes, and what it shows in words."""
+    """A curve: points of a polyline, ticks (position, number) of both axes, and descriptions."""
 
     line: str
     x_ticks: tuple[tuple[float, str], ...]
@@ -131,8 +131,8 @@ class Trace:
 
 
 def curve(figure: Curve) -> Trace:
-    """A line on axes of powers, shares of one upwards."""
-    across, down = _Powers.of(figure.x, LEFT, WIDTH - RIGHT), _Powers.of(figure.y, CURVE_HEIGHT - BOTTOM, TOP)
+    """Lays out a line on logarithmic axes, with percentages on the y axis."""
+    across, down = _LogScale.of(figure.x, LEFT, WIDTH - RIGHT), _LogScale.of(figure.y, CURVE_HEIGHT - BOTTOM, TOP)
     return Trace(
         " ".join(f"{across(a)},{down(b)}" for a, b in zip(figure.x, figure.y, strict=True)),
         tuple((across(tick), f"{tick:,.0f}") for tick in across.ticks()),
@@ -144,8 +144,8 @@ def curve(figure: Curve) -> Trace:
 
 
 @dataclass(frozen=True)
-class _Powers:
-    """From a number to its place on an axis of powers."""
+class _LogScale:
+    """Maps a number to its position on a logarithmic axis."""
 
     low: float
     high: float
@@ -153,7 +153,7 @@ class _Powers:
     end: float
 
     @classmethod
-    def of(cls, numbers: np.ndarray, start: float, end: float) -> _Powers:
+    def of(cls, numbers: np.ndarray, start: float, end: float) -> _LogScale:
         low, high = float(numbers.min()), float(numbers.max())
         return cls(low / 1.1, high * 1.1, start, end)
 
@@ -162,7 +162,7 @@ class _Powers:
         return round(float(self.start + share * (self.end - self.start)), 1)
 
     def ticks(self) -> list[float]:
-        """1, 2 and 5 of each power of ten, or the powers alone where these are many."""
+        """Returns 1, 2 and 5 times each power of ten, or only the powers if there are many."""
         powers = range(int(np.floor(np.log10(self.low))), int(np.ceil(np.log10(self.high))) + 1)
         steps = STEPS if len(powers) <= 4 else STEPS[:1]
         return [step * 10.0**power for power in powers for step in steps if self.low <= step * 10.0**power <= self.high]

@@ -1,4 +1,4 @@
-"""Lines over slices, panel by panel, in units of the picture."""
+"""Lines: layout of lines over slices, panel by panel, in units of the picture (SVG)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
 from clarysage.results.summary import Ends, Line, Lines, Panel, Series
 
 LEFT, RIGHT = 70.0, 16.0  # margins, with room for numbers at the left
-HEIGHTS = {"large": (220.0, 7), "middle": (90.0, 4), "small": (60.0, 2)}  # of a panel, and how many ticks it has
+HEIGHTS = {"large": (220.0, 7), "middle": (90.0, 4), "small": (60.0, 2)}  # height of a panel, and number of ticks
 HEAD, GAP = 24.0, 14.0  # above each panel, for its name, and below it
-BESIDE = 8.0  # between names of slices, and between them and the lines
-SLICE_COLUMNS, NAME_COLUMNS = 16, 40  # letters of the name of a slice below the lines, and of any name in words
-# a mark at a point of a line, by the place of the line, so that colours are not needed to tell them apart
+NAME_GAP = 8.0  # between names of slices, and between names and lines
+SLICE_COLUMNS, NAME_COLUMNS = 16, 40  # characters of the name of a slice below the lines, and of names in descriptions
+# marks at the points of a line, by the index of the line, so that lines differ not only by colour
 SHAPES = (
     "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0",
     "m-2.8-2.8h5.6v5.6h-5.6z",
@@ -25,12 +25,12 @@ SHAPES = (
     "m0 3.6l3.4-6h-6.8z",
     "m-1.2-3.6h2.4v2.4h2.4v2.4h-2.4v2.4h-2.4v-2.4h-2.4v-2.4h2.4z",
 )
-DIAMOND = "m0-4l4 4l-4 4l-4-4z"  # where some points of a line are marked and others are not
+DIAMOND = "m0-4l4 4l-4 4l-4-4z"  # for lines of which only some points are marked
 
 
 @dataclass(frozen=True)
 class DrawnLine:
-    """A line: its colour, its points and those around its band, marks on it, and how far down the reference is."""
+    """A line: its style, its points, the outline of its band, its marks, and the y of the reference."""
 
     style: str
     points: str
@@ -42,7 +42,7 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class DrawnPanel:
-    """Lines on one axis, from top to bottom, with ticks (y, number), and how far down zero is."""
+    """Lines on one axis, from top to bottom, with ticks (y, number), and the y of zero."""
 
     label: str
     top: float
@@ -54,7 +54,7 @@ class DrawnPanel:
 
 @dataclass(frozen=True)
 class DrawnSlice:
-    """A slice: where it is, what to say of it, and whether something is flagged in it."""
+    """A slice: its position, its description, and whether it has flags."""
 
     x: float
     width: float
@@ -64,15 +64,15 @@ class DrawnSlice:
 
 @dataclass(frozen=True)
 class LinesDrawing:
-    """What a template needs to draw lines over slices.
+    """The data with which a template draws lines over slices.
 
     Attributes
     ----------
-    panels, slices : from the top, and from the left
-    labels, is_level : names (x, text) of some slices below, and whether they are written level or upwards
-    title, words : what it is, and what it shows, to be read aloud
+    panels, slices : panels from the top, and slices from the left
+    labels, is_level : names (x, text) of some slices, and whether they are horizontal or vertical
+    title, words : title, and description for screen readers
     legend : names of the features, with the marks of their lines
-    marks : kinds of stars, and what they say
+    marks : kinds of stars and their meanings
     """
 
     panels: tuple[DrawnPanel, ...]
@@ -90,8 +90,8 @@ class LinesDrawing:
 
 
 def lines(figure: Lines) -> LinesDrawing:
-    """The drawing of lines over slices."""
-    across = _Across.of(figure.slices)
+    """Lays out lines over slices."""
+    across = _SliceAxis.of(figure.slices)
     panels, top = [], 0.0
     for panel in figure.panels:
         panels.append(_panel(panel, across.x, top))
@@ -118,36 +118,36 @@ def lines(figure: Lines) -> LinesDrawing:
 
 
 @dataclass(frozen=True)
-class _Across:
-    """Where slices are: (n,) in units of the plots' axis, and in the picture; and the room for each."""
+class _SliceAxis:
+    """Positions of slices: (n,) on the axis of plots, (n,) in the picture, and the width of each in the picture."""
 
     places: np.ndarray
     x: np.ndarray
     pitch: float
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> _Across:
+    def of(cls, names: Sequence[str]) -> _SliceAxis:
         places = places_of(names)
         pitch = (WIDTH - LEFT - RIGHT) / (places[-1] - places[0] + 1)
         return cls(places, np.round(LEFT + (places - places[0] + 0.5) * pitch, 1), round(float(pitch), 1))
 
     def labels(self, names: Sequence[str]) -> tuple[tuple[tuple[float, str], ...], bool, float]:
-        """As many names as can be read, dates and short ones level and others upwards, and how high they are."""
+        """Returns as many names as are legible, whether they are horizontal (if dates or short), and their height."""
         texts = [shortened(name, SLICE_COLUMNS) for name in names]
         longest = LETTER * max(map(columns, texts))
-        is_level = longest + BESIDE <= self.pitch or all(map(DATE.fullmatch, names))
-        apart = longest + BESIDE if is_level else 2 * LETTER
-        indices = kept_of(self.places, apart / self.pitch)
+        is_level = longest + NAME_GAP <= self.pitch or all(map(DATE.fullmatch, names))
+        spacing = longest + NAME_GAP if is_level else 2 * LETTER
+        indices = kept_of(self.places, spacing / self.pitch)
         return (
             tuple((float(self.x[i]), texts[i]) for i in indices),
             is_level,
-            BESIDE + (20 if is_level else longest + 8),
+            NAME_GAP + (20 if is_level else longest + 8),
         )
 
 
 @dataclass(frozen=True)
-class _Down:
-    """From numbers to how far down they are, never beyond the panel."""
+class _PanelScale:
+    """Maps numbers to their y, clipped to the panel."""
 
     top: float
     bottom: float
@@ -160,10 +160,10 @@ class _Down:
 
 
 def _panel(panel: Panel, x: np.ndarray, above: float) -> DrawnPanel:
-    """A panel below what is above it; an axis without limits of its own has its zero drawn."""
+    """Lays out a panel below ``above``; an axis without limits of its own has a line at zero."""
     height, most = HEIGHTS[panel.height]
     limits = axis_ends(_series(panel)) if panel.limits is None else panel.limits
-    down = _Down(above + HEAD, above + HEAD + height, *limits)
+    down = _PanelScale(above + HEAD, above + HEAD + height, *limits)
     return DrawnPanel(
         panel.label,
         down.top,
@@ -175,7 +175,7 @@ def _panel(panel: Panel, x: np.ndarray, above: float) -> DrawnPanel:
 
 
 def _series(panel: Panel) -> list[Series]:
-    """Values and intervals of all lines, and their references, which the axis has room for."""
+    """Returns values, references and intervals of all lines, which determine the axis."""
     series = []
     for line in panel.lines:
         before = [] if line.reference is None else [line.reference]
@@ -185,8 +185,8 @@ def _series(panel: Panel) -> list[Series]:
     return series
 
 
-def _line(line: Line, index: int, x: np.ndarray, down: _Down, *, is_single: bool) -> DrawnLine:
-    """A line in the colour of its place in the legend, or in that of the text where it is of none."""
+def _line(line: Line, index: int, x: np.ndarray, down: _PanelScale, *, is_single: bool) -> DrawnLine:
+    """Lays out a line in the colour of its legend entry, or in the colour of the text if it has none."""
     y = down(line.values)
     band = ""
     if line.ends is not None:

@@ -1,9 +1,9 @@
-"""html and notebook: a result as a page that needs no other file, and as the output of a notebook's cell.
+"""html and notebook: a result as a self-contained HTML page, and as the output of a notebook cell.
 
-Scripts and styles of a page are let in by their hashes, and nothing else is. The output of a cell has no script and no
-ids, since a notebook holds many; text and lines take the colour that the notebook has for them. Notebooks that are not
-trusted leave out styles and pictures, but not the texts in them: tables come first, and the style puts the picture
-above them.
+The content security policy of a page allows only its own script and style, by their hashes. The output of a cell has no
+script and no ids, since a notebook holds many outputs; text and lines take the colours of the notebook. Notebooks that
+are not trusted drop styles and pictures but keep their texts: therefore tables come first, and the style moves the
+picture above them.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from clarysage.render.lines import lines
 from clarysage.results.result import Result
 from clarysage.results.summary import Bars, Column, Figure, Image, Lines, Page, Squares, Table
 
-LEVEL = 0.95  # of intervals in notebooks
-LONGEST_TITLE, LONGEST_NAME = 200, 60  # letters
+LEVEL = 0.95  # level of intervals in notebooks
+LONGEST_TITLE, LONGEST_NAME = 200, 60  # characters
 LONGEST_NOTE = 2000
-MANY_COLUMNS = 8  # of a table, with more of which letters are smaller
-SHORT = 16  # letters of names that are not broken into lines
+MANY_COLUMNS = 8  # a table with more columns has smaller letters
+SHORT = 16  # columns of names that are not broken into lines
 # "<", ">" and "&" mean something to HTML; all beyond ASCII, such as U+2028, is escaped by json itself
 ESCAPED = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&"}
 
 
 def html(result: Result, *, title: str | None = None, about: str | None = None, level: float = 0.95) -> str:
-    """A whole HTML page, which needs no other file and no network.
+    """Returns an HTML page that needs no other file and no network.
 
-    It holds aggregates alone: values of features, never of single examples.
+    It holds only aggregates: values of features, never of single examples.
 
     Parameters
     ----------
-    result : what to tell of, such as an Explanation or a Comparison
-    title : above the page; default: what was found, and of which model
+    result : any result, such as an Explanation or a Comparison
+    title : title of the page; default: the measure and the model
     about : what intervals of an Explanation or Interactions are about when the page is opened, as in
-        :meth:`clarysage.Explanation.interval`; a switch on the page shows the others that are known
-    level : of the intervals
+        :meth:`clarysage.Explanation.interval`; a switch on the page shows the other targets
+    level : level of the intervals
 
     Examples
     --------
@@ -80,21 +80,21 @@ def html(result: Result, *, title: str | None = None, about: str | None = None, 
 
 
 def notebook(result: Result) -> str:
-    """HTML for the output of a cell: the chart of the page, and the tables that its text has too."""
+    """Returns HTML for the output of a cell: the chart of the page, and the tables of the text."""
     summary = result.summary(LEVEL)
     picture: dict[str, Any] = {"drawing": None, "kind": ""}
     if summary.figure is not None:
-        picture = {"drawing": drawn(summary.figure, is_whole=False), "kind": _kind(summary.figure)}
+        picture = {"drawing": drawing_of(summary.figure, all_features=False), "kind": _kind(summary.figure)}
         picture |= dict(zip(("drawn", "features"), _count(summary.figure), strict=True))
     style = source("chart.css") + source("notebook.css")
     template = templates().get_template("output.html")
     return str(template.render(summary=summary, style=style, level=f"{100 * LEVEL:g}", **picture))
 
 
-def drawn(figure: Figure, *, is_whole: bool = True) -> Any:
-    """What a template needs to draw a figure; where it is not drawn whole, of many features the first."""
+def drawing_of(figure: Figure, *, all_features: bool = True) -> Any:
+    """Returns the data with which a template draws a figure; bars of all features, or of those shown at first."""
     if isinstance(figure, Bars):
-        return bars(figure, is_whole=is_whole)
+        return bars(figure, all_features=all_features)
     if isinstance(figure, Lines):
         return lines(figure)
     if isinstance(figure, Squares):
@@ -103,7 +103,7 @@ def drawn(figure: Figure, *, is_whole: bool = True) -> Any:
 
 
 def _count(figure: Bars | Lines) -> tuple[int, int]:
-    """How many features are drawn, and how many there are."""
+    """Returns the number of features that are drawn, and the number of all features."""
     if isinstance(figure, Lines):
         return len(figure.legend), figure.drawn_of
     features = listing_of(figure.items)
@@ -111,23 +111,23 @@ def _count(figure: Bars | Lines) -> tuple[int, int]:
 
 
 def lists(page: Page) -> dict[str, Any]:
-    """What the script sorts and searches by, for each section with such a table."""
+    """Returns the data by which the script sorts and searches, for each section with such a table."""
     return {section.id: _list(section.table) for section in page.sections if section.table is not None}
 
 
 def _list(table: Table) -> dict[str, Any]:
-    """Items in the order of the chart; values of rows, in their order, by column and by view."""
+    """Returns items in the order of the chart, and sort keys of rows by column and by view."""
     assert table.items is not None
     items = listing_of(table.items)
     data: dict[str, Any] = {
         "names": [table.items.names[i] for i in items.order],
         "rank": [items.rank[i] for i in items.order],
-        "columns": {one.key: _order(one.order) for one in table.columns if one.key and len(one.order)},
+        "columns": {column.key: _order(column.order) for column in table.columns if column.key and len(column.order)},
     }
     views = {view for column in table.columns for view in column.by_view}
     if views:
         data["views"] = {
-            view: {one.key: _order(one.by_view[view][1]) for one in table.columns if view in one.by_view}
+            view: {column.key: _order(column.by_view[view][1]) for column in table.columns if view in column.by_view}
             for view in sorted(views)
         }
     if table.of is None:
@@ -141,7 +141,7 @@ def _list(table: Table) -> dict[str, Any]:
 
 
 def _order(order: Sequence[float | str]) -> list[float | str | None]:
-    """Numbers as JSON may hold them, and texts."""
+    """Converts sort keys to numbers that JSON allows, and texts."""
     return [entry if isinstance(entry, (str, int)) else _number(entry) for entry in order]
 
 
@@ -150,7 +150,7 @@ def _number(value: float) -> float | None:
 
 
 def inline_json(data: Any) -> str:
-    r"""Plain objects as text for the inside of ``<script type="application/json">``.
+    r"""Returns plain objects as text for the inside of ``<script type="application/json">``.
 
     Examples
     --------
@@ -161,14 +161,14 @@ def inline_json(data: Any) -> str:
 
 
 def source(name: str) -> str:
-    """A file of the templates, with line ends by which browsers take hashes, whatever a checkout makes of them."""
+    """Returns a file of the templates with LF line ends, since hashes depend on them and checkouts may change them."""
     loader = templates().loader
     return str(loader.get_source(templates(), name)[0]).replace("\r\n", "\n")
 
 
 @cache
 def templates() -> Any:
-    """The templates of this room, in which every text is escaped."""
+    """Returns the templates of this package, in which every text is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -181,7 +181,7 @@ def templates() -> Any:
     )
     environment.filters |= {
         "columns_of_notebooks": _columns_of_notebooks,
-        "drawn": drawn,
+        "drawing": drawing_of,
         "is_tall": lambda table: table.most is not None and len(_rows(table)) > table.most,
         "kind": _kind,
         "listing": listing_of,
@@ -199,12 +199,12 @@ def _hash(text: str) -> str:
 
 
 def _kind(block: object) -> str:
-    """The name of the macro for a block."""
+    """Returns the name of the macro for a block."""
     return type(block).__name__.lower()
 
 
 def _rows(table: Table) -> list[tuple[int, int]]:
-    """Rows of a table, each with the place of its item."""
+    """Returns the rows of a table, each with the index of its item."""
     if table.of is not None:
         return list(enumerate(table.of))
     if table.items is not None:
@@ -213,13 +213,13 @@ def _rows(table: Table) -> list[tuple[int, int]]:
 
 
 def _table_class(table: Table) -> str:
-    """Small letters for many columns; names of others on one line where they are short."""
+    """Returns CSS classes: small letters for many columns, and short names of others on one line."""
     is_short = bool(table.others) and max(map(columns, table.others)) <= SHORT
     return " ".join(["dense"] * (len(table.columns) > MANY_COLUMNS) + ["short"] * is_short)
 
 
 def _columns_of_notebooks(table: Table) -> list[Column]:
-    """Columns without bars, which the picture has, and without those that have nothing to say."""
+    """Returns the columns that are not empty, without bars, which the picture shows."""
     return [column for column in table.columns if column.kind != "bar" and (column.heading or any(column.cells))]
 
 

@@ -1,4 +1,4 @@
-"""Text: a summary as lines for a terminal."""
+"""Terminal: a summary as lines of text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from clarysage._utils.display import columns, shortened, visible
 from clarysage.errors import Note, Words, in_python
 from clarysage.results.summary import Cell, Column, Summary, Table
 
-LONGEST = 60  # columns of a name in a table; frames and files have it whole
-GAP, WIDE_GAP = "  ", "   "  # between columns, and between those of a table that may be divided
+LONGEST = 60  # columns of a name in a table; frames and files have the full name
+GAP, WIDE_GAP = "  ", "   "  # between columns, and between columns of a divided table
 NARROWEST_HEADING = 12
 
 
 def text(summary: Summary, words: Callable[[Words], str] = in_python) -> str:
-    """A summary as text: findings, tables and notes, in which ``words`` formats advice.
+    """Returns a summary as text: findings, tables and notes; ``words`` formats advice.
 
-    The parts are set apart by empty lines where there are findings above the tables.
+    Empty lines separate the parts if there are findings above the tables.
     """
     gap = [""] if summary.findings else []
     has_captions = any(table.caption for table in summary.tables)
@@ -30,7 +30,7 @@ def text(summary: Summary, words: Callable[[Words], str] = in_python) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table, its cells at the left of columns as wide as the widest.
+    """Returns the lines of a table with left-aligned cells.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def _note(note: Note, width: int | None, words: Callable[[Words], str]) -> list[
 
 @dataclass(frozen=True)
 class _Column:
-    """A column as text: its heading in lines, its cells, and the side that they are at."""
+    """A column as text: lines of its heading, its cells, and their alignment."""
 
     heading: tuple[str, ...]
     cells: tuple[str, ...]
@@ -85,7 +85,7 @@ def _table(table: Table, width: int | None) -> list[str]:
 
 
 def _lines(shown: Sequence[_Column], gap: str) -> list[str]:
-    """Lines of columns side by side; headings end right above the cells."""
+    """Returns the lines of columns side by side, with headings directly above the cells."""
     height = max(len(column.heading) for column in shown)
     above = [("",) * (height - len(column.heading)) + column.heading for column in shown]
     rows = zip(*(heading + column.cells for heading, column in zip(above, shown, strict=True)), strict=True)
@@ -95,7 +95,7 @@ def _lines(shown: Sequence[_Column], gap: str) -> list[str]:
 
 
 def _blocks(shown: Sequence[_Column], room: int) -> list[Sequence[_Column]]:
-    """Columns that fit beside one another, in as few blocks as that takes, all about as wide; at least one a block."""
+    """Divides columns into as few blocks as fit the width, of about equal numbers of columns, at least one each."""
     for count in range(1, len(shown) + 1):
         each = -(-len(shown) // count)
         blocks = [shown[start : start + each] for start in range(0, len(shown), each)]

@@ -314,7 +314,7 @@ class _Pair:
 
     @property
     def _are_rows_the_same(self) -> bool:
-        """Whether X, weights and, where the measure uses it, y are known to be the same."""
+        """True if X, weights and, where the measure uses it, y are known to be the same."""
         parts = ["X", "weights", *(["y"] if self._has_y else [])]
         return fingerprint(self.reference, "X") is not None and all(map(self._is_the_same, parts))
 

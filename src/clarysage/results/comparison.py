@@ -133,7 +133,7 @@ class Comparison(Result):
 
     @property
     def is_paired(self) -> bool:
-        """Whether all differences are taken row by row, on the same rows."""
+        """True if all differences are taken row by row, on the same rows."""
         return all(difference.is_paired for difference in self.differences)
 
     def interval(self, level: float = 0.95, *, joint: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +183,7 @@ class Comparison(Result):
         import pandas as pd
 
         low, high = (np.atleast_2d(end) for end in self.interval(level))
-        alone, chances, flags = (
+        alone, p_values, flags = (
             np.atleast_2d(numbers) for numbers in (self.p_values(None), self.p_values(), self.flags)
         )
         frames = []
@@ -198,7 +198,7 @@ class Comparison(Result):
                 "low": low[k],
                 "high": high[k],
                 "p": alone[k],
-                "p_adjusted": chances[k],
+                "p_adjusted": p_values[k],
                 "changed": flags[k],
             }
             frame = pd.DataFrame(columns).iloc[self.order]

@@ -99,7 +99,7 @@ def _table(comparison: Comparison, k: int, level: float) -> Table:
     target, other = comparison.differences[k].target, comparison.explanations[k + 1]
     reference, show = comparison.reference, shared_format(comparison.reference, other)
     low, high = (np.atleast_2d(end)[k] for end in comparison.interval(level))
-    chances, flags = (np.atleast_2d(numbers)[k] for numbers in (comparison.p_values(), comparison.flags))
+    p_values, flags = (np.atleast_2d(numbers)[k] for numbers in (comparison.p_values(), comparison.flags))
     order = np.argsort(-np.abs(target.values), kind="stable")
     here, there = short_name(comparison.names[k + 1]), short_name(comparison.names[0])
     verdicts = [("rose" if target.values[i] > 0 else "fell") if flags[i] else "" for i in order]
@@ -110,7 +110,7 @@ def _table(comparison: Comparison, k: int, level: float) -> Table:
             Column(here, [show(other.values[i]) for i in order]),
             Column("difference", [signed(show(target.values[i])) for i in order]),
             Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
-            Column(p_words(comparison), [p_value_words(chances[i]) for i in order], "words"),
+            Column(p_words(comparison), [p_value_words(p_values[i]) for i in order], "words"),
             Column("", [Cell(word, tone=word) if word else "" for word in verdicts], "words"),
         ),
         caption=f"{here} minus {there}: {values_and_unit(comparison)}",
@@ -280,14 +280,14 @@ class Change:
 
     @property
     def is_changed(self) -> np.ndarray:
-        """Whether each feature is known to differ from the reference, (p,)."""
+        """True for each feature that is known to differ from the reference, (p,)."""
         return np.asarray(self.marks != "")
 
 
 def changes_of(comparison: Comparison, level: float) -> list[Change]:
     """Returns the changes of all explanations after the first."""
     lows, highs = (np.atleast_2d(end) for end in comparison.interval(level))
-    chances, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
+    p_values, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
     names = display_names(comparison)
     return [
         Change(
@@ -297,7 +297,7 @@ def changes_of(comparison: Comparison, level: float) -> list[Change]:
             values=difference.target.values,
             low=lows[k],
             high=highs[k],
-            p=chances[k],
+            p=p_values[k],
             verdicts=_directions(difference.target, flags[k]),
             marks=np.where(flags[k], FLAGGED, ""),
         )
@@ -364,7 +364,7 @@ def change_bars(
         series=tuple(series),
         row_words=_row_words(comparison, [changes[k] for k in with_bars], names[0]),
         largest="difference",
-        told=3,
+        described=3,
         legend=(names[0], *(changes[k].name for k in with_bars)),
         marks=changed_marks(comparison) if marks is None else marks,
         view=view,

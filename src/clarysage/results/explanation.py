@@ -484,8 +484,8 @@ def _table(explanation: Explanation, level: float, about: str, tests: bool) -> T
         ),
     ]
     for alternative in ("helps", "hurts") if tests else ():
-        chances = explanation.p_values(alternative, about=about, adjust="holm")
-        columns.append(Column(f"p {alternative}", [p_value_words(chances[i]) for i in order], "interval"))
+        p_values = explanation.p_values(alternative, about=about, adjust="holm")
+        columns.append(Column(f"p {alternative}", [p_value_words(p_values[i]) for i in order], "interval"))
     return Table((*columns, Column("", [_bar(explanation, i) for i in order], "bar")))
 
 

@@ -123,7 +123,7 @@ class Interactions(Result):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all pairs of the players are included."""
+        """True if all pairs of the players are included."""
         k = len(self.players)
         return len(self.pairs) == k * (k - 1) // 2
 

@@ -1,4 +1,4 @@
-"""Monitoring: which features no longer contribute what they did, and whether their columns shifted."""
+"""Monitoring: changes of contributions between reference and current rows, and drift of the columns behind them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from clarysage.results.monitoring_view import monitoring_page, monitoring_summar
 from clarysage.results.result import Result, plots, refuse_about, text_of
 from clarysage.results.summary import Page, Summary
 
-SURE_SHIFT = 0.001  # of 1 - level, below which a p-value leaves no doubt that inputs shifted
+SURE_SHIFT = 0.001  # as a share of 1 - level: inputs with a smaller p-value have surely shifted
 
 
 @file_format(
@@ -38,20 +38,20 @@ SURE_SHIFT = 0.001  # of 1 - level, below which a p-value leaves no doubt that i
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Monitoring(Result):
-    """A model on current rows against the same model on reference rows: contributions, and inputs beside them.
+    """A model on current rows compared with the same model on reference rows: contributions and inputs.
 
-    A feature is flagged where both its contribution and its inputs are known to have changed; or its contribution
-    alone, where no feature is of the first kind. Beside one of the first kind, contributions that change while their
-    inputs stay, or shift far less surely, most likely follow it. Where nothing has changed, the chance of any flag is
-    at most 1 - level.
+    A feature is flagged if both its contribution and its inputs are known to have changed; or, if no feature is of this
+    kind, if its contribution is. Next to a feature of the first kind, contributions that change while their inputs do
+    not shift, or shift with much less certainty, most likely follow it. If nothing has changed, the probability of any
+    flag is at most 1 - level.
 
     Attributes
     ----------
-    comparison : explanations of the reference and of what is compared with it, and their differences
-    shifts : how columns differ from the reference, for each explanation after the first, column by column
+    comparison : explanations of the reference and of the current rows or slices, and their differences
+    shifts : shifts of all columns from the reference, for each explanation after the first
     notes : remarks; plain texts become notes without advice
-    is_in_order : whether slices follow one another, as periods or numbers do, and regions do not
-    left_out : slices that could not be explained, or not any more after an interrupt, and why
+    is_in_order : whether slices have an order, as periods and numbers have, and regions have not
+    left_out : slices that could not be explained, for example after an interrupt, and the reasons
     """
 
     comparison: Comparison
@@ -72,21 +72,22 @@ class Monitoring(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is compared with the reference: "current", or the slices in their order."""
+        """Names of what is compared with the reference: "current", or the slices in their order."""
         return self.comparison.names[1:]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
+        """Names of the features."""
         return self.comparison.feature_names
 
     @property
     def is_flagged(self) -> bool:
-        """Whether any feature is flagged."""
+        """True if any feature is flagged."""
         return bool(self.flagged)
 
     @property
     def flagged(self) -> list[str]:
-        """Features that are flagged anywhere, the largest change first."""
+        """Features that are flagged in any slice, the largest change first."""
         sizes = {
             finding.feature: abs(finding.difference)
             for finding in sorted(self.all_findings, key=lambda finding: abs(finding.difference))
@@ -96,17 +97,17 @@ class Monitoring(Result):
 
     @property
     def shifted(self) -> list[str]:
-        """Columns whose inputs are known to have shifted anywhere, the largest distance first."""
+        """Columns that are known to have shifted in any slice, the largest distance first."""
         distances: dict[str, float] = {}
-        for columns, chances in zip(self.shifts, self.shift_p_values, strict=True):
-            for shift, p in zip(columns, chances, strict=True):
+        for columns, p_values in zip(self.shifts, self.shift_p_values, strict=True):
+            for shift, p in zip(columns, p_values, strict=True):
                 if p < 1 - self.comparison.level:
                     distances[shift.column] = max(shift.distance, distances.get(shift.column, 0.0))
         return sorted(distances, key=lambda column: -distances[column])
 
     @cached_property
     def losses(self) -> np.ndarray | None:
-        """Mean losses with all features, of the reference and of what is compared with it; None where unknown."""
+        """Mean losses with all features, of the reference and then of each slice; None where they are unknown."""
         losses = [
             explanation.base - explanation.total
             for explanation in self.comparison.explanations
@@ -116,40 +117,41 @@ class Monitoring(Result):
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """How many rows each explanation is of."""
+        """Numbers of rows of the explanations."""
         return tuple(int(explanation.provenance.get("examples", 0)) for explanation in self.comparison.explanations)
 
     @cached_property
     def shift_p_values(self) -> np.ndarray:
-        """p-values of the shifts, adjusted as those of contributions are: (K, columns)."""
+        """p-values of the shifts, with the same adjustment as those of contributions, (K, columns)."""
         p_values = np.array([[shift.p_value for shift in columns] for columns in self.shifts])
         return np.asarray(adjusted(p_values.ravel(), self.comparison.adjust).reshape(p_values.shape))
 
     def findings(self, where: str | None = None) -> list[Finding]:
-        """What is known of each feature, in the order of the features; ``where``: the slice, if there are several."""
+        """Return the findings on all features in their order; ``where`` is the slice, if there are several."""
         if where is None and len(self.names) > 1:
             raise InputError("where", got="None", wanted=f"one of {', '.join(map(repr, self.names))}")
-        if where is not None and where not in self._places:
+        if where is not None and where not in self._slice_indices:
             raise InputError("where", got=f"{where!r}", wanted=f"one of {', '.join(map(repr, self.names))}")
-        place = 0 if where is None else self._places[where]
+        k = 0 if where is None else self._slice_indices[where]
         p = len(self.feature_names)
-        return list(self.all_findings[place * p : (place + 1) * p])
+        return list(self.all_findings[k * p : (k + 1) * p])
 
     def columns_of(self, feature: str) -> tuple[str, ...]:
-        """The columns that a feature is made of."""
+        """Return the columns of a feature, several for a group."""
         return tuple((self.comparison.reference.groups or {}).get(feature, [feature]))
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+    def _slice_indices(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.names)}
 
     @cached_property
     def all_findings(self) -> tuple[Finding, ...]:
+        """Findings on all features in the first slice, then in the second, and so on."""
         return _findings_of(self)
 
     @property
     def verdicts(self) -> list[dict[str, Any]]:
-        """Features of which something is known to have changed, slice by slice, with its share of the loss."""
+        """Features with a known change, slice by slice, with the share in the change of the mean loss."""
         return [
             {"where": finding.where, "feature": finding.feature, "verdict": finding.verdict, "share": finding.share}
             for finding in self.all_findings
@@ -157,11 +159,11 @@ class Monitoring(Result):
         ]
 
     def sentences(self) -> list[str]:
-        """What was found, a sentence each: flagged features first, then what else is known to have changed."""
+        """Return the findings as sentences: flagged features first, then other known changes."""
         return [alarm_sentence(self), *(sentence for _, sentence in sentences_on_features(self))]
 
     def to_frame(self, level: float = 0.95) -> Any:
-        """A pandas DataFrame with a row for each feature, and for each slice, where there are several."""
+        """Return a pandas DataFrame with a row for each feature, and for each slice if there are several."""
         import pandas as pd
 
         low, high = (np.atleast_2d(end).ravel() for end in self.comparison.interval(level))
@@ -187,29 +189,29 @@ class Monitoring(Result):
         return pd.DataFrame(rows)
 
     def table(self, level: float = 0.95) -> str:
-        """The printed findings and table."""
+        """Return the printed findings and table."""
         return text_of(self.summary(level))
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
-        """The findings in brief, with a table of the features, or of the slices where there are several."""
+        """Return the findings in brief, with a table of the features, or of the slices if there are several."""
         refuse_about(self, about)
         return monitoring_summary(self, level)
 
     def details(self, level: float = 0.95, *, about: str | None = None) -> Page:
-        """All there is to say: what is flagged, charts, tables of features, slices and inputs, what verdicts mean."""
+        """Return the page: flags, charts, tables of features, slices and inputs, and the meaning of verdicts."""
         refuse_about(self, about)
         return monitoring_page(self, level)
 
     def plot(self, **options: Any) -> Any:
-        """Losses and contributions, or a series over the slices; see :func:`clarysage.plots.monitoring`."""
+        """Draw losses and contributions, or a series over the slices; see :func:`clarysage.plots.monitoring`."""
         return plots().monitoring(self, **options)
 
 
 def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
-    """Findings of all features, explanation by explanation."""
+    """Computes the findings on all features, slice by slice."""
     comparison = monitoring.comparison
     low, high = (np.atleast_2d(end) for end in comparison.interval(comparison.level))
-    chances, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
+    p_values, flags = (np.atleast_2d(numbers) for numbers in (comparison.p_values(), comparison.flags))
     findings = []
     for k, name in enumerate(monitoring.names):
         strongest = _strongest(monitoring, k)
@@ -231,7 +233,7 @@ def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
                 high=float(high[k, i]),
                 after_low=float(after_low[i]),
                 after_high=float(after_high[i]),
-                p_value=float(chances[k, i]),
+                p_value=float(p_values[k, i]),
                 inputs_p_value=strongest[i][1],
                 share=None if shares is None else float(shares[i]),
                 shift=monitoring.shifts[k][strongest[i][0]],
@@ -243,30 +245,30 @@ def _findings_of(monitoring: Monitoring) -> tuple[Finding, ...]:
 
 
 def _interval_here(monitoring: Monitoring, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of intervals of the contributions here, about what the differences are about."""
+    """Returns the intervals of the contributions in slice k, about the same target as the differences."""
     comparison = monitoring.comparison
     here, about = comparison.explanations[k + 1], comparison.differences[k].about
     return here.interval(comparison.level, about=about if about in here.targets else "data")
 
 
 def _strongest(monitoring: Monitoring, k: int) -> list[tuple[int, float]]:
-    """For each feature the place of its column that shifted most, and the adjusted p-value of that."""
+    """Returns for each feature the index of its column that shifted most, and its adjusted p-value."""
     columns = {shift.column: j for j, shift in enumerate(monitoring.shifts[k])}
-    chances = monitoring.shift_p_values[k]
+    p_values = monitoring.shift_p_values[k]
     strongest = []
     for feature in monitoring.feature_names:
         indices = [columns[column] for column in monitoring.columns_of(feature)]
-        first = min(indices, key=lambda j: (chances[j], -monitoring.shifts[k][j].distance))
-        strongest.append((first, float(chances[first])))
+        first = min(indices, key=lambda j: (p_values[j], -monitoring.shifts[k][j].distance))
+        strongest.append((first, float(p_values[first])))
     return strongest
 
 
 def _shares(monitoring: Monitoring, k: int) -> np.ndarray | None:
-    """Shares of the change in the mean loss that changes of contributions make.
+    """Returns the shares of changes of contributions in the change of the mean loss.
 
-    The loss is the loss without features less the sum of the values (Eq. 2 with S = D), so that shares and that of the
-    loss without features add up to one. None where the loss hardly moved: shares of next to nothing are large and mean
-    nothing.
+    The loss is the loss without features minus the sum of the values (Eq. 2 with S = D), so that these shares and the
+    share of the loss without features add up to one. None where the loss hardly changed, since shares would be large
+    and meaningless.
     """
     losses = monitoring.losses
     if losses is None or is_almost_equal(losses[0], losses[k + 1]):

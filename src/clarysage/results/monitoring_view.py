@@ -78,50 +78,50 @@ from clarysage.results.text import loss_words, names_in_sentence, p_value_words,
 if TYPE_CHECKING:
     from clarysage.results.monitoring import Monitoring
 
-REMARKS = 3  # of the comparison that are shown
-LONGEST = 800  # letters of a sentence
+REMARKS = 3  # notes of the comparison that are shown
+LONGEST = 800  # characters of a sentence
 SEVERITY = (BOTH, ALONE, FOLLOWS, INPUTS, UNCHANGED)  # the order in which verdicts are sorted
 MARKS = {BOTH: STAR, ALONE: STAR, FOLLOWS: ALONG}
 MARK_WORDS = {STAR: "flagged", ALONG: "changed along with others"}
 MOST_FINDINGS, MOST_INPUTS = 240, 200  # rows of tables
-MOST_SHOWN = 20  # rows of a table that is not scrolled on its own
+MOST_SHOWN = 20  # rows of a table without a scroll bar
 MOST_HINTS, HINT_COLUMNS, FACT_COLUMNS, LABEL_COLUMNS = 3, 160, 40, 29
-WITH_BARS = 2  # slices, of which lines tell more
-MOST_LINES, FEWEST_LINES = 5, 3  # features with lines, as many as can be told apart, and where less is known
+WITH_BARS = 2  # slices with bars, since lines show slices better
+MOST_LINES, FEWEST_LINES = 5, 3  # features with lines: at most as many as there are colours, and at least
 DAYS = " (days since 1970)"
-LAST_DAY = 2_900_000  # of the dates that people write
-UNTOLD = ("rows",)  # the same for all columns
+LAST_DAY = 2_900_000  # of plausible dates, about the year 9900
+OMITTED_FACTS = ("rows",)  # the same for all columns
 MEANINGS = {
     BOTH: "Flagged: its {noun} changed, and so did its own inputs, which are the likely cause.",
     ALONE: "Flagged: its {noun} changed, while its inputs are not known to have shifted, and no other feature changed "
     "in both. {cause} may have changed, or inputs of other features.",
-    FOLLOWS: "Not flagged: its {noun} changed, while its inputs are not known to have shifted. Beside a feature that "
-    "changed in both it most likely follows that one.",
-    INPUTS: "Not flagged: its inputs shifted, but its {noun} is not known to have changed. A column can break like "
-    "that where the model draws little from it.",
-    UNCHANGED: "Neither is known to have changed, which does not say that nothing did: the interval tells how large a "
+    FOLLOWS: "Not flagged: its {noun} changed, while its inputs are not known to have shifted. It most likely follows "
+    "another feature that changed in both.",
+    INPUTS: "Not flagged: its inputs shifted, but its {noun} is not known to have changed. This happens when a column "
+    "breaks that the model uses little.",
+    UNCHANGED: "Neither is known to have changed, which does not mean that nothing did: the interval shows how large a "
     "change may have been missed.",
 }
 CAUSES = {
     "contribution": "The response, or how it depends on the features,",
-    "effect": "How features go together",
+    "effect": "The dependence between features",
 }
 HOLM = (
-    "Where nothing has changed, the chance that anything at all is flagged{everywhere} is at most {chance}, and the "
-    "chance that any inputs are said to have shifted is at most {chance} too."
+    "If nothing has changed, the probability that anything is flagged{everywhere} is at most {chance}, and so is the "
+    "probability that any inputs are reported as shifted."
 )
 BENJAMINI_HOCHBERG = (
-    "Of the {noun}s that are said to have changed about {chance} have not, and of the inputs that are said to have "
-    "shifted likewise."
+    "About {chance} of the {noun}s that are reported as changed have not changed, and about {chance} of the inputs "
+    "that are reported as shifted have not shifted."
 )
 SINGLE = (
-    "p is not adjusted for the number of tests: where nothing has changed, each finds something with a chance of about "
-    "{chance}, and there are {count:,} of {noun}s and {inputs:,} of inputs."
+    "p is not adjusted for the number of tests: if nothing has changed, each test reports a change with a probability "
+    "of about {chance}, and there are {count:,} tests of {noun}s and {inputs:,} of inputs."
 )
 DISTANCE = (
-    "The distance of inputs is 0 where two columns are distributed alike and 1 where they have nothing in common: of "
-    "numbers the largest gap between the shares that lie below a point (Kolmogorov-Smirnov), of categories the share "
-    "of rows that would have to change theirs (total variation)."
+    "The distance of inputs is 0 if two columns have the same distribution and 1 if they have no values in common: for "
+    "numbers the largest difference of the two distribution functions (Kolmogorov-Smirnov), for categories the share "
+    "of rows that would have to change their category (total variation)."
 )
 
 
@@ -144,7 +144,7 @@ def monitoring_summary(monitoring: Monitoring, level: float) -> Summary:
 
 
 def _headline(monitoring: Monitoring) -> str:
-    """What is compared with what."""
+    """Returns the headline: the model, the compared rows and the unit."""
     comparison, (first, *rest) = monitoring.comparison, monitoring.rows
     model = comparison.reference.provenance.get("model", "the model")
     where = monitoring.names[0] if len(rest) == 1 else f"{len(rest)} slices"
@@ -153,7 +153,7 @@ def _headline(monitoring: Monitoring) -> str:
 
 
 def _feature_table(monitoring: Monitoring, level: float) -> Table:
-    """The features, the largest difference first."""
+    """Returns the table of features, the largest difference first."""
     comparison, findings = monitoring.comparison, monitoring.findings()
     show, (low, high) = shared_format(*comparison.explanations), comparison.interval(level)
     order = comparison.order
@@ -175,7 +175,7 @@ def _feature_table(monitoring: Monitoring, level: float) -> Table:
 
 
 def _slice_table(monitoring: Monitoring) -> Table:
-    """The reference and the slices: rows, losses where they are known, and features that are flagged or shifted."""
+    """Returns the table of reference and slices: rows, losses where known, flagged features, shifted features."""
     show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
     findings = [[], *(monitoring.findings(name) for name in monitoring.names)]
     flagged, shifted = (
@@ -195,26 +195,26 @@ def _slice_table(monitoring: Monitoring) -> Table:
 
 
 def _notes(monitoring: Monitoring) -> tuple[Note, ...]:
-    """What tests mean, what they cannot tell, and remarks."""
+    """Returns notes on the meaning and the limits of the tests, and remarks."""
     comparison = monitoring.comparison
     rate = f"{100 * (1 - comparison.level):.3g} %"
     tested = (
-        f"p: of contributions, and apart from them of inputs, {adjustment_words(comparison)}."
+        f"p: separately for contributions and for inputs, {adjustment_words(comparison)}."
         if comparison.adjust
-        else f"p: not adjusted; of each test that has nothing to find, about {rate} find something."
+        else f"p: not adjusted; where nothing has changed, about {rate} of the tests report a change."
     )
-    limits = "A column can break without a change of its contribution where the model draws little from it."
+    limits = "A column can break without a change of its contribution if the model uses it little."
     about = [*rows_words(comparison), f"inputs: distance of the columns' distributions, 0 to 1. {limits}"]
     words = [tested, *(about if len(monitoring.names) == 1 else [limits]), *not_converged_words(comparison)]
     notes, more = list(comparison.notes[:REMARKS]), len(comparison.notes) - REMARKS
     if more > 0:
-        where = "found.comparison.notes in Python, --json in a shell"
+        where = "comparison.notes of the result in Python, --json in a shell"
         notes.append(Note(f"{more:,} more remark{'s' * (more > 1)} of this kind: {where}."))
     return (*map(Note, words), *notes, *monitoring.notes)
 
 
 def _record(monitoring: Monitoring, level: float) -> Record:
-    """Numbers and words for tools that track experiments; a slice is a step."""
+    """Returns the numbers and words that tools for tracking experiments keep; each slice is a step."""
     losses = monitoring.losses
     before, *after = [None] if losses is None else losses.tolist()
     return Record(
@@ -245,14 +245,14 @@ def _record(monitoring: Monitoring, level: float) -> Record:
     )
 
 
-# what there is to say on a page
+# page
 
 
 def features_to_show(monitoring: Monitoring, top: int | None, most: int, least: int) -> list[str]:
-    """Names of ``top`` features: first the flagged, then those of which anything is known, then the largest.
+    """Returns the names of ``top`` features: flagged ones, then those with a known change, then the largest.
 
-    Without a top, those of which anything is known, at most ``most`` and, with the largest of the others, at least
-    ``least`` of them, where there are such.
+    If ``top`` is None, their number is that of features with a known change, but at least ``least`` and at most
+    ``most``.
     """
     flagged = {finding.feature for finding in monitoring.all_findings if finding.is_flagged}
     known_to_differ = {
@@ -265,7 +265,7 @@ def features_to_show(monitoring: Monitoring, top: int | None, most: int, least: 
 
 
 def changes_with_verdicts(monitoring: Monitoring, level: float) -> list[Change]:
-    """One for each explanation after the reference, with verdicts, and stars where features are flagged."""
+    """Returns the change of each slice from the reference, with verdicts, and stars for flagged features."""
     changes = []
     for change, where in zip(changes_of(monitoring.comparison, level), monitoring.names, strict=True):
         verdicts = np.array([finding.verdict for finding in monitoring.findings(where)])
@@ -275,13 +275,13 @@ def changes_with_verdicts(monitoring: Monitoring, level: float) -> list[Change]:
 
 
 def legend_of_marks(changes: Sequence[Change]) -> Terms:
-    """What stars mean, as far as there are such."""
+    """Returns the legend of the stars that occur."""
     seen = {mark for change in changes for mark in change.marks}
     return tuple((mark, words) for mark, words in MARK_WORDS.items() if mark in seen)
 
 
 def slices_with_bars(changes: Sequence[Change]) -> list[int]:
-    """Which changes have bars: those in which most features are flagged, then those with the largest differences."""
+    """Returns the indices of the slices with bars: most flagged features first, then the largest differences."""
     keys = [
         (-int((change.marks == STAR).sum()), -float(np.abs(change.values).max()), k) for k, change in enumerate(changes)
     ]
@@ -291,26 +291,24 @@ def slices_with_bars(changes: Sequence[Change]) -> list[int]:
 def most_telling(
     rows: Sequence[tuple[int, int]], severity: Callable[[tuple[int, int]], int], most: int
 ) -> list[tuple[int, int]]:
-    """Rows, or of more than so many the first of each name, then those of least ``severity``, then the first."""
+    """Returns all rows, or if there are more than ``most``: the first of each name, then rows by ``severity``."""
     keys, seen = [], set()
-    for at, row in enumerate(rows):
-        keys.append((row[1] in seen, severity(row), at))
+    for i, row in enumerate(rows):
+        keys.append((row[1] in seen, severity(row), i))
         seen.add(row[1])
-    return [rows[at] for at in sorted(at for *_, at in sorted(keys)[: max(most, len(seen))])]
+    return [rows[i] for i in sorted(i for *_, i in sorted(keys)[: max(most, len(seen))])]
 
 
 def most_telling_rows(changes: Sequence[Change], most: int = MOST_FINDINGS) -> list[tuple[int, int]]:
-    """Rows of the table, the largest difference first: all, or of very many the most telling.
+    """Returns the rows of the table, (slice, feature), the largest difference first, and at most ``most``.
 
-    These are the largest of each feature, then whatever is known to have changed, then the largest.
+    These are the largest of each feature, then known changes, then the largest of the others.
     """
-    return most_telling(
-        largest_first(changes), lambda place: SEVERITY.index(changes[place[0]].verdicts[place[1]]), most
-    )
+    return most_telling(largest_first(changes), lambda row: SEVERITY.index(changes[row[0]].verdicts[row[1]]), most)
 
 
 def _picture(monitoring: Monitoring, level: float) -> Bars | Lines:
-    """Lines over the slices, or bars where there is one alone."""
+    """Returns lines over the slices, or bars for a single one."""
     if len(monitoring.names) > 1:
         return slice_lines(monitoring, level)
     changes = changes_with_verdicts(monitoring, level)
@@ -323,7 +321,7 @@ def monitoring_page(monitoring: Monitoring, level: float) -> Page:
     notes = warnings_first([*monitoring.notes, *page_notes(comparison, changes, names)])
     slices = [Section("slices", "Slices", _slices(monitoring, level), "slice")] if len(monitoring.names) > 1 else []
     sections = (
-        Section("found", "What was found", _found(monitoring)),
+        Section("found", "What was found", _overview(monitoring)),
         *slices,
         Section("features", "Features", _features(monitoring, changes, level)),
         Section("inputs", "Inputs", _inputs(monitoring), "column"),
@@ -335,7 +333,7 @@ def monitoring_page(monitoring: Monitoring, level: float) -> Page:
 
 
 def _page_title(monitoring: Monitoring) -> str:
-    """Which model is watched, on what, against what."""
+    """Returns the title of the page: the model, the compared rows and the reference."""
     reference, *others = map(_name, monitoring.comparison.names)
     model = _name(str(monitoring.comparison.reference.provenance.get("model", "The model")))
     return f"{model} on {others[0] if len(others) == 1 else f'{len(others)} slices'} against {reference}"
@@ -345,22 +343,24 @@ def _name(name: str) -> str:
     return isolated(shortened(name, NAME_COLUMNS))
 
 
-def _found(monitoring: Monitoring) -> tuple[Block, ...]:
-    """The alarm, losses and rows, and a sentence on each feature of which something is known."""
+def _overview(monitoring: Monitoring) -> tuple[Block, ...]:
+    """Returns the first blocks of the page: alarm, losses, rows, and a sentence for each known change."""
     return (
         Paragraph(visible(alarm_sentence(monitoring)), "raised" if monitoring.is_flagged else "quieted"),
         Boxes(_boxes(monitoring)),
-        Sentences(tuple(_apart(finding, words) for finding, words in sentences_on_features(monitoring))),
+        Sentences(
+            tuple(_sentence_without_name(finding, words) for finding, words in sentences_on_features(monitoring))
+        ),
         Paragraph(
-            f"Compared are {values_and_unit(monitoring.comparison)}.",
+            f"This page compares {values_and_unit(monitoring.comparison)}.",
             "quiet",
             link=("What verdicts mean, and how often they are wrong", "verdicts"),
         ),
     )
 
 
-def _apart(finding: Finding, sentence: str) -> Sentence:
-    """A sentence, with the name that it begins with set apart."""
+def _sentence_without_name(finding: Finding, sentence: str) -> Sentence:
+    """Returns a sentence with the feature name at its beginning separated from the text."""
     name = short_name(finding.feature)
     assert sentence.startswith(name)
     tag = "flagged" if finding.is_flagged else finding.verdict
@@ -368,7 +368,7 @@ def _apart(finding: Finding, sentence: str) -> Sentence:
 
 
 def _boxes(monitoring: Monitoring) -> Terms:
-    """Mean losses, where they are known, how many slices are flagged, and rows."""
+    """Returns the numbers in boxes: mean losses where known, flagged slices, and rows."""
     show = shared_format(*monitoring.comparison.explanations)
     reference, *others = map(_name, monitoring.comparison.names)
     losses, (first, *counts) = monitoring.losses, monitoring.rows
@@ -391,11 +391,11 @@ def _boxes(monitoring: Monitoring) -> Terms:
 
 
 def _slices(monitoring: Monitoring, level: float) -> tuple[Block, ...]:
-    """Lines over the slices, and a table of them."""
+    """Returns the blocks with lines over the slices and the table of slices."""
     lines = slice_lines(monitoring, level)
-    flagged = ", pale columns are slices in which something is flagged" if monitoring.is_flagged else ""
+    flagged = ", pale columns are slices with flags" if monitoring.is_flagged else ""
     has_shifts = any(finding.is_shifted for finding in monitoring.all_findings)
-    shifted = ", diamonds are inputs that are known to have shifted" if has_shifts else ""
+    shifted = ", diamonds are known shifts of inputs" if has_shifts else ""
     words = f"Dashed lines are the reference, shades are {100 * level:g}% intervals, each on its own{flagged}{shifted}."
     if len(lines.legend) < lines.drawn_of:
         words += f" {len(lines.legend)} of {lines.drawn_of} features have lines."
@@ -404,7 +404,7 @@ def _slices(monitoring: Monitoring, level: float) -> tuple[Block, ...]:
 
 
 def _slices_on_page(monitoring: Monitoring) -> Table:
-    """The reference and the slices in their order, with how much was found in each."""
+    """Returns the table of the reference and the slices, with numbers of findings by which it can be sorted."""
     names, brief = monitoring.comparison.names, _slice_table(monitoring).columns[1:]
     findings = [[], *(monitoring.findings(where) for where in monitoring.names)]
     order: dict[str, Sequence[float]] = {
@@ -441,8 +441,7 @@ def _slices_on_page(monitoring: Monitoring) -> Table:
 
 
 def slice_lines(monitoring: Monitoring, level: float) -> Lines:
-    """Losses, contributions and shifts of inputs over the slices: of the features that are flagged, of others of which
-    something is known, or of the largest."""
+    """Returns lines over the slices: losses, contributions and shifts of inputs of the most important features."""
     comparison, losses = monitoring.comparison, monitoring.losses
     names = features_to_show(monitoring, None, MOST_LINES, FEWEST_LINES)
     indices = [monitoring.feature_names.index(name) for name in names]
@@ -475,7 +474,7 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
     flagged = np.array([any(finding.is_flagged for finding in each) for each in findings])
     noun = "effects: variance of the output" if losses is None else "contributions"
     return Lines(
-        title="What became of the model over the slices",
+        title="Losses, contributions and inputs over the slices",
         words=_line_words(monitoring, indices),
         slices=monitoring.names,
         slice_words=tuple(_slice_words(monitoring, indices)),
@@ -488,12 +487,12 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
         legend=tuple(names),
         marks=((STAR, "flagged"),) if flagged.any() else (),
         drawn_of=len(monitoring.feature_names),
-        label="Chart: What became of the model over the slices",
+        label="Chart: losses, contributions and inputs over the slices",
     )
 
 
 def _slice_words(monitoring: Monitoring, indices: Sequence[int]) -> list[str]:
-    """What to say of each slice, after its name."""
+    """Returns the text for each slice."""
     show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
     words = []
     for k, name in enumerate(monitoring.names):
@@ -505,7 +504,7 @@ def _slice_words(monitoring: Monitoring, indices: Sequence[int]) -> list[str]:
 
 
 def _line_words(monitoring: Monitoring, indices: Sequence[int]) -> str:
-    """What the lines show, to be read aloud."""
+    """Returns the description of the lines for screen readers."""
     show, losses = shared_format(*monitoring.comparison.explanations), monitoring.losses
     words = []
     if losses is not None:
@@ -517,7 +516,7 @@ def _line_words(monitoring: Monitoring, indices: Sequence[int]) -> str:
         flagged = f", flagged in {count} of {len(findings)} slices" if count else ""
         before, after = show(findings[0].before), show(findings[-1].after)
         words.append(f"{_label(findings[0].feature)}: {before} in the reference, {after} in the last slice{flagged}")
-    return f"Lines over {len(monitoring.names)} slices. {'; '.join(words)}. The tables have every number."
+    return f"Lines over {len(monitoring.names)} slices. {'; '.join(words)}. The tables have all numbers."
 
 
 def _label(name: str) -> str:
@@ -525,7 +524,7 @@ def _label(name: str) -> str:
 
 
 def _features(monitoring: Monitoring, changes: Sequence[Change], level: float) -> tuple[Block, ...]:
-    """Charts and the table of the features, with verdicts and how their inputs shifted."""
+    """Returns the blocks with charts and the table of the features, with verdicts and shifts of inputs."""
     comparison, rows, with_bars = monitoring.comparison, most_telling_rows(changes), slices_with_bars(changes)
     findings = [monitoring.findings(where) for where in monitoring.names]
     each = [findings[k][i] for k, i in rows]
@@ -538,7 +537,7 @@ def _features(monitoring: Monitoring, changes: Sequence[Change], level: float) -
         for finding in each
     ]
     severity = [SEVERITY.index(finding.verdict) for finding in each]
-    distances, chances = [finding.shift.distance for finding in each], [finding.inputs_p_value for finding in each]
+    distances, p_values = [finding.shift.distance for finding in each], [finding.inputs_p_value for finding in each]
     table = features_table(
         comparison,
         changes,
@@ -549,7 +548,7 @@ def _features(monitoring: Monitoring, changes: Sequence[Change], level: float) -
         first=[Column("Verdict", verdicts, "words", "known", severity, rises=True)],
         last=[
             Column("Inputs", [f"{finding:.2f}" for finding in distances], key="distance", order=distances),
-            Column("p of inputs", list(map(p_value_words, chances)), key="inputs_p", order=chances, rises=True),
+            Column("p of inputs", list(map(p_value_words, p_values)), key="inputs_p", order=p_values, rises=True),
         ],
         most=MOST_SHOWN,
     )
@@ -579,17 +578,17 @@ def _features(monitoring: Monitoring, changes: Sequence[Change], level: float) -
 
 @dataclass(frozen=True)
 class InputRow:
-    """A column in one of the explanations.
+    """A column in one slice, as a row of the table of inputs.
 
     Attributes
     ----------
-    place : of the explanation, and of the column
-    kind, distance, p : as in a Shift, p adjusted
-    is_shifted : whether it is known to have
-    hints, facts : what is known of the shift, and numbers of the column before and now
+    position : indices of the slice and of the column
+    kind, distance, p : as in a Shift, with an adjusted p
+    is_shifted : whether the column is known to have shifted
+    hints, facts : likely descriptions of the shift, and statistics of the column in the reference and now
     """
 
-    place: tuple[int, int]
+    position: tuple[int, int]
     kind: str
     distance: float
     p: float
@@ -599,39 +598,41 @@ class InputRow:
 
 
 def inputs_of(monitoring: Monitoring, most: int = MOST_INPUTS) -> tuple[Items, list[InputRow]]:
-    """Columns, and their rows in the table, the largest distance first.
+    """Returns the columns and the rows of their table, the largest distance first.
 
-    Of each column there is the slice where it is furthest from the reference, and those in which it is known to have
-    shifted, as far as there is room.
+    Each column has a row for the slice with the largest distance from the reference, and for the slices in which it is
+    known to have shifted, as far as there is room.
     """
     names = [shift.column for shift in monitoring.shifts[0]]
-    at = {name: j for j, name in enumerate(names)}  # columns of a file may come in any order
+    column_index = {name: j for j, name in enumerate(names)}  # a file may hold columns in any order
     shifts = {
-        (k, at[shift.column]): (shift, float(p))
+        (k, column_index[shift.column]): (shift, float(p))
         for k, columns in enumerate(monitoring.shifts)
         for shift, p in zip(columns, monitoring.shift_p_values[k], strict=True)
     }
-    chance = 1 - monitoring.comparison.level
+    alpha = 1 - monitoring.comparison.level
     largest, weights = np.zeros(len(names)), np.zeros(len(names))
     for (_, j), (shift, p) in shifts.items():
-        largest[j], weights[j] = max(largest[j], shift.distance), max(weights[j], shift.distance + (p < chance))
-    largest_first = sorted(shifts, key=lambda place: -shifts[place][0].distance)
-    furthest = {j: (k, j) for k, j in reversed(largest_first)}
-    candidates = [place for place in largest_first if place == furthest[place[1]] or shifts[place][1] < chance]
-    rows = most_telling(candidates, lambda place: int(shifts[place][1] >= chance), most)
+        largest[j], weights[j] = max(largest[j], shift.distance), max(weights[j], shift.distance + (p < alpha))
+    by_distance = sorted(shifts, key=lambda position: -shifts[position][0].distance)
+    furthest = {j: (k, j) for k, j in reversed(by_distance)}
+    candidates = [
+        position for position in by_distance if position == furthest[position[1]] or shifts[position][1] < alpha
+    ]
+    rows = most_telling(candidates, lambda position: int(shifts[position][1] >= alpha), most)
     columns = Items(tuple(names), tuple(np.argsort(-largest, kind="stable").tolist()), weights)
-    return columns, [_input(place, *shifts[place], chance) for place in rows]
+    return columns, [_input(position, *shifts[position], alpha) for position in rows]
 
 
-def _input(position: tuple[int, int], shift: Shift, p: float, chance: float) -> InputRow:
-    reasons = shift.hints[:MOST_HINTS] if p < chance else ()  # what may be chance needs no reason
+def _input(position: tuple[int, int], shift: Shift, p: float, alpha: float) -> InputRow:
+    reasons = shift.hints[:MOST_HINTS] if p < alpha else ()  # no hints on what may be chance
     hints = tuple(isolated(shortened(hint, HINT_COLUMNS)) for hint in reasons)
-    facts = "; ".join(_fact(name, *pair) for name, pair in shift.facts.items() if name not in UNTOLD)
-    return InputRow(position, shift.kind, shift.distance, p, p < chance, hints, facts)
+    facts = "; ".join(_fact(name, *pair) for name, pair in shift.facts.items() if name not in OMITTED_FACTS)
+    return InputRow(position, shift.kind, shift.distance, p, p < alpha, hints, facts)
 
 
 def _fact(name: str, before: float, now: float) -> str:
-    """A number of a column before and now.
+    """Formats a statistic of a column in the reference and now.
 
     Examples
     --------
@@ -652,14 +653,14 @@ def _number(value: float, is_date: bool, is_share: bool) -> str:
 
 
 def _inputs(monitoring: Monitoring) -> tuple[Block, ...]:
-    """How each column shifted, and what is known of it."""
+    """Returns the blocks with the table of inputs."""
     columns, inputs = inputs_of(monitoring)
     count = sum(map(len, monitoring.shifts))
-    words = "How columns differ from the reference's, whatever the model makes of them."
+    words = "Differences of the distributions of columns from the reference, whether or not the model uses them."
     if len(inputs) < count:
         words += (
-            f" Of {count:,} columns in slices the table has {len(inputs)}: each column where it is furthest from the "
-            "reference, then the furthest of those that are known to have shifted elsewhere. The result itself has all."
+            f" The table has {len(inputs)} of {count:,} rows (one by column and slice): each column in the slice with "
+            "the largest distance, then known shifts by distance. The result has all."
         )
     controls = Controls(search="Search columns", largest="distances")
     return Paragraph(words, "quiet"), controls, _inputs_table(monitoring, columns, inputs)
@@ -667,7 +668,7 @@ def _inputs(monitoring: Monitoring) -> tuple[Block, ...]:
 
 def _inputs_table(monitoring: Monitoring, columns: Items, inputs: Sequence[InputRow]) -> Table:
     comparison, kinds = monitoring.comparison, [row.kind for row in inputs]
-    distances, chances = [row.distance for row in inputs], [row.p for row in inputs]
+    distances, p_values = [row.distance for row in inputs], [row.p for row in inputs]
     words = [
         Cell(
             "shifted" if row.is_shifted else "no known shift",
@@ -680,15 +681,15 @@ def _inputs_table(monitoring: Monitoring, columns: Items, inputs: Sequence[Input
     return Table(
         (
             Column("Column", kind="name", key="name", rises=True),
-            *column_of_explanations(comparison, [row.place[0] for row in inputs]),
+            *column_of_explanations(comparison, [row.position[0] for row in inputs]),
             Column("Kind", kinds, "words", "kind", kinds, rises=True),
             Column("Distance", [f"{row:.3f}" for row in distances], key="distance", order=distances),
-            Column(p_words(comparison), list(map(p_value_words, chances)), key="p", order=chances, rises=True),
+            Column(p_words(comparison), list(map(p_value_words, p_values)), key="p", order=p_values, rises=True),
             Column("What is known", words, "long", "known", [int(not row.is_shifted) for row in inputs], rises=True),
         ),
         "Kind, distance from the reference, p-value and what is known of each column. Headings sort the table.",
         columns,
-        tuple(row.place[1] for row in inputs),
+        tuple(row.position[1] for row in inputs),
         monitoring.names if len(monitoring.names) > 1 else (),
         ("distance", "descending"),
         "Table of the inputs",
@@ -697,7 +698,7 @@ def _inputs_table(monitoring: Monitoring, columns: Items, inputs: Sequence[Input
 
 
 def _verdicts(monitoring: Monitoring) -> tuple[Block, ...]:
-    """What each verdict means, how often verdicts are wrong, what the distance is, and what intervals are about."""
+    """Returns the blocks on the meaning of verdicts, their error rates, distances and intervals."""
     noun = "effect" if monitoring.losses is None else "contribution"
     meanings = tuple((verdict, words.format(noun=noun, cause=CAUSES[noun])) for verdict, words in MEANINGS.items())
     comparison, has_slices = monitoring.comparison, len(monitoring.names) > 1
@@ -712,7 +713,7 @@ def _verdicts(monitoring: Monitoring) -> tuple[Block, ...]:
 
 
 def _rows_words(monitoring: Monitoring) -> list[str]:
-    """What rows and intervals are, where that is the same for all slices."""
+    """Returns sentences on pairing and intervals, if they are the same for all slices."""
     comparison = monitoring.comparison
     if len({(difference.is_paired, difference.about) for difference in comparison.differences}) > 1:
         return []

@@ -1,8 +1,8 @@
-"""Summary and Page: what there is to say of a result, in words, tables and figures that are independent of any medium.
+"""Summary and Page: the words, tables and figures that describe a result, independent of any medium (view model).
 
 Each kind of result makes a :class:`Summary`, for text, notebooks, the command line and MLflow, and a :class:`Page`, for
-one HTML file. What renders them (``clarysage.render``, ``clarysage.integrations``, ``clarysage.cli``) knows no kind of
-result by name. Names of features are given as they are; whoever shows them shortens and escapes them.
+one HTML file. The renderers (``clarysage.render``, ``clarysage.integrations``, ``clarysage.cli``) know no kind of
+result by name. Names of features are unchanged; renderers shorten and escape them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from clarysage.errors import Note
 if TYPE_CHECKING:
     import pandas as pd
 
-Terms = tuple[tuple[str, str], ...]  # a word, and what it stands for
-FEW, SHOWN = 30, 20  # items that are shown at once, and of more the number that is shown at first
-Steps = tuple[float | None, ...]  # one number for each step, None where it is not known
+Terms = tuple[tuple[str, str], ...]  # pairs of a term and its value
+FEW, SHOWN = 30, 20  # most items that are all shown at first, and the number shown at first if there are more
+Steps = tuple[float | None, ...]  # one number for each step, None where it is unknown
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Cell:
 
     Attributes
     ----------
-    text : what it says
-    tone : a verdict such as "helps" or "rose", by which pages colour the text; nothing for plain text
-    more, small : what follows the text, and what is below it in small print
+    text : text of the cell
+    tone : a verdict such as "helps" or "rose", which determines the colour of the text; empty for plain text
+    more, small : text that follows, and text below in small print
     """
 
     text: str
@@ -46,14 +46,14 @@ class Column:
 
     Attributes
     ----------
-    heading : what is above it
-    cells : one a row
-    kind : "name" of what a row is about, "number" (at the right), "interval", "words", "long" for whole sentences, or
-        "bar", which texts alone have
-    key : by which a page sorts the table; nothing where it does not
-    order : one number or text a row, which rows are sorted by
-    rises : whether the first click sorts upwards
-    by_view : cells and order by the view that they are shown in, in the place of the above, where these differ
+    heading : text above the column
+    cells : one for each row
+    kind : "name" of the item of a row, "number" (aligned to the right), "interval", "words", "long" for full sentences,
+        or "bar", which only texts show
+    key : key by which a page sorts the table; empty if it does not sort by this column
+    order : sort keys, one number or text for each row
+    rises : whether the first click sorts in ascending order
+    by_view : cells and order for each view, in place of the above, where views differ
     """
 
     heading: str
@@ -67,13 +67,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Items:
-    """Features, or whatever else a table and figures list, in one order.
+    """Features, or other items that a table and figures list, in one order.
 
     Attributes
     ----------
-    names : as they are given
-    order : places of the items, from the top
-    weights : (p,) those of most weight are shown first, where there are many
+    names : unchanged names
+    order : indices of the items, from the top
+    weights : (p,) if there are many items, those with the largest weights are shown at first
     """
 
     names: tuple[str, ...]
@@ -82,18 +82,18 @@ class Items:
 
     @property
     def first(self) -> int:
-        """How many are shown at first."""
+        """Number of items that are shown at first."""
         return SHOWN if len(self.names) > FEW else len(self.names)
 
     @property
     def rank(self) -> list[int]:
-        """0 for the item of most weight, for each item."""
+        """Rank of each item by weight, 0 for the largest weight."""
         ranks: list[int] = np.argsort(np.argsort(-self.weights, kind="stable")).tolist()
         return ranks
 
     @property
     def shown(self) -> list[int]:
-        """Places of the items that are shown at first, from the top."""
+        """Indices of the items that are shown at first, from the top."""
         rank = self.rank
         return [i for i in self.order if rank[i] < self.first]
 
@@ -104,16 +104,16 @@ class Table:
 
     Attributes
     ----------
-    columns : the first is of names
-    caption : what the table shows; in a text above it, in the place of the headline
-    items : what rows are of, where a page lets readers search and sort them; None for a table that stays as it is
-    of : place of the item of each row; default: the items in their order
-    others : what rows are told apart by where several are of one item; ``order`` of the column with the key "other" has
-        their places
-    sorted_by : key of the column, and whether downwards, that rows are sorted by at first
-    label : what it is called when it is read aloud
-    most : rows beyond which it is scrolled on its own; None for any number
-    is_divided : whether a text that is too narrow has it in blocks, each with the names, and headings in lines
+    columns : the columns; the first holds names
+    caption : description of the table; texts show it above the table, in place of the headline
+    items : items of the rows, if readers of a page can search and sort them; None for a fixed table
+    of : index of the item of each row; default: the items in their order
+    others : labels that distinguish several rows of one item; ``order`` of the column with the key "other" holds their
+        indices
+    sorted_by : key and direction of the initial order of rows
+    label : name for screen readers
+    most : number of rows above which the table has its own scroll bar; None for no limit
+    is_divided : whether a narrow text divides the table into blocks of columns, each with the names
     """
 
     columns: tuple[Column, ...]
@@ -129,15 +129,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence on what was found.
+    """A sentence that states a finding.
 
     Attributes
     ----------
-    text : how it begins
-    named : names that follow, with a word on each
-    more : how many more there are
-    tone : a verdict such as "helps" or "rose", by which pages colour the sentence
-    tag, name : a word in a box, and a name in bold, that stand before the text
+    text : beginning of the sentence
+    named : names that follow, each with a value
+    more : number of further names
+    tone : a verdict such as "helps" or "rose", which determines the colour of the sentence
+    tag, name : a word in a box, and a name in bold, before the text
     """
 
     text: str
@@ -148,17 +148,17 @@ class Sentence:
     name: str = ""
 
 
-# figures: numbers and words; where lines and bars go is the renderer's business
+# figures: numbers and words; renderers compute positions
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Intervals of values in one view, or in all where it has no name.
+    """Intervals of values in one view, or in all views if ``view`` is empty.
 
     Attributes
     ----------
-    low, high : (p,)
-    is_open : (p,) which values cannot be told from zero; their bars are faint
+    low, high : (p,) ends of the intervals
+    is_open : (p,) whether the sign of a value is undecided; its bar is faint
     """
 
     low: np.ndarray
@@ -169,14 +169,14 @@ class Ends:
 
 @dataclass(frozen=True)
 class Series:
-    """Bars of one kind, one a feature.
+    """Bars of one kind, one for each feature.
 
     Attributes
     ----------
-    values : (p,)
-    ends : intervals, of which a view shows one
-    style : what the bars look like; by their sign where nothing is said
-    marks : (p,) what kind of star each has ("flagged" or "along"), nothing for none; None where there are none at all
+    values : (p,) lengths of the bars
+    ends : intervals, one for each view
+    style : style of the bars; by default determined by their sign
+    marks : (p,) kind of star of each bar, "flagged" or "along", or empty; None if there are no stars
     """
 
     values: np.ndarray
@@ -187,19 +187,19 @@ class Series:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars with intervals, one row a feature.
+    """A chart of bars with intervals, one row for each feature.
 
     Attributes
     ----------
-    title : what they show
+    title : title of the chart
     items : the features, as in the table of the section
-    series : of which there may be several, side by side
-    row_words : (p,) what to say of each feature after its name
-    largest : what is the largest at the top: "value" or "difference"
-    told : how many rows are read aloud
-    legend, marks : names of several series; kinds of stars, and what they say
-    view : which it is shown in; empty for all
-    label : what it is called when it is read aloud
+    series : one or more series, side by side
+    row_words : (p,) text on each feature, after its name
+    largest : what the order is by, with the largest at the top: "value" or "difference"
+    described : number of rows in the description for screen readers
+    legend, marks : names of several series; kinds of stars and their meanings
+    view : the view that shows the chart; empty for all
+    label : name for screen readers
     """
 
     title: str
@@ -207,7 +207,7 @@ class Bars:
     series: tuple[Series, ...]
     row_words: tuple[str, ...]
     largest: str = "value"
-    told: int = 5
+    described: int = 5
     legend: tuple[str, ...] = ()
     marks: Terms = ()
     view: str = ""
@@ -220,11 +220,11 @@ class Line:
 
     Attributes
     ----------
-    values : (n,)
-    ends : low and high ends of intervals, (n,) each, which are shaded
-    reference : a dashed line
-    marked : (n,) where there is a diamond; default: marks of the line at every point
-    flagged : (n,) where there is a star
+    values : (n,) one for each slice
+    ends : low and high ends of intervals, (n,) each, drawn as a shaded band
+    reference : value of a dashed line
+    marked : (n,) whether a point has a diamond; default: every point has the mark of its line
+    flagged : (n,) whether a point has a star
     """
 
     values: np.ndarray
@@ -240,11 +240,11 @@ class Panel:
 
     Attributes
     ----------
-    label : what the axis measures
-    lines : one a name of the legend
+    label : label of the axis
+    lines : one for each name of the legend
     height : "large", "middle" or "small"
-    limits : of the axis; default: what values, intervals and references take, and zero, which is drawn
-    is_single : whether there is a single line, which is of no name of the legend
+    limits : limits of the axis; default: the range of values, intervals, references and zero, which is drawn
+    is_single : whether there is a single line that does not belong to the legend
     """
 
     label: str
@@ -260,13 +260,13 @@ class Lines:
 
     Attributes
     ----------
-    title, words : what it is, and what it shows, to be read aloud
-    slices, slice_words : (n,) their names, and what to say of each after its name
-    flagged : (n,) which slices are shaded
-    panels : from the top
-    legend, marks : names of the lines; kinds of stars, and what they say
-    drawn_of : how many features there are in all
-    label : what it is called when it is read aloud
+    title, words : title, and description for screen readers
+    slices, slice_words : (n,) names of the slices, and text on each, after its name
+    flagged : (n,) whether a slice is shaded
+    panels : panels from the top
+    legend, marks : names of the lines; kinds of stars and their meanings
+    drawn_of : number of all features
+    label : name for screen readers
     """
 
     title: str
@@ -283,13 +283,13 @@ class Lines:
 
 @dataclass(frozen=True)
 class Squares:
-    """Shaded squares for numbers (r, c), the strongest for the largest size; none for nan.
+    """Shaded squares for numbers (r, c), the strongest shade for the largest absolute value; no square for nan.
 
     Attributes
     ----------
-    texts, words : (r, c) the number that is written on each, and what to say of it
+    texts, words : (r, c) number on each square, and its description
     rows, across : names of rows and columns
-    title, summary : what it is, and what it shows, to be read aloud
+    title, summary : title, and description for screen readers
     """
 
     numbers: np.ndarray
@@ -308,10 +308,10 @@ class Image:
 
     Attributes
     ----------
-    values : (p,)
-    highest, lowest : the largest and the smallest value as they are printed
-    section : whose table has the values
-    is_open : whether it is shown at once
+    values : (p,) one for each pixel
+    highest, lowest : the largest and the smallest value, formatted
+    section : id of the section whose table has the values
+    is_open : whether the image is unfolded at first
     """
 
     values: np.ndarray
@@ -323,7 +323,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line on axes of powers, where errors fall straight: x and y (m,), what axes are, what it shows in words."""
+    """A line on logarithmic axes, where standard errors fall in a straight line: x and y (m,), and descriptions."""
 
     x: np.ndarray
     y: np.ndarray
@@ -345,11 +345,11 @@ class Paragraph:
 
     Attributes
     ----------
-    text : the words
-    key : what the colours of what is above zero and below stand for, before the text
-    style : "lead" for what there is to know first, "raised" or "quieted" for an alarm, "quiet" for small print
-    view : which it is shown in; empty for all
-    link : words at the end, and the section they lead to
+    text : the text
+    key : meanings of the colours for positive and negative numbers, shown before the text
+    style : "lead" for the headline, "raised" or "quieted" for an alarm, "quiet" for small print
+    view : the view that shows the paragraph; empty for all
+    link : text of a link at the end, and the id of its section
     """
 
     text: str
@@ -361,14 +361,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Single numbers in boxes, each below what it is."""
+    """Single numbers in boxes, each below its name."""
 
     terms: Terms
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences on what was found, shown in one view, or in all where it has no name."""
+    """Sentences that state findings, shown in one view, or in all views if ``view`` is empty."""
 
     sentences: tuple[Sentence, ...]
     view: str = ""
@@ -376,14 +376,14 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Controls:
-    """What readers may choose: a view of several, and which items of the section are shown.
+    """Controls for readers: a switch between views, and a search for the items of the section.
 
     Attributes
     ----------
-    legend, choices : what a switch of views is of, and views with their words; none where there are fewer than two
-    search : what the field is called that items are searched by
-    largest : of what the items that are shown first are the largest, such as "changes"
-    has_count : whether readers may choose how many items are shown, and are told how many there are
+    legend, choices : legend of the switch, and views with their labels; there is no switch for fewer than two
+    search : label of the search field
+    largest : quantity, such as "changes", that is largest for the items shown at first
+    has_count : whether readers see the number of items and choose how many are shown
     """
 
     legend: str = ""
@@ -395,7 +395,7 @@ class Controls:
 
 @dataclass(frozen=True)
 class Facts:
-    """Words and what they stand for; ``is_verdicts`` colours the words as verdicts."""
+    """Pairs of a term and its value; ``is_verdicts`` colours the terms as verdicts."""
 
     terms: Terms
     is_verdicts: bool = False
@@ -403,7 +403,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Runs:
-    """Facts that differ between runs: a word, and what it stands for in each of the named runs."""
+    """Facts that differ between runs: a term, and its value in each of the named runs."""
 
     names: tuple[str, ...]
     terms: tuple[tuple[str, tuple[str, ...]], ...]
@@ -425,10 +425,10 @@ class Section:
 
     Attributes
     ----------
-    id : of the section; scripts find the table with ``items`` in it by this
-    heading : above it
-    blocks : from the top
-    noun : what its items are called
+    id : id of the section, by which scripts find its table with ``items``
+    heading : heading of the section
+    blocks : blocks from the top
+    noun : noun for an item
     """
 
     id: str
@@ -438,19 +438,19 @@ class Section:
 
     @property
     def table(self) -> Table | None:
-        """The table that readers may search and sort."""
+        """Table that readers can search and sort, if there is one."""
         return next((block for block in self.blocks if isinstance(block, Table) and block.items is not None), None)
 
 
 @dataclass(frozen=True)
 class Page:
-    """All there is to say of a result.
+    """The contents of the HTML page of a result.
 
     Attributes
     ----------
-    title : above the page, where no other is given; as it may be seen
-    sections : from the top
-    view : of the views that a switch shows the one that is shown at first; empty where there is no switch
+    title : default title of the page, safe to display
+    sections : sections from the top
+    view : the view that is shown at first; empty if there is no switch
     """
 
     title: str
@@ -460,7 +460,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Record:
-    """Numbers and words of a result, for tools that track experiments.
+    """Numbers and words of a result, for tools that track experiments, such as MLflow.
 
     Attributes
     ----------
@@ -487,23 +487,23 @@ class Record:
 
 @dataclass(frozen=True)
 class Summary:
-    """A result in brief, for a terminal, a notebook, a file of facts.
+    """A result in brief, for terminals, notebooks and tools that track experiments.
 
     Attributes
     ----------
-    kind : of the result, in a word, as its file is called
-    title : above a page
+    kind : kind of the result, as in the name of its file
+    title : title of a page
     headline : what was computed
-    findings : sentences to be read before the tables
-    tables : those that fit a terminal, names in the first column
-    notes : sentences below them: what numbers mean, what it cost, remarks; those with advice are warnings
-    figure : what a notebook draws
-    unfinished : of runs that ended before they converged, a sentence each
-    flagged : names of what somebody should look at
-    pictures : what draws each, by its name: "plot", and others where there are such
-    about, choices : what intervals are about, and what else they can be about, where the result leaves a choice
-    width : to which a text is wrapped, and tables are divided into blocks; None for lines as long as they are
-    record : numbers and words; None for kinds that are not tracked
+    findings : sentences before the tables
+    tables : tables that fit a terminal, with names in the first column
+    notes : sentences after the tables: meaning of the numbers, cost, remarks; notes with advice are warnings
+    figure : the figure that a notebook draws
+    unfinished : a sentence for each run that ended before convergence
+    flagged : names that need attention
+    pictures : functions that draw plots, by name: "plot", and others if there are any
+    about, choices : target of the intervals, and possible targets, where the result leaves a choice
+    width : number of columns to which text is wrapped and tables are divided into blocks; None for no limit
+    record : numbers and words for tools that track experiments; None for kinds that are not tracked
     """
 
     kind: str
