@@ -129,7 +129,7 @@ OF_ONE_ROUND = ("paired walks planned for a small budget", "leave one out", "lea
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds of several chunks, in games this small."""
-    monkeypatch.setattr("clarysage.estimators.draws.ROWS_PER_CHUNK", 700)
+    monkeypatch.setattr("clarysage.estimators.limits.ROWS_PER_CHUNK", 700)
     monkeypatch.setattr("clarysage.estimators.closed_form.ROWS_AT_ONCE", 16)
     monkeypatch.setattr("clarysage.estimators.closed_form.FEWEST_PAIRS", 64)
     monkeypatch.setattr("clarysage.estimators.surrogate_walks._gradient_boosting", nearest)

@@ -12,8 +12,7 @@ import pytest
 import clarysage as cs
 from clarysage import Deadline, StopReason
 from clarysage.estimators import estimate
-from clarysage.estimators.draws import ROWS_PER_CHUNK
-from clarysage.estimators.limits import PILOT_ROWS_UNDER_DEADLINE
+from clarysage.estimators.limits import PILOT_ROWS_UNDER_DEADLINE, ROWS_PER_CHUNK
 
 
 def f(Z):

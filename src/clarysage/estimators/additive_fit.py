@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.coalitions import draw_uniform_sizes, masks
-from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, total
+from clarysage.estimators.draws import Draws, collect, draw_examples, read, total
 from clarysage.estimators.interactions import payoffs_at, rows_at
+from clarysage.estimators.limits import by_quarters
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.protocols import Game, SubsampledGame, ability

@@ -1,23 +1,55 @@
-"""The choice of an estimator for a game, when the user names none (``method="auto"``)."""
+"""The estimator for a game: given by the user, or chosen (``method="auto"``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from clarysage.errors import Note
+from clarysage.catalogue import METHODS
+from clarysage.errors import InputError, Note, PythonOnly
 from clarysage.estimators.closed_form import ClosedFormValues
 from clarysage.estimators.exact import Exact
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks
 from clarysage.inference.stopping import Converged, convergence_rule, row_limit, time_limit
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
+from clarysage.registry import loaded
 
 TYPICAL_PAIRS = 2_000  # of walks, needed at the default tolerance
 SHORT_TIME = 2.0  # seconds that a closed form may always take
 SHORTEST_DEADLINE = 60.0  # seconds, for a closed form, since its kernels may have to be compiled first
 SHARE_OF_DEADLINE = 0.1  # that a closed form may be expected to take
 MOST_PLAYERS = 20  # for exact enumeration to be considered
+
+
+def as_estimator(method: Any, game: Game, stop: Sequence[Rule] = ()) -> Estimator[Any]:
+    """Returns an estimator given by name, by class or as an object, or chosen for the game.
+
+    For a single player it is always exact, since that player is paid everything.
+
+    Examples
+    --------
+    >>> from clarysage.games import TabularGame
+    >>> as_estimator("auto", TabularGame([0, 1, 2, 4])).name
+    'exact'
+    """
+    if game.n_players == 1:
+        return Exact()
+    if METHODS.is_special(method):
+        return choose(game, stop)[0]
+    if isinstance(method, str):
+        row = METHODS.get_row(method)
+        has_closed_form = row.closed_form is not None and ability(game, ClosedForm) is not None
+        named: Estimator[Any] = loaded(row.closed_form)() if has_closed_form else row()
+        return named
+    if isinstance(method, type) and METHODS.row_of(method) is not None:
+        return as_estimator(method(), game, stop)
+    ready = None if isinstance(method, type) else ability(method, Estimator)
+    if ready is not None:
+        return ready
+    raise InputError(
+        "method", got=f"{type(method).__name__}", wanted=["a name", PythonOnly(", or an object such as Permutation()")]
+    )
 
 
 def choose(game: Game, stop: Sequence[Rule] = ()) -> tuple[Estimator[Any], Note]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from clarysage.errors import InputError, Set
-from clarysage.estimators.draws import by_quarters, scale
+from clarysage.estimators.draws import scale
+from clarysage.estimators.limits import by_quarters
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents

@@ -9,10 +9,8 @@ import numpy as np
 
 from clarysage.inference.estimate import Coverage, Estimate
 from clarysage.inference.moments import Moments
-from clarysage.inference.stopping import FEWEST_DRAWS, ROUNDING
-from clarysage.protocols import Batched, Game, ability
-
-ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048  # model rows
+from clarysage.inference.stopping import ROUNDING
+from clarysage.protocols import Game
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,6 @@ class Draws:
 
     def merge(self, other: Draws) -> Draws:
         return Draws(self.moments.merge(other.moments), self.seen | other.seen, self.clipped + other.clipped)
-
-
-def rows_per_chunk(game: Game) -> int:
-    """Returns the most model rows of a chunk: the batch size of the model if the user set one."""
-    batched = ability(game, Batched)
-    return min(ROWS_PER_CHUNK, (batched and batched.batch_size) or ROWS_PER_CHUNK)
 
 
 def draw_examples(game: Game, draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -47,12 +39,6 @@ def contributions(payoffs: np.ndarray, orders: np.ndarray) -> np.ndarray:
     by_player = np.empty_like(gains)
     np.put_along_axis(by_player, np.broadcast_to(orders[:, None, :], gains.shape), gains, axis=2)
     return by_player
-
-
-def by_quarters(size: int, made: int) -> int:
-    """Returns the draws at the end of the next round: a quarter more, and first the fewest that rules can judge by."""
-    first = max(1, -(-FEWEST_DRAWS // size))
-    return made + size * max(first, made // size // 4)
 
 
 def collect(game: Game, contributions: np.ndarray, examples: np.ndarray, payoffs: np.ndarray) -> Draws:

@@ -9,7 +9,8 @@ import numpy as np
 
 from clarysage.coalitions import masks, shapley_coefficients, shapley_values
 from clarysage.errors import InputError, Or, Set
-from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
+from clarysage.estimators.draws import scale
+from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.protocols import CoalitionInfluence, Game, SubsampledGame, ability

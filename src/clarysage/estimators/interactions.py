@@ -16,8 +16,9 @@ import numpy as np
 
 from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, shapley_coefficients
 from clarysage.errors import InputError
-from clarysage.estimators.draws import by_quarters, rows_per_chunk, scale
+from clarysage.estimators.draws import scale
 from clarysage.estimators.exact import Exact, Table, enumerated
+from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked

@@ -14,7 +14,8 @@ import numpy as np
 
 from clarysage.coalitions import draw_by_kernel, kernel_size_probabilities
 from clarysage.errors import InputError, Set
-from clarysage.estimators.draws import Draws, by_quarters, collect, draw_examples, read, rows_per_chunk, total
+from clarysage.estimators.draws import Draws, collect, draw_examples, read, total
+from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Game
 

@@ -13,10 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 from clarysage.errors import InputError, Set
-from clarysage.inference.stopping import row_limit, time_limit
-from clarysage.protocols import Divisible, Estimator, Game, Rule, ability
+from clarysage.inference.stopping import FEWEST_DRAWS, row_limit, time_limit
+from clarysage.protocols import Batched, Divisible, Estimator, Game, Rule, ability
 
 FEWEST_DRAWS_TO_READ = 2  # fewer have no standard error, and so are no estimate to return
+ROWS_PER_CHUNK, FEWEST_ROWS_PER_CHUNK = 32_768, 2_048  # model rows
 CHUNKS_PER_ROUND = 16  # if there are enough draws, so that each of several workers gets some
 MOST_WORKERS_WITH_EVEN_SHARES = 8
 PILOT_ROWS_UNDER_DEADLINE = 2**18  # model rows that pilot runs plan with if there is a deadline, which they do not see
@@ -85,6 +86,18 @@ class Limits:
                 )
         ends = [made + end for end in chunk_ends(estimator, game, draws)]
         return [Chunk(number + i, start, end - start) for i, (start, end) in enumerate(pairwise([made, *ends]))]
+
+
+def by_quarters(size: int, made: int) -> int:
+    """Returns the draws at the end of the next round: a quarter more, and first the fewest that rules can judge by."""
+    first = max(1, -(-FEWEST_DRAWS // size))
+    return made + size * max(first, made // size // 4)
+
+
+def rows_per_chunk(game: Game) -> int:
+    """Returns the most model rows of a chunk: the batch size of the model if the user set one."""
+    batched = ability(game, Batched)
+    return min(ROWS_PER_CHUNK, (batched and batched.batch_size) or ROWS_PER_CHUNK)
 
 
 def chunk_ends(estimator: Estimator[Any], game: Game, draws: int) -> list[int]:

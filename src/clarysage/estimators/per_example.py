@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clarysage.estimators.draws import rows_per_chunk
+from clarysage.estimators.limits import rows_per_chunk
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.estimator import PairedWalks, Walked

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimators.draws import Draws, by_quarters, collect, contributions, draw_examples, read, rows_per_chunk
+from clarysage.estimators.draws import Draws, collect, contributions, draw_examples, read
+from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Game
 

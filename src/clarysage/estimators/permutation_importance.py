@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.errors import InputError, PythonOnly
-from clarysage.estimators.draws import rows_per_chunk, scale
+from clarysage.estimators.draws import scale
+from clarysage.estimators.limits import rows_per_chunk
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, VarianceComponents
 from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments

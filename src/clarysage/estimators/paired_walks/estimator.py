@@ -14,7 +14,8 @@ import numpy as np
 
 from clarysage.coalitions import permutations
 from clarysage.errors import Note
-from clarysage.estimators.draws import FEWEST_ROWS_PER_CHUNK, rows_per_chunk, scale
+from clarysage.estimators.draws import scale
+from clarysage.estimators.limits import FEWEST_ROWS_PER_CHUNK, rows_per_chunk
 from clarysage.estimators.paired_walks.antithetic import Asked, rows_of_pair, walk_pairs
 from clarysage.estimators.paired_walks.bias_correction import correction
 from clarysage.estimators.paired_walks.pilot import Pilot, run_pilot
