@@ -308,7 +308,7 @@ def test_a_way_to_adjust_that_was_added_is_used_and_named(monkeypatch: pytest.Mo
     here, there = (cs.sage(linear, X, y, rng=0) for y in (linear(X), linear(X) + X[:, 2]))
     comparison = cs.compare(here, there, adjust="bonferroni")
     np.testing.assert_array_equal(comparison.p_values(), bonferroni(comparison.p_values(None)))
-    assert "so adjusted (Bonferroni) that the chance of a false one is at most 5 %" in comparison.table()
+    assert "adjusted (Bonferroni) so that the chance of a false one is at most 5 %" in comparison.table()
 
 
 def test_workers_that_were_added_are_those_of_their_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -961,7 +961,7 @@ def test_many_features_are_walked_and_few_are_enumerated(wide):
     assert found.converged
     assert any("4,095 fits" in note for note in found.notes)
     assert found.shown == "data"
-    assert "this data, so divided" in str(found)
+    assert "this data with this split" in str(found)
 
 
 class Reluctant(Least):
@@ -1067,7 +1067,7 @@ def test_an_explanation_can_be_saved_printed_and_drawn(data, tmp_path):
     back = cs.load(tmp_path / "power.json")
     assert back.to_dict() == found.to_dict()
     assert str(found).startswith("Universal predictive power: the squared error that each feature saves a learner")
-    assert "the population of rows, with learners as they were fitted" in str(found)
+    assert "the population of rows, with the learners as fitted" in str(found)
     assert "Ridge, cross-fitted in 5 folds" in found._repr_html_()
     assert "Universal power" in found.plot().get_xlabel()
 

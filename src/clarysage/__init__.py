@@ -1,4 +1,4 @@
-"""Which features bring a model its predictive power.
+"""Explains which features give a model its predictive power, by SAGE values and other Shapley-based measures.
 
 >>> import clarysage as cs
 >>> import numpy as np

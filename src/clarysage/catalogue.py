@@ -194,7 +194,7 @@ REMOVALS: Registry[RemovalRow] = Registry(
             default_rows=ROWS_TO_LEARN_FROM,
         ),
     ),
-    special=Special("auto conditional", "for the one that approximates E[f | x_S] best on the data"),
+    special=Special("auto conditional", "for the conditional one that approximates E[f | x_S] best on the data"),
     besides=", or an object such as Marginal(X)",
     entry_points="clarysage.removals",
 )
@@ -347,18 +347,18 @@ ABOUT: Registry[AboutRow] = Registry(
             otherwise={
                 "removal": "this data and this background, with the removal as fitted (sampling error of the run "
                 "alone)",
-                "learners": "this data, so divided (sampling error of the run alone)",
+                "learners": "this data with this split (sampling error of the run alone)",
                 "nothing": "this data",
             },
         ),
         AboutRow(
             "rows",
-            "the population of rows, with the background as chosen",
+            "the population of rows, with this background",
             choice="other rows",
             where="on other rows of the same population",
             otherwise={
                 "removal": "the population of rows, with the removal as fitted",
-                "learners": "the population of rows, with learners as they were fitted",
+                "learners": "the population of rows, with the learners as fitted",
                 "nothing": "the population of rows",
             },
         ),
@@ -367,7 +367,7 @@ ABOUT: Registry[AboutRow] = Registry(
             "the population of rows and of background",
             choice="other rows and background",
             where="on other rows of the same population, with another background",
-            otherwise={"removal": "the population of rows and endless draws, with the removal as fitted"},
+            otherwise={"removal": "the population of rows and infinitely many draws, with the removal as fitted"},
         ),
     ),
     is_fixed=True,  # since each needs its own statistics
@@ -384,7 +384,7 @@ class AdjustmentRow:
     summary : the error rate that it controls
     source : "module:function", or the function itself, from p-values (p,) to adjusted p-values (p,)
     label : its name in tables and charts
-    promise : the error rate in numbers, after "so adjusted that"; ``{chance}`` stands for 1 minus the level
+    promise : the error rate in numbers, after "adjusted so that"; ``{chance}`` stands for 1 minus the level
     """
 
     name: str

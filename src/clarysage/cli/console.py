@@ -64,10 +64,10 @@ def has_viewer(quiet: bool) -> bool:
 
 
 @contextmanager
-def guarded(say: Say, *, debug: bool, called: Mapping[str, str] | None = None) -> Iterator[None]:
+def guarded(say: Say, *, debug: bool, argument_names: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turns errors into one line and an exit code, and warnings and log records into notes.
 
-    ``debug`` also shows the traceback; ``called`` has names of arguments that differ for this command.
+    ``debug`` also shows the traceback; ``argument_names`` has names of arguments that differ for this command.
     """
     with warnings.catch_warnings(), _log_as_notes(say):
         warnings.showwarning = _as_note(say)
@@ -81,7 +81,7 @@ def guarded(say: Say, *, debug: bool, called: Mapping[str, str] | None = None) -
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            complain(worded(error, called))
+            complain(worded(error, argument_names))
             raise typer.Exit(USAGE if isinstance(error, OptionError) else FAILED) from None
 
 
@@ -99,13 +99,13 @@ def clean_stdout() -> Iterator[None]:
         os.close(stdout)
 
 
-def worded(error: Exception, called: Mapping[str, str] | None = None) -> str:
+def worded(error: Exception, argument_names: Mapping[str, str] | None = None) -> str:
     """Returns the text of an error for the command line, with options in place of arguments."""
     if isinstance(error, InputError):
         advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))
-        return error_in_shell(error, called, next(advice, ""))
+        return error_in_shell(error, argument_names, next(advice, ""))
     if isinstance(error, RunFailedError) and isinstance(error.__cause__, Exception):
-        return worded(error.__cause__, called)
+        return worded(error.__cause__, argument_names)
     if isinstance(error, ClarysageError):
         return str(error)
     return f"{type(error).__name__}: {reason(error)}"

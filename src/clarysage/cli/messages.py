@@ -65,10 +65,11 @@ def _long(options: Sequence[str]) -> str:
     return next(option for option in options if option.startswith("--"))
 
 
-def in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
-    """Formats a message for a user of the command line; ``called`` has names that differ for the current command.
+def in_shell(words: Words, argument_names: Mapping[str, str] | None = None) -> str:
+    """Formats a message for a user of the command line.
 
-    Advice without an equivalent is shown as in Python, except parts that are meant for Python alone.
+    ``argument_names`` are names that differ for the current command. Advice without an equivalent is shown as in
+    Python, except parts that are meant for Python alone.
 
     Examples
     --------
@@ -77,15 +78,15 @@ def in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
     >>> in_shell([Set("loss", "zero one"), " with ", Set("n_jobs"), " and ", Set("steps", 8)])
     '--loss "zero one" with --n-jobs and steps=8'
     """
-    called = {**flags(), **(called or {})}
-    pieces = [part if isinstance(part, str) else _options(part, called) for part in parts_of(words)]
+    argument_names = {**flags(), **(argument_names or {})}
+    pieces = [part if isinstance(part, str) else _options(part, argument_names) for part in parts_of(words)]
     shown = zip(pieces, parts_of(words), strict=True)
     return "".join(
         ("" if isinstance(part, PythonOnly) else str(part)) if piece is None else piece for piece, part in shown
     )
 
 
-def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> str:
+def advice_in_shell(words: Words, argument_names: Mapping[str, str] | None = None) -> str:
     """Formats advice for a user of the command line; alternatives without an equivalent are left out.
 
     Examples
@@ -95,15 +96,16 @@ def advice_in_shell(words: Words, called: Mapping[str, str] | None = None) -> st
     >>> advice_in_shell([Set("steps", 8), " for more", Or("; or "), Set("memory_limit", 1e9)])
     '--memory-limit 1e9'
     """
-    message, called = "", {**flags(), **(called or {})}
+    names = {**flags(), **(argument_names or {})}
+    shown = ""
     for separator, alternative in _alternatives(words):
-        if all(isinstance(part, (str, PythonOnly)) or _options(part, called) is not None for part in alternative):
-            text = in_shell(alternative, called)
-            message += f"{separator}{text}" if message and text else text
-    return message
+        if all(isinstance(part, (str, PythonOnly)) or _options(part, names) is not None for part in alternative):
+            text = in_shell(alternative, names)
+            shown += f"{separator}{text}" if shown and text else text
+    return shown
 
 
-def note_in_shell(note: Note, called: Mapping[str, str] | None = None) -> Note:
+def note_in_shell(note: Note, argument_names: Mapping[str, str] | None = None) -> Note:
     """Returns a note whose text is for a user of the command line.
 
     Examples
@@ -111,10 +113,10 @@ def note_in_shell(note: Note, called: Mapping[str, str] | None = None) -> Note:
     >>> str(note_in_shell(Note("Rows are unlike any.", ["Try ", Set("removal", "copula"), "."])))
     'Rows are unlike any. Try --removal copula.'
     """
-    return Note(in_shell(note.text, called), advice_in_shell(note.advice, called))
+    return Note(in_shell(note.text, argument_names), advice_in_shell(note.advice, argument_names))
 
 
-def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, advice: str = "") -> str:
+def error_in_shell(error: InputError, argument_names: Mapping[str, str] | None = None, advice: str = "") -> str:
     """Formats an error about an argument for a user of the command line; ``advice`` replaces its hint.
 
     Examples
@@ -122,9 +124,9 @@ def error_in_shell(error: InputError, called: Mapping[str, str] | None = None, a
     >>> error_in_shell(InputError("budget", got=["-3 and ", Set("n_jobs", 2)], wanted="more", hint=Set("budget", 1e6)))
     '--budget: got -3 and --n-jobs 2; wanted more. Try --budget 1e6.'
     """
-    argument = {**flags(), **(called or {})}.get(error.argument, error.argument)
-    hint = advice or advice_in_shell(error.hint, called)
-    return message(argument, in_shell(error.got, called), in_shell(error.wanted, called), hint)
+    argument = {**flags(), **(argument_names or {})}.get(error.argument, error.argument)
+    hint = advice or advice_in_shell(error.hint, argument_names)
+    return message(argument, in_shell(error.got, argument_names), in_shell(error.wanted, argument_names), hint)
 
 
 def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
@@ -139,20 +141,20 @@ def _alternatives(words: Words) -> Iterator[tuple[str, Sequence[str | Advice]]]:
     yield separator, alternative
 
 
-def _options(advice: Advice, called: Mapping[str, str]) -> str | None:
+def _options(advice: Advice, argument_names: Mapping[str, str]) -> str | None:
     """Returns the equivalent options of advice, or the name of an argument; None if there is no equivalent."""
     if isinstance(advice, Set):
         return _option(advice)
     if isinstance(advice, Either):
         return advice.shell
     if isinstance(advice, Argument):
-        return called.get(advice.name)
+        return argument_names.get(advice.name)
     if isinstance(advice, Or):
         return advice.text
     if isinstance(advice, Call) and (command := COMMANDS.get(advice.function.removeprefix("cs."))) is not None:
         options = [_option(each) for each in advice.options]
         available = [option for option in options if option is not None]
-        return " ".join(filter(None, [command, *available])) if len(available) == len(options) else None
+        return " ".join(filter(None, [command, *available])) or None if len(available) == len(options) else None
     return None
 
 

@@ -292,7 +292,7 @@ class SubsampledGame(SubsampledWalks, Protocol):
 
     @property
     def enlarged(self) -> SubsampledGame:
-        """The same game with larger subsamples, for second-order differences such as interactions."""
+        """This game with larger subsamples, for second-order differences such as interactions."""
         ...
 
     def at(

@@ -15,7 +15,7 @@ from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOpti
 from clarysage.cli.output import Delivery
 
 # arguments that must be equal in all files, but are not options of this command
-CALLED_HERE = dict.fromkeys(("loss", "measure", "groups"), "FILE")
+ARGUMENT_NAMES = dict.fromkeys(("loss", "measure", "groups"), "FILE")
 
 
 @with_groups
@@ -61,13 +61,13 @@ def compare(
     """
     say, given = speaker(console.quiet), files or []
     delivery = Delivery(written.json_file, {"--plot": plot}, written.html)
-    with guarded(say, debug=console.debug, called=CALLED_HERE):
+    with guarded(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
         with clean_stdout():
             import clarysage as cs
 
-            called, settings = _names(given, names), differences.settings
+            options = {"names": _names(given, names), **differences.settings}
             delivery.check([*given, console.config])
-            comparison = cs.compare([explanation_in(path) for path in given], names=called, **settings)
+            comparison = cs.compare([explanation_in(path) for path in given], **options)
         delivery.deliver(comparison, say)
 
 
@@ -93,8 +93,8 @@ def _names(files: Sequence[Path], names: str | None) -> list[str]:
         raise OptionError("FILE", got=f"{len(files)} file{'s' * (len(files) != 1)}", wanted="two or more to compare")
     if names is None:
         return distinct(files)
-    called = [name.strip() for name in names.split(",")]
-    if len(called) != len(files) or len(set(called)) < len(called) or not all(called):
+    given_names = [name.strip() for name in names.split(",")]
+    if len(given_names) != len(files) or len(set(given_names)) < len(given_names) or not all(given_names):
         example = ",".join(distinct(files))
         raise OptionError("--names", got=repr(names), wanted=f"{len(files)} distinct names", hint=f"--names {example}")
-    return called
+    return given_names

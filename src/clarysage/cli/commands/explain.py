@@ -57,7 +57,7 @@ def explain(
     written: ExplanationOptions,
     console: ConfiguredOptions,
 ) -> None:
-    """Explain a model: the SAGE value of each feature, which is how much the feature reduces the model's loss.
+    """Explain a model by SAGE values (Shapley additive global importance): how much each feature reduces the loss.
 
     If the model has feature names, these columns are used and others ignored. If not, the features are all columns
     except the target, the weights and the dropped columns, in the order of the file. Text columns are passed to the

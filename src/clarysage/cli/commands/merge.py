@@ -14,7 +14,7 @@ from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.options import ConfiguredOptions, ExplanationOptions, with_groups
 from clarysage.cli.output import Delivery, available_about, has_rows
 
-CALLED_HERE = {"explanations": "FILE"}
+ARGUMENT_NAMES = {"explanations": "FILE"}
 
 
 @with_groups
@@ -52,7 +52,7 @@ def merge(
     """
     say, given = speaker(console.quiet), files or []
     delivery = Delivery(written.json_file, {"--plot": written.plot}, written.html)
-    with guarded(say, debug=console.debug, called=CALLED_HERE):
+    with guarded(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
         with clean_stdout():
             import clarysage as cs
 

@@ -28,7 +28,7 @@ from clarysage.cli.output import Delivery
 from clarysage.registry import normalised
 
 # argument of the library -> its name in this command
-CALLED_HERE = {
+ARGUMENT_NAMES = {
     "X": "REFERENCE or CURRENT",
     "X or background": "REFERENCE, CURRENT or --background",
     "X and background": "REFERENCE, CURRENT and --background",
@@ -113,7 +113,7 @@ def monitor(
     printed and written, too.
     """
     say, delivery = speaker(console.quiet), Delivery(written.json_file, {"--plot": plot}, written.html)
-    with guarded(say, debug=console.debug, called=CALLED_HERE):
+    with guarded(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
         settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
         request = Request(
             model,
