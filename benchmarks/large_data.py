@@ -105,19 +105,19 @@ def explained(path: Path, model: str, max_rows: int | None, cap: float | None) -
     import pyarrow.parquet as pq
 
     import clarysage as cs
-    from clarysage.tables import Stored
+    from clarysage.tables import OnDiskTable
 
     columns = len(pq.read_schema(path).names) - 1
     f = MODELS[model](*examples(TRAINING_ROWS, columns, 2**32))
-    reading, take = [0.0], Stored.take
+    reading, take = [0.0], OnDiskTable.take
 
-    def timed(self: Stored, places: np.ndarray) -> Any:
+    def timed(self: OnDiskTable, places: np.ndarray) -> Any:
         begun = time.perf_counter()
         table = take(self, places)
         reading[0] += time.perf_counter() - begun
         return table
 
-    Stored.take = timed  # type: ignore[method-assign]
+    OnDiskTable.take = timed  # type: ignore[method-assign]
     begun = time.perf_counter()
     explanation = cs.sage(f, path, "y", max_rows=max_rows, rng=0)
     took = time.perf_counter() - begun

@@ -315,10 +315,15 @@ BAD_Y = [
     ),
     Bad("y complex", lambda: regression(y=Y + 1j), "y", "complex.*real"),
     Bad("y of three dimensions", lambda: regression(y=Y[:, None, None]), "y", r"shape \(12, 1, 1\)"),
-    Bad("y a number", lambda: regression(y=1.0), "y", "float.*one entry a row"),
-    Bad("y a string", lambda: regression(y="target"), "y", "the name of a column, but X is an array.*one entry a row"),
-    Bad("y a mapping", lambda: regression(y=dict(enumerate(Y))), "y", "dict.*one entry a row"),
-    Bad("y a generator", lambda: regression(y=(v for v in Y)), "y", "generator.*one entry a row"),
+    Bad("y a number", lambda: regression(y=1.0), "y", "float.*one entry for each row"),
+    Bad(
+        "y a string",
+        lambda: regression(y="target"),
+        "y",
+        "the name of a column, but X is an array.*one entry for each row",
+    ),
+    Bad("y a mapping", lambda: regression(y=dict(enumerate(Y))), "y", "dict.*one entry for each row"),
+    Bad("y a generator", lambda: regression(y=(v for v in Y)), "y", "generator.*one entry for each row"),
     Bad("y ragged", lambda: regression(y=[[1.0], *[[1.0, 2.0]] * 11]), "y", "unequal"),
     Bad("y dates", lambda: regression(y=pd.date_range("2020", periods=12)), "y", "datetime64.*real numbers or labels"),
     Bad(
@@ -1519,7 +1524,12 @@ BAD_SETTINGS = [
     Bad("weights infinite", lambda: regression(sample_weight=with_hole(WEIGHTS, np.inf)), "sample_weight", "infinite"),
     Bad("weights all zero", lambda: regression(sample_weight=np.zeros(12)), "sample_weight", "all zero"),
     Bad("weights too few", lambda: regression(sample_weight=WEIGHTS[1:]), "sample_weight", "11 weights; wanted 12"),
-    Bad("weights a number", lambda: regression(sample_weight=1.0), "sample_weight", "float; wanted one entry a row"),
+    Bad(
+        "weights a number",
+        lambda: regression(sample_weight=1.0),
+        "sample_weight",
+        "float; wanted one entry for each row",
+    ),
     Bad("weights words", lambda: regression(sample_weight=WORD), "sample_weight", "not numbers"),
     Bad(
         "weights shuffled",

@@ -19,7 +19,7 @@ from scipy.stats import chi2
 import clarysage as cs
 from clarysage._measures.examples import Examples, sample_rows
 from clarysage.execution.seeds import ROWS, stream
-from clarysage.tables import stored
+from clarysage.tables import open_on_disk
 
 pytestmark = pytest.mark.needs("pyarrow")
 
@@ -120,7 +120,7 @@ SOURCES: dict[str, Callable[[Path, pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_rows_taken_are_those_of_the_table_in_memory(kind, path, table, seed):
-    source = stored(SOURCES[kind](path, table), "X")
+    source = open_on_disk(SOURCES[kind](path, table), "X")
     assert source.rows == N
     rng = np.random.default_rng(seed)
     chosen = [np.sort(rng.choice(N, size, replace=False)) for size in (1, 3, 40, N)]
@@ -131,7 +131,7 @@ def test_rows_taken_are_those_of_the_table_in_memory(kind, path, table, seed):
 
 
 def test_folders_that_name_a_column_give_it_to_their_rows(path, table):
-    source = stored(hive_of(path, table), "X")
+    source = open_on_disk(hive_of(path, table), "X")
     assert source.columns[-1] == "shop"
     assert source.take(np.array([5, 699, 700, 1999]))["shop"].tolist() == [0, 0, 1, 2]
 
@@ -140,7 +140,7 @@ def test_more_columns_than_are_read_at_once_stay_in_their_order(tmp_path):
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 150))).rename(columns=str)
     wide.to_parquet(tmp_path / "wide.parquet", row_group_size=20)
     columns = [str(number) for number in reversed(range(150))]
-    found = stored(tmp_path / "wide.parquet", "X").select(columns).take(np.arange(0, 90, 7))
+    found = open_on_disk(tmp_path / "wide.parquet", "X").select(columns).take(np.arange(0, 90, 7))
     pd.testing.assert_frame_equal(found, wide[columns].iloc[::7].reset_index(drop=True))
 
 
@@ -148,7 +148,7 @@ def test_more_columns_than_are_read_at_once_stay_in_their_order(tmp_path):
 def test_a_column_that_a_file_of_a_folder_lacks_is_missing_there_and_told_of(lacking, tmp_path, table):
     for number, part in enumerate((table[:10], table[10:20])):
         part.drop(columns="b" if number == lacking else []).to_parquet(tmp_path / f"{number}.parquet")
-    source = stored(tmp_path, "X")
+    source = open_on_disk(tmp_path, "X")
     with pytest.warns(
         cs.ClarysageWarning, match=f"^X: {lacking}.parquet has no column 'b', so that its cells are miss"
     ):
@@ -163,15 +163,17 @@ def test_a_column_that_a_file_of_a_folder_lacks_is_missing_there_and_told_of(lac
 def test_numbers_that_are_whole_in_one_file_only_are_numbers_in_all(tmp_path, table):
     table[["id"]][:10].to_parquet(tmp_path / "0.parquet")
     (table[["id"]][10:20] + 0.5).to_parquet(tmp_path / "1.parquet")
-    assert stored(tmp_path, "X").take(np.array([9, 10]))["id"].tolist() == [9, 10.5]
+    assert open_on_disk(tmp_path, "X").take(np.array([9, 10]))["id"].tolist() == [9, 10.5]
 
 
 def test_files_of_a_list_are_one_table(path, table, tmp_path):
     folder = hive_of(path, table)
     files = sorted(folder.rglob("*.parquet"))
     assert len(files) > 1
-    whole, places = stored(folder, "X"), np.array([5, 699, 700, 1999])
-    pd.testing.assert_frame_equal(stored([*files[:1], *map(str, files[1:])], "X").take(places), whole.take(places))
+    whole, places = open_on_disk(folder, "X"), np.array([5, 699, 700, 1999])
+    pd.testing.assert_frame_equal(
+        open_on_disk([*files[:1], *map(str, files[1:])], "X").take(places), whole.take(places)
+    )
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -238,7 +240,7 @@ def test_a_table_that_fits_has_the_bits_of_the_same_call_in_memory(tmp_path):
 
 def test_every_row_is_as_likely_as_any_other(path, table, seed):
     """Counts over runs are of sampling without replacement: their covariance is known, and chi-square follows."""
-    small = stored(path, "X")
+    small = open_on_disk(path, "X")
     runs, size, n = 300, 200, N
     counts, together, same = np.zeros(n), [], (GROUP - 1) / (n - 1)
     for run in range(runs):
@@ -508,16 +510,16 @@ WRONG: dict[str, tuple[Callable[[Path, pd.DataFrame], Any], str]] = {
     "paths where rows are wanted": (lambda p, t: cs.importances(f, [p, p], "y"), "X: got '.*rows.parquet', a text or"),
     "a list with another file": (
         lambda p, t: cs.sage(f, [p, __file__], "y"),
-        "X: got a list with .*py', which is no Parquet file",
+        "X: got a list with .*py', which is not a Parquet file",
     ),
     "a list with a folder": (
         lambda p, t: cs.sage(f, [p.parent], "y"),
-        "X: got a list with .*', which is no Parquet file; wanted a list of",
+        "X: got a list with .*', which is not a Parquet file; wanted a list of",
     ),
     "a pattern": (lambda p, t: cs.sage(f, p.parent / "*.parquet", "y"), r"X: got .*does not exist.* Try glob\.glob"),
     "a list with no file": (
         lambda p, t: cs.sage(f, [p, p / "none"], "y"),
-        "X: got a list with .*none', which is no Parquet file",
+        "X: got a list with .*none', which is not a Parquet file",
     ),
     "a path where rows are wanted": (
         lambda p, t: cs.removal_quality("marginal", f, p),

@@ -309,7 +309,7 @@ def test_masked_outputs_and_durations_are_refused(data):
 
 def test_weights_in_two_columns_and_an_empty_list_of_losses_are_refused(data):
     X, y = data
-    with pytest.raises(cs.InputError, match=r"sample_weight: got shape \(30, 2\); wanted one weight a row"):
+    with pytest.raises(cs.InputError, match=r"sample_weight: got shape \(30, 2\); wanted one weight for each row"):
         cs.sage(linear, X, y, sample_weight=np.ones((30, 2)))
     with pytest.raises(cs.InputError, match="loss: got an empty list"):
         cs.sage(linear, X, y, loss=[])

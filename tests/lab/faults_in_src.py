@@ -834,8 +834,8 @@ FAULTS: tuple[Fault, ...] = (
         "background-by-position",
         ORDER,
         "tables/schema.py",
-        "return [place[name] for name in want]",
-        "return list(place.values())",
+        "return [position[name] for name in target]",
+        "return list(position.values())",
     ),
     Fault(
         "missing-response-passes",
@@ -848,7 +848,7 @@ FAULTS: tuple[Fault, ...] = (
         "categories-of-pandas-shifted",
         CATEGORY,
         "tables/cells/pandas.py",
-        "places = np.append(_places(known, cells.dtype.categories.to_series()), -1)[cells.cat.codes]",
+        "index = np.append(_positions(distinct, cells.dtype.categories.to_series()), -1)[cells.cat.codes]",
         "places = np.append(np.arange(len(cells.dtype.categories)), -1)[cells.cat.codes]",
     ),
     # measures

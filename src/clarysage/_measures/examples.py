@@ -13,7 +13,7 @@ import numpy as np
 from clarysage.errors import InputError, Set, Words, resembling
 from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
-from clarysage.tables import Stored, as_table, container_of, is_stored, labels_of, rows_of, select, stored
+from clarysage.tables import OnDiskTable, as_table, container_of, is_on_disk, labels_of, open_on_disk, rows_of, select
 from clarysage.tables.on_disk import from_table
 from clarysage.tables.target import given_weights, read_target
 
@@ -55,8 +55,8 @@ class Examples:
         """Makes examples from the arguments of a measure, where X is a table or the path of one on disk."""
         limit = MEMORY_LIMIT if memory_limit is None else memory_limit
         X = from_table(X) if max_rows is None and _is_too_large(X, limit) else X
-        if is_stored(X):
-            return _from_stored(f, stored(X, "X"), y, sample_weight, max_rows, limit, rng)
+        if is_on_disk(X):
+            return _from_stored(f, open_on_disk(X, "X"), y, sample_weight, max_rows, limit, rng)
         return _from_memory(f, as_table(X, "X"), y, sample_weight, max_rows, rng)
 
     @property
@@ -72,7 +72,7 @@ class Examples:
 
 def background_from(given: Any, f: Predictor, X: Any, size: float, limit: float, rng: np.random.Generator) -> Any:
     """Samples background rows from a table on disk, with the columns of X; also returns the size of the table."""
-    source = stored(given, "background")
+    source = open_on_disk(given, "background")
     labels = labels_of(X) or f.feature_names
     if labels is not None:
         names, columns = list(map(str, labels)), (*source.columns, *source.index)
@@ -106,7 +106,7 @@ def separate_targets(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]
 
 def without_targets(background: Any, X: Any, target_columns: Sequence[str]) -> Any:
     """Removes columns of responses and weights from the background if they were removed from X."""
-    labels = None if background is None or is_stored(background) else labels_of(background)
+    labels = None if background is None or is_on_disk(background) else labels_of(background)
     extra = [name for name in target_columns if name in (labels or ()) and name not in (labels_of(X) or ())]
     if not extra:
         return background
@@ -118,8 +118,8 @@ def without_target(X: Any, target: Any) -> Any:
     """Removes the column of responses from X if ``target`` is its name; for measures that ignore responses."""
     if not isinstance(target, str):
         return X
-    if is_stored(X):
-        source = stored(X, "X")
+    if is_on_disk(X):
+        source = open_on_disk(X, "X")
         source.find(target, "y")
         return source.select([name for name in source.columns if name != target])
     return _separate(as_table(X, "X"), {"y": target}, ())[0]
@@ -140,7 +140,7 @@ def check_memory(limit: Any) -> None:
         )
 
 
-def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | None) -> int:
+def rows_to_read(source: OnDiskTable, max_rows: int | None, memory_limit: float | None) -> int:
     """Returns the number of rows to sample from a table on disk, within the limits on rows and memory."""
     if memory_limit is None and max_rows is not None:
         return max_rows
@@ -150,7 +150,7 @@ def rows_to_read(source: Stored, max_rows: int | None, memory_limit: float | Non
 
 def _from_stored(
     f: Predictor,
-    source: Stored,
+    source: OnDiskTable,
     y: Any,
     sample_weight: Any,
     max_rows: int | None,
@@ -210,14 +210,14 @@ def _separate(X: Any, named: dict[str, str], fitted: Sequence[str]) -> tuple[Any
             raise InputError(
                 argument,
                 got=f"{name!r}, the name of a column, but X is an array without names",
-                wanted="one entry a row, or X as a table with named columns",
+                wanted="one entry for each row, or X as a table with named columns",
             )
         if name not in labels:
             columns = [str(label) for label in labels]
             raise InputError(
                 argument,
                 got=f"{name!r}, which is no column of X",
-                wanted="a column of X, or one entry a row",
+                wanted="a column of X, or one entry for each row",
                 hint=resembling(name, columns),
             )
     _check_no_feature(named, fitted)
@@ -240,7 +240,7 @@ def _is_too_large(X: Any, limit: float) -> bool:
     return container_of(X) == "pyarrow" and len(X) > _affordable(limit, from_table(X).bytes_of_row)
 
 
-def _rows_within(limit: float, source: Stored, rows: int) -> int:
+def _rows_within(limit: float, source: OnDiskTable, rows: int) -> int:
     """Returns the number of rows, reduced to what the memory limit holds; an error if that is too few."""
     affordable, least = _affordable(limit, source.bytes_of_row), min(FEWEST_ROWS, source.rows, rows)
     if affordable < least:

@@ -43,7 +43,7 @@ from clarysage.removal import (
 )
 from clarysage.removal.background import codes_of
 from clarysage.results.explanation import Explanation, HeldFixed
-from clarysage.tables import as_table, is_stored, labels_of, rows_of
+from clarysage.tables import as_table, is_on_disk, labels_of, rows_of
 
 LARGE_BACKGROUND = 4096
 FEW_TO_LEARN_FROM = 50
@@ -259,7 +259,7 @@ def _background(
             )
         return None, None, ()
     size = rows_to_draw or default_rows(removal)
-    if given is not None and is_stored(given):
+    if given is not None and is_on_disk(given):
         rows, of = background_from(given, f, X, size, limit, stream(seed, BACKGROUND, 0))
         note = (f"Background: {len(rows):,} of {of:,} rows, drawn at random.",) if len(rows) < of else ()
         return rows, None, (*note, *(() if rows_to_draw else _about_size(len(rows), removal)))

@@ -63,7 +63,7 @@ def read_table(argument: str, path: Path, max_rows_of: Callable[[Any], float] | 
     """Reads a table from a CSV or Parquet file, or a folder of Parquet files; ``argument`` names it in messages.
 
     ``max_rows_of`` returns how many rows of a Parquet table are needed; a larger table is not read, but stays on disk
-    (:class:`clarysage.tables.Stored`).
+    (:class:`clarysage.tables.OnDiskTable`).
     """
     suffix = _suffix(path)
     if suffix is None:
@@ -141,10 +141,10 @@ def _suffix(path: Path) -> str | None:
 def _large(argument: str, path: Path, max_rows_of: Callable[[Any], float]) -> Any:
     """Returns a Parquet table on disk; None if it has no more rows than are needed."""
     imported("pyarrow", "arrow", "Reading Parquet")
-    from clarysage.tables import stored
+    from clarysage.tables import open_on_disk
 
     try:
-        table = stored(path, argument)
+        table = open_on_disk(path, argument)
     except InputError:
         return None  # reading the table will raise a better error
     return table if table.rows > max_rows_of(table) else None

@@ -17,7 +17,7 @@ from clarysage.errors import InputError
 
 if TYPE_CHECKING:
     from clarysage.models import Predictor
-    from clarysage.tables import Stored
+    from clarysage.tables import OnDiskTable
 
 SHAPLEY_EFFECTS = "no --target was given, so these are Shapley effects: shares of the variance of the model's output."
 
@@ -92,7 +92,7 @@ class Request:
         return {argument: path for argument, path in files.items() if path is not None}
 
     @property
-    def max_rows_of(self) -> Callable[[Stored], int] | None:
+    def max_rows_of(self) -> Callable[[OnDiskTable], int] | None:
         """Function that returns how many rows of a table on disk are needed; None if the command needs all rows."""
         if not self.may_sample_rows:
             return None

@@ -15,7 +15,7 @@ from clarysage.drift.tests import HINT_LEVEL, hypergeometric_p
 from clarysage.drift.wording import from_to, percent, plain_number
 from clarysage.errors import InputError
 from clarysage.tables.cells import Backend, backend
-from clarysage.tables.cells.missing import is_missing
+from clarysage.tables.cells.common import is_missing
 
 NUMBERS, DATES, DURATIONS, TEXT = "numbers", "dates", "durations", "text"
 MICROSECONDS_OF_A_DAY = 86_400e6

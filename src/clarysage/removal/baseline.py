@@ -86,7 +86,7 @@ class Baseline:
             if self.values != "mode" and isinstance(column, Categories) and column.holds_numbers:
                 raise InputError(
                     "background",
-                    got=f"column {name!r}, whose numbers are objects, or integers beyond 2^53",
+                    got=f"numbers in column {name!r} that are objects, or integers beyond 2^53",
                     wanted=f"a numeric column, for the {self.values}",
                     hint=PythonOnly('removal=Baseline("mode")'),
                 )

@@ -1,4 +1,4 @@
-"""One column between the user's dtype and float64 codes: numbers as themselves, the rest by a dictionary."""
+"""Encoding of a column as float64 codes, and back: numbers as they are, all other cells by a dictionary."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy as np
 
 from clarysage.errors import Argument, InputError
 from clarysage.tables.cells import Backend
-from clarysage.tables.cells.common import EXACT_INTEGERS
-from clarysage.tables.cells.missing import NULL
+from clarysage.tables.cells.common import EXACT_INTEGERS, NULL
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric or boolean column: the codes are the values, handed back in the column's own dtype."""
+    """A numeric or boolean column: the codes are the values; they are decoded to the column's own dtype."""
 
     backend: Backend
     dtype: Any
@@ -30,20 +29,20 @@ class Numbers:
         return self.backend.from_float(codes, self.dtype)
 
     def handed_to(self, backend: Backend) -> Numbers:
-        """The column in another library, in the dtype that a sample of it takes there."""
+        """Returns the column for another library, in the dtype to which a sample of it is converted there."""
         if backend == self.backend:
             return self
         sample = self.decode(np.array([1.0, NULL] if self.missing else [1.0]))
         return Numbers(backend, backend.dtype(backend.adopt(sample)), self.missing)
 
     def widened(self, codes: np.ndarray) -> Numbers:
-        """The column, able to hold the codes: whole numbers give way to float64 where a fraction comes in."""
+        """Returns a column that can hold the codes: float64 in place of an integer dtype if there is a fraction."""
         return self if _holds(self.backend, self.dtype, codes) else Numbers(self.backend, self.backend.float64, True)
 
 
 @dataclass(frozen=True)
 class Categories:
-    """A column of strings, categories, dates or other things: code k stands for the k-th distinct value."""
+    """A column of strings, categories, dates or other objects: code k is the k-th distinct value."""
 
     backend: Backend
     values: Any
@@ -53,11 +52,11 @@ class Categories:
         return self.backend.lookup(self.values, cells)
 
     def decode(self, codes: np.ndarray) -> Any:
-        places = np.where(np.isnan(codes), -1, codes).astype(np.int64)
-        return self.backend.take(self.values, places)
+        index = np.where(np.isnan(codes), -1, codes).astype(np.int64)
+        return self.backend.take(self.values, index)
 
     def handed_to(self, backend: Backend) -> Categories:
-        """The column in another library, with the same codes."""
+        """Returns the column for another library, with the same codes."""
         if backend == self.backend:
             return self
         return Categories(backend, backend.listed(backend.adopt(self.decode(np.arange(float(len(self.values)))))))
@@ -67,7 +66,7 @@ class Categories:
 
     @property
     def holds_numbers(self) -> bool:
-        """Whether the values are numbers all the same: objects, decimals or huge integers, but not categories."""
+        """True if the values are numbers nevertheless: objects, decimals or huge integers, but not categories."""
         cells = self.decode(np.arange(float(len(self.values))))
         if not len(cells) or str(self.backend.dtype(cells)).startswith(("category", "dictionary")):
             return False
@@ -81,7 +80,7 @@ Column = Numbers | Categories
 
 
 def column_of(backend: Backend, parts: Mapping[str, Any], name: str) -> Column:
-    """The column that holds the cells of all ``parts`` (argument -> cells); the first that has any leads."""
+    """Makes the column for the cells of all ``parts`` (argument -> cells), like the first part that is not blank."""
     parts = dict(sorted(parts.items(), key=lambda part: backend.is_blank(part[1])))
     if not backend.is_number(next(iter(parts.values()))):
         return Categories(backend, _distinct(backend, parts, name))
@@ -99,7 +98,7 @@ def _is_huge(values: np.ndarray) -> bool:
 
 
 def _holds(backend: Backend, dtype: Any, values: np.ndarray) -> bool:
-    """Whether a dtype gives back the very numbers that are put into it."""
+    """Tells whether numbers are unchanged after conversion to a dtype and back."""
     try:
         return np.array_equal(backend.to_float(backend.from_float(values, dtype)), values, equal_nan=True)
     except (TypeError, ValueError, OverflowError):

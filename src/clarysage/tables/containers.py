@@ -1,4 +1,4 @@
-"""The kinds of table that users hand in, checked at the door."""
+"""The kinds of tables that users pass, and their validation."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from clarysage.errors import Argument, InputError, PythonOnly
 
 FRAMES = {("pandas", "DataFrame"): "pandas", ("polars", "DataFrame"): "polars", ("pyarrow", "Table"): "pyarrow"}
-CELLS_OF_SPARSE = 200_000_000  # a sparse matrix is filled in up to this many cells (1.6 GB)
+CELLS_OF_SPARSE = 200_000_000  # up to this many cells a sparse matrix is converted to a dense one (1.6 GB)
 
 
 def container_of(table: Any) -> str:
-    """Which kind a table is: 'numpy', 'pandas', 'polars' or 'pyarrow', by the names of its types."""
+    """Returns the kind of a table, 'numpy', 'pandas', 'polars' or 'pyarrow', by the names of its types."""
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(table).__mro__)
     return next((FRAMES[kind] for kind in kinds if kind in FRAMES), "numpy")
 
 
 def as_table(table: Any, argument: str) -> Any:
-    """The table itself if it is a frame, else a two-dimensional array; anything else is an error."""
+    """Validates a table; returns a frame as it is, and other tables as a two-dimensional array."""
     if container_of(table) != "numpy":
         _check_frame(table, argument)
         return table
@@ -40,39 +40,39 @@ def as_table(table: Any, argument: str) -> Any:
     if kind == "RecordBatch":
         return as_table(sys.modules["pyarrow"].Table.from_batches([table]), argument)
     if hasattr(table, "toarray") and hasattr(table, "nnz"):
-        return _filled(table, argument)
+        return _dense(table, argument)
     array = _as_array(table, argument)
     _check_array(array, argument)
     return array
 
 
 def labels_of(table: Any) -> tuple[Any, ...] | None:
-    """Column labels as the table holds them; None for arrays."""
+    """Returns the column labels of a table; None for arrays."""
     kind = container_of(table)
     if kind == "numpy":
         return None
     return tuple(table.column_names) if kind == "pyarrow" else tuple(table.columns)
 
 
-def rows_of(table: Any, places: Any) -> Any:
-    """The rows of a table at the given places."""
+def rows_of(table: Any, index: Any) -> Any:
+    """Returns the rows of a table with the given row numbers."""
     kind = container_of(table)
     if kind == "pandas":
-        return table.iloc[places]
-    return table.take(places) if kind == "pyarrow" else table[places]
+        return table.iloc[index]
+    return table.take(index) if kind == "pyarrow" else table[index]
 
 
 def select(table: Any, labels: Sequence[Any]) -> Any:
-    """The columns of a frame that have the given labels, in their order."""
+    """Returns the columns of a frame with the given labels, in their order."""
     return table[list(labels)] if container_of(table) == "pandas" else table.select(list(labels))
 
 
-def _filled(table: Any, argument: str) -> np.ndarray:
+def _dense(table: Any, argument: str) -> np.ndarray:
     if len(table.shape) == 2 and table.shape[0] * table.shape[1] > CELLS_OF_SPARSE:
         raise InputError(
             argument,
             got=f"a sparse matrix of {table.shape[0]:,} x {table.shape[1]:,} cells",
-            wanted=f"at most {CELLS_OF_SPARSE:,} cells once filled in",
+            wanted=f"at most {CELLS_OF_SPARSE:,} cells as a dense matrix",
             hint="fewer rows, or fewer columns",
         )
     return np.asarray(as_table(table.toarray(), argument))
@@ -93,11 +93,11 @@ def _as_array(table: Any, argument: str) -> np.ndarray:
             got=f"{type(table).__name__}",
             wanted="a table: an array or list of rows, a pandas or polars DataFrame, or a pyarrow Table",
         )
-    return array if isinstance(table, np.ndarray) else _with_kinds_kept(array, table)
+    return array if isinstance(table, np.ndarray) else _without_mixing(array, table)
 
 
-def _with_kinds_kept(array: np.ndarray, table: Any) -> np.ndarray:
-    """The array of a list of rows, without what numpy makes of a mixture: numbers as text, None as an object."""
+def _without_mixing(array: np.ndarray, table: Any) -> np.ndarray:
+    """Returns the array of a list of rows; undoes that numpy turns numbers beside text to text, and None to objects."""
     if array.dtype.kind in "US":
         cells = np.asarray(table, dtype=object)
         return array if all(isinstance(cell, (str, bytes)) for cell in cells.ravel()) else cells

@@ -1,4 +1,4 @@
-"""What the columns of a run are: names, dtypes and dictionaries shared by X and background; codes for their tables."""
+"""The schema of a run: names, dtypes and dictionaries that X and background share, to encode and decode their rows."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ X = Argument("X")
 
 @dataclass(frozen=True)
 class Schema:
-    """What the columns of a run are, shared by X and background.
+    """The columns that X and background share.
 
     Attributes
     ----------
-    container : the kind of table that the model gets: the kind the user handed in, unless the model wants another
-    labels : column labels, None where no table has any
-    columns : how cells become codes
-    handed : how codes become the cells that the model gets
-    header : what its tables say of their columns beside the cells, such as an index of names
+    container : the kind of table that the model gets: the kind the user passed, unless the model requires another
+    labels : column labels, None if no table has any
+    columns : the columns that encode cells
+    handed : the columns that decode codes to cells for the model
+    header : information of tables on their columns other than cells, such as an index of names
     """
 
     container: str
@@ -44,16 +44,16 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Column names as text; x0, x1, ... where the tables have none."""
+        """Column names as text; x0, x1, ... if the tables have none."""
         return _names(self.labels, self.width)
 
     @property
     def is_number(self) -> np.ndarray:
-        """Which columns hold numbers (the codes are the values)."""
+        """Mask of the columns of numbers, whose codes are their values."""
         return np.array([column.is_number for column in self.columns])
 
     def encode(self, table: Any, argument: str) -> np.ndarray:
-        """Rows of codes, float64 (n, d), of a table that :func:`schema_of` has seen; read only, maybe its own rows."""
+        """Encodes a table that :func:`schema_of` was given as float64 (n, d); read only, possibly a view of it."""
         return self._encode(_Part.of(as_table(table, argument), argument))
 
     def _encode(self, part: _Part) -> np.ndarray:
@@ -64,30 +64,30 @@ class Schema:
             return rows
         cells = _cells(part, self.labels, self.columns[0].backend, self.width)
         codes = np.empty((part.table.shape[0], self.width))
-        for place, column in enumerate(self.columns):
+        for j, column in enumerate(self.columns):
             try:
-                codes[:, place] = column.encode(cells[place])
+                codes[:, j] = column.encode(cells[j])
             except KeyError as error:
                 raise InputError(
                     part.argument,
-                    got=f"the value {error.args[0]!r} in column {self.names[place]!r}",
+                    got=f"the value {error.args[0]!r} in column {self.names[j]!r}",
                     wanted="values that occur in X or background",
                 ) from error
         return codes
 
     def decode(self, codes: np.ndarray) -> Any:
-        """The table that the model gets for rows of codes; freshly made, so the model may write into it."""
+        """Decodes rows of codes to a new table for the model, which may write into it."""
         library, dtype = self.handed[0].backend, _block_dtype(self.handed)
-        if dtype is not None:  # one array, which models read fastest
+        if dtype is not None:  # a single array, the fastest input for models
             return library.table(backend("numpy").from_float(codes, dtype), self.header)
         return library.table([column.decode(codes[:, j]) for j, column in enumerate(self.handed)], self.header)
 
     def widened(self, codes: np.ndarray) -> Schema:
-        """The schema, able to hold these codes too (a mean of whole numbers needs a float column)."""
+        """Returns a schema that can also decode these codes (a mean of integers needs a float column)."""
         return replace(self, handed=tuple(column.widened(codes[:, j]) for j, column in enumerate(self.handed)))
 
     def handed_as(self, container: str | None, labels: Sequence[str] | None = None) -> Schema:
-        """The schema for a model that wants its rows as arrays ('numpy') or as pandas frames."""
+        """Returns the schema for a model that requires its rows as arrays ('numpy') or as pandas frames."""
         if container is None or container == self.container:
             return self
         library = backend(container)
@@ -98,17 +98,17 @@ class Schema:
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table with its rows as codes, (n, d)."""
+    """A table, and its rows as codes, (n, d)."""
 
     table: Any
     codes: np.ndarray
 
 
 def schema_of(X: Any, background: Any = None, *, argument: str = "background", names: Sequence[str] = ()) -> Schema:
-    """The columns of X and background together; names matched, dtypes joined, dictionaries made.
+    """Makes the joint schema of X and background: matches names, finds common dtypes and makes dictionaries.
 
-    X leads: the model gets the kind of table that X is, in X's dtypes where they hold every cell of both. ``names`` are
-    those of the model, by which a background with names is put in order where X has none.
+    X determines the kind of table that the model gets, and its dtypes, if these can hold every cell of both tables.
+    ``names`` are those of the model: they order the columns of a background with names if X has none.
 
     Examples
     --------
@@ -127,9 +127,10 @@ def schema_of(X: Any, background: Any = None, *, argument: str = "background", n
 def encode_together(
     X: Any, background: Any, *, argument: str = "background", names: Sequence[str] = ()
 ) -> tuple[Schema, np.ndarray, np.ndarray]:
-    """The schema of two checked tables as :func:`schema_of` makes it, and the codes of X and of the background.
+    """Returns the joint schema of two tables, as :func:`schema_of` does, and the codes of X and of the background.
 
-    Tables are checked by :func:`~clarysage.tables.as_table`. One that is both X and background is encoded once.
+    Tables must be validated by :func:`~clarysage.tables.as_table`. A table that is both X and background is encoded
+    once.
     """
     examples = _Part.of(background if argument == "X" else X, "X")
     if background is examples.table:
@@ -143,7 +144,7 @@ def encode_together(
 
 @dataclass(frozen=True)
 class _Part:
-    """A checked table, with what is asked of it again and again."""
+    """A validated table, with facts about it that are needed repeatedly."""
 
     table: Any
     argument: str
@@ -160,19 +161,19 @@ class _Part:
 
 
 def _joint_schema(parts: list[_Part], names: Sequence[str]) -> Schema:
-    """The schema of X and, where there is one, of another table."""
+    """Makes the schema of X and, if there is one, of another table."""
     lead = next((part for part in parts if part.labels is not None), parts[0])
     labels, width = lead.labels, int(parts[0].table.shape[1])
     if lead is not parts[0] and labels is not None and sorted(map(str, labels)) == sorted(names):
         labels = tuple(names)
     parts = _in_one_dtype(sorted(parts, key=lambda part: part is not lead))
     library, order = backend(lead.container), _order(lead, labels, width)
-    columns = _one_for_all(parts, labels, width) or _joined(parts, labels, library, width)
+    columns = _equal_columns(parts, labels, width) or _joint_columns(parts, labels, library, width)
     return Schema(lead.container, labels, columns, columns, library.header(lead.table, order))
 
 
 def _in_one_dtype(parts: list[_Part]) -> list[_Part]:
-    """The tables, with those that are arrays of numbers in the first dtype that holds them all."""
+    """Casts tables that are all arrays of numbers to the first of their dtypes that holds them all."""
     if not all(part.is_numeric_array for part in parts):
         return parts
     tables = [part.table for part in parts]
@@ -188,8 +189,8 @@ def _in_one_dtype(parts: list[_Part]) -> list[_Part]:
     return [replace(part, table=part.table.astype(dtype, copy=False)) for part in parts]
 
 
-def _one_for_all(parts: list[_Part], labels: Any, width: int) -> tuple[Column, ...] | None:
-    """The columns of arrays of numbers, all alike, without a look at each; None where that will not do."""
+def _equal_columns(parts: list[_Part], labels: Any, width: int) -> tuple[Column, ...] | None:
+    """Returns equal columns for arrays of numbers, without a look at each column; None if they must differ."""
     if not all(part.is_numeric_array for part in parts):
         return None
     tables = [part.table for part in parts]
@@ -201,14 +202,14 @@ def _one_for_all(parts: list[_Part], labels: Any, width: int) -> tuple[Column, .
     return (Numbers(backend("numpy"), tables[0].dtype, missing),) * width
 
 
-def _joined(parts: list[_Part], labels: Any, library: Backend, width: int) -> tuple[Column, ...]:
+def _joint_columns(parts: list[_Part], labels: Any, library: Backend, width: int) -> tuple[Column, ...]:
     cells = {part.argument: _cells(part, labels, library, width) for part in parts}
     by_column = [{argument: columns[j] for argument, columns in cells.items()} for j in range(width)]
     return tuple(map(column_of, [library] * width, by_column, _names(labels, width)))
 
 
 def _block_dtype(columns: Sequence[Column]) -> np.dtype[Any] | None:
-    """The numpy dtype of a single array that can hold all the columns, if there is one."""
+    """Returns the numpy dtype of a single array that can hold all the columns; None if there is none."""
     if not all(isinstance(column, Numbers) for column in columns):
         return None
     dtypes = {column.dtype for column in columns if isinstance(column, Numbers)}
@@ -222,26 +223,26 @@ def _names(labels: Sequence[Any] | None, width: int) -> tuple[str, ...]:
 
 
 def _cells(part: _Part, labels: tuple[Any, ...] | None, library: Backend, width: int) -> list[Any]:
-    """The columns of a table in the wanted order, as cells of the given library."""
-    own = backend(part.container).split(part.table)
+    """Returns the columns of a table in the given order, as cells of the given library."""
+    columns = backend(part.container).split(part.table)
     cells: list[Any] = []
-    for place in _order(part, labels, width):
+    for position in _order(part, labels, width):
         try:
-            cells.append(library.adopt(own[place]))
+            cells.append(library.adopt(columns[position]))
         except (TypeError, ValueError) as error:
             name = _names(labels, width)[len(cells)]
             raise InputError(
                 part.argument,
-                got=[f"column {name!r}, which cannot be put in the kind of table that ", X, f" is ({error})"],
+                got=[f"column {name!r}, which cannot be converted to the kind of table that ", X, f" is ({error})"],
                 wanted=["the same kind of table for ", X, " and background"],
             ) from error
     return cells
 
 
-def _order(part: _Part, wanted: tuple[Any, ...] | None, width: int) -> list[int]:
-    """Places of a table's columns in the wanted order, by name where it has names."""
+def _order(part: _Part, target_labels: tuple[Any, ...] | None, width: int) -> list[int]:
+    """Returns positions of a table's columns in the order of the labels, by name if it has names."""
     labels = part.labels
-    if labels is None or wanted is None:
+    if labels is None or target_labels is None:
         columns = part.table.shape[1]
         if columns != width:
             raise InputError(
@@ -251,14 +252,17 @@ def _order(part: _Part, wanted: tuple[Any, ...] | None, width: int) -> list[int]
                 hint="the same columns for both",
             )
         return list(range(width))
-    place = {str(label): j for j, label in enumerate(labels)}
-    want = dict.fromkeys(map(str, wanted))
-    missing, extra = [name for name in want if name not in place], [name for name in place if name not in want]
+    position = {str(label): j for j, label in enumerate(labels)}
+    target = dict.fromkeys(map(str, target_labels))
+    missing, extra = (
+        [name for name in target if name not in position],
+        [name for name in position if name not in target],
+    )
     if missing or extra:
-        what = "; ".join(
-            f"{word} {', '.join(map(repr, found[:5]))}" for word, found in (("no", missing), ("extra", extra)) if found
+        differences = "; ".join(
+            f"{word} {', '.join(map(repr, names[:5]))}" for word, names in (("no", missing), ("extra", extra)) if names
         )
         raise InputError(
-            part.argument, got=["columns that differ from ", X, f"'s: {what}"], wanted=["the columns of ", X]
+            part.argument, got=["columns that differ from ", X, f"'s: {differences}"], wanted=["the columns of ", X]
         )
-    return [place[name] for name in want]
+    return [position[name] for name in target]

@@ -1,4 +1,4 @@
-"""The response y and sample weights: one entry a row, by position, checked against the rows' own index."""
+"""The response y and sample weights: one entry for each row, by position, validated against the rows' index."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import Argument, InputError, PythonOnly
-from clarysage.tables.cells.missing import is_missing
+from clarysage.tables.cells.common import is_missing
 
-WITHOUT_THEM = ("dropping those rows from ", Argument("X"), " and y")  # advice where responses are missing
+WITHOUT_THEM = ("dropping those rows from ", Argument("X"), " and y")  # advice if responses are missing
 
 
 def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
-    """y as an array (n,) or (n, k), in the order of X's rows.
+    """Returns y as an array (n,) or (n, k), in the order of X's rows.
 
-    Rows go by position. Where both X and y carry a pandas index, the two must agree: a shuffled Series is an error,
-    not a silently wrong number.
+    Rows are matched by position. If both X and y have a pandas index, the two must agree: a shuffled Series is an
+    error, rather than a wrong number without warning.
     """
     _check_index(y, X, "y", "X")
     target = _as_column(y, "y")
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
     if target.ndim not in (1, 2):
-        raise InputError("y", got=f"shape {target.shape}", wanted="one response a row, shape (n,) or (n, k)")
+        raise InputError("y", got=f"shape {target.shape}", wanted="one response for each row, shape (n,) or (n, k)")
     if len(target) != n_rows:
         raise InputError(
             "y",
@@ -35,7 +35,7 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
                 " and y swapped, or from different splits?)",
             ],
         )
-    missing = _missing(target)
+    missing = _count_missing(target)
     if missing:
         raise InputError(
             "y",
@@ -47,7 +47,7 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
 
 
 def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_weight", of: str = "X") -> np.ndarray:
-    """Weights of the rows of a table, adding up to one, float64 (n,); equal ones for None."""
+    """Returns weights of the rows of a table, adding up to one, float64 (n,); equal ones for None."""
     if weights is None:
         return np.full(n_rows, 1.0 / n_rows)
     array = given_weights(weights, rows, n_rows, argument, of)
@@ -56,17 +56,17 @@ def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_w
 
 
 def given_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_weight", of: str = "X") -> np.ndarray:
-    """Weights of the rows of a table as they were given, float64 (n,), checked."""
+    """Validates weights of the rows of a table; returns them as they are, float64 (n,)."""
     _check_index(weights, rows, argument, of)
     column = _as_column(weights, argument)
     if column.ndim > 2 or (column.ndim == 2 and column.shape[1] != 1):
-        raise InputError(argument, got=f"shape {column.shape}", wanted=f"one weight a row, shape ({n_rows},)")
+        raise InputError(argument, got=f"shape {column.shape}", wanted=f"one weight for each row, shape ({n_rows},)")
     try:
         array = column.astype(np.float64).reshape(-1)
     except (TypeError, ValueError) as error:
         raise InputError(argument, got=f"weights that are not numbers ({error})", wanted="numbers") from error
     if len(array) != n_rows:
-        raise InputError(argument, got=f"{len(array):,} weights", wanted=f"{n_rows:,}, one a row")
+        raise InputError(argument, got=f"{len(array):,} weights", wanted=f"{n_rows:,}, one for each row")
     if not np.isfinite(array).all() or (array < 0).any():
         raise InputError(argument, got="negative, missing or infinite weights", wanted="weights of zero or more")
     if array.max() == 0:
@@ -78,9 +78,11 @@ def _as_column(values: Any, argument: str) -> np.ndarray:
     try:
         array = _as_array(values)
     except (ValueError, TypeError) as error:
-        raise InputError(argument, got=f"entries of unequal shape ({error})", wanted="one entry a row") from error
+        raise InputError(
+            argument, got=f"entries of unequal shape ({error})", wanted="one entry for each row"
+        ) from error
     if array.ndim == 0:
-        raise InputError(argument, got=f"{type(values).__name__}", wanted="one entry a row")
+        raise InputError(argument, got=f"{type(values).__name__}", wanted="one entry for each row")
     if array.dtype.kind in "cmM":
         raise InputError(argument, got=f"entries of dtype {array.dtype}", wanted="real numbers or labels")
     return _plain_numbers(array)
@@ -101,13 +103,13 @@ def _as_array(values: Any) -> np.ndarray:
         values = values.to_pandas()
     array = np.asarray(values)
     if array.dtype.kind in "US" and isinstance(values, (list, tuple)):
-        cells = np.asarray(values, dtype=object)  # numpy alone would make text of numbers and NaN beside text
+        cells = np.asarray(values, dtype=object)  # otherwise numpy converts numbers and NaN beside text to text
         return array if all(isinstance(cell, (str, bytes)) for cell in cells.ravel()) else cells
     return array
 
 
 def _plain_numbers(array: np.ndarray) -> np.ndarray:
-    """An object array of numbers (as nullable columns give) as a numeric one."""
+    """Returns an object array of numbers, as nullable columns give, as a numeric one."""
     if array.dtype != object or any(isinstance(cell, (str, bytes)) for cell in array.ravel()):
         return array
     if all(isinstance(cell, (bool, np.bool_)) for cell in array.ravel()):
@@ -118,7 +120,7 @@ def _plain_numbers(array: np.ndarray) -> np.ndarray:
         return array
 
 
-def _missing(target: np.ndarray) -> int:
+def _count_missing(target: np.ndarray) -> int:
     if target.dtype.kind == "f":
         return int((~np.isfinite(target)).sum())
     return sum(map(is_missing, target.ravel().tolist())) if target.dtype == object else 0

@@ -1,6 +1,6 @@
-"""The cells of a column, one file per library: to numbers and back, to places in a dictionary and back.
+"""Cells of columns, one file for each library: conversion to numbers or to positions in a dictionary, and back.
 
-``backend`` gives the functions for a library by its name; a library is imported only where its tables turn up.
+:func:`backend` returns the functions for a library by its name; a library is imported only if its tables are used.
 """
 
 from __future__ import annotations
@@ -15,69 +15,69 @@ LIBRARIES = ("numpy", "pandas", "polars", "pyarrow")
 
 
 class Backend(Protocol):
-    """What differs between the columns of numpy, pandas, polars and pyarrow tables."""
+    """The operations that differ between the columns of numpy, pandas, polars and pyarrow tables."""
 
     float64: Any
 
     def split(self, table: Any) -> list[Any]:
-        """The columns of a table."""
+        """Returns the columns of a table."""
         ...
 
     def table(self, columns: Any, header: Any) -> Any:
-        """The table of a list of columns, or of an array of numbers; ``header`` as :meth:`header` gave it, or names."""
+        """Makes a table of a list of columns, or an array of numbers; ``header`` is from :meth:`header`, or names."""
         ...
 
     def header(self, table: Any, order: list[int]) -> Any:
-        """What a table says of its columns beside their cells, such as names, in the given order."""
+        """Returns a table's information on its columns other than cells, such as names, in the given order."""
         ...
 
     def dtype(self, cells: Any) -> Any: ...
     def is_number(self, cells: Any) -> bool: ...
     def is_integer(self, cells: Any) -> bool: ...
     def is_blank(self, cells: Any) -> bool:
-        """Whether every cell is missing, in a dtype that does not say what of."""
+        """Tells whether every cell is missing, in a dtype that does not determine the kind of column."""
         ...
 
     def to_float(self, cells: Any) -> np.ndarray:
-        """Numbers as float64; TypeError for what is not a number."""
+        """Returns numbers as float64; raises TypeError for other cells."""
         ...
 
     def from_float(self, values: np.ndarray, dtype: Any) -> Any: ...
     def distinct(self, parts: list[Any]) -> Any:
-        """The values of all parts, as many as ``len`` says, in the first part's kind if that can be; else TypeError."""
+        """Returns the distinct values of all parts, in the first part's dtype if possible; raises TypeError if not."""
         ...
 
     def lookup(self, values: Any, cells: Any) -> np.ndarray:
-        """Places of the cells among the values, NaN for a missing one; KeyError for a stranger."""
+        """Returns positions of cells among the values, NaN for a missing cell; raises KeyError for an unknown one."""
         ...
 
-    def take(self, values: Any, places: np.ndarray) -> Any:
-        """The values at the places; a missing cell for -1."""
+    def take(self, values: Any, index: np.ndarray) -> Any:
+        """Returns the values at the given positions; a missing cell for -1."""
         ...
 
     def adopt(self, cells: Any) -> Any:
-        """Cells of any library as those of this one."""
+        """Converts cells of any library to cells of this one."""
         ...
 
     def listed(self, cells: Any) -> Any:
-        """Cells that are distinct already as values, in their order."""
+        """Returns cells that are already distinct as values, in their order."""
         ...
 
 
 @cache
 def backend(library: str) -> Backend:
-    """The cells of a library.
+    """Returns the operations on cells of a library.
 
     Examples
     --------
     >>> backend("numpy").to_float(np.array([True, False]))
     array([1., 0.])
     """
-    cells: Backend = import_module(f"clarysage.tables.cells.{library}").Cells()
-    return cells
+    implementation: Backend = import_module(f"clarysage.tables.cells.{library}").BACKEND
+    return implementation
 
 
 def library_of(cells: Any) -> str:
-    """The library whose cells these are, by the name of their type."""
+    """Returns the name of the library that cells belong to, by the module of their type."""
     root = type(cells).__module__.partition(".")[0]
     return root if root in LIBRARIES else "numpy"

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clarysage.tables.cells import backend, library_of, objects
-from clarysage.tables.cells.common import EXACT_INTEGERS, common_dtype
-from clarysage.tables.cells.missing import is_missing
+from clarysage.tables.cells.common import EXACT_INTEGERS, common_dtype, is_missing
 from clarysage.tables.cells.objects import Dictionary
 
 
 @dataclass(frozen=True)
-class Cells:
-    """An array's columns are views of one dtype; what is not a number goes by a sorted dictionary."""
+class NumpyCells:
+    """Columns are views of an array of one dtype; cells that are not numbers are encoded by a sorted dictionary."""
 
     float64: ClassVar[Any] = np.dtype(np.float64)
 
@@ -26,8 +25,8 @@ class Cells:
         if isinstance(columns, np.ndarray):
             return columns
         rows = np.empty((len(columns[0]), len(columns)), dtype=_stacked([column.dtype for column in columns]))
-        for place, column in enumerate(columns):
-            rows[:, place] = column
+        for j, column in enumerate(columns):
+            rows[:, j] = column
         return rows
 
     def header(self, table: np.ndarray, order: list[int]) -> None:
@@ -63,21 +62,21 @@ class Cells:
             raise TypeError(f"cells of dtype {', '.join(str(part.dtype) for part in parts)}")
         dtype = common_dtype(parts, [part.dtype for part in parts], holds)
         cells = np.unique(np.concatenate([part.astype(dtype) for part in parts]))
-        hole = np.full(1, "NaT" if dtype.kind in "mM" else 0, dtype=dtype)
-        return Dictionary(np.concatenate([cells[~_is_hole(cells)], hole]))
+        missing = np.full(1, "NaT" if dtype.kind in "mM" else 0, dtype=dtype)
+        return Dictionary(np.concatenate([cells[~_is_missing(cells)], missing]))
 
     def lookup(self, values: Dictionary, cells: np.ndarray) -> np.ndarray:
         if values.cells.dtype == object:
             return objects.lookup(values, _objects(cells))
-        wanted = cells.astype(values.cells.dtype)
-        places = np.searchsorted(values.cells[:-1], wanted)
-        strange = ~_is_hole(wanted) & (values.cells[places] != wanted)
-        if strange.any():
-            raise KeyError(cells[strange][0])
-        return np.where(_is_hole(wanted), np.nan, places)
+        keys = cells.astype(values.cells.dtype)
+        index = np.searchsorted(values.cells[:-1], keys)
+        is_unknown = ~_is_missing(keys) & (values.cells[index] != keys)
+        if is_unknown.any():
+            raise KeyError(cells[is_unknown][0])
+        return np.where(_is_missing(keys), np.nan, index)
 
-    def take(self, values: Dictionary, places: np.ndarray) -> np.ndarray:
-        return np.asarray(values.cells[places])
+    def take(self, values: Dictionary, index: np.ndarray) -> np.ndarray:
+        return np.asarray(values.cells[index])
 
     def adopt(self, cells: Any) -> np.ndarray:
         if library_of(cells) == "numpy":
@@ -92,8 +91,11 @@ class Cells:
         return Dictionary.of(list(cells))
 
 
+BACKEND = NumpyCells()
+
+
 def holds(cells: np.ndarray, dtype: np.dtype[Any]) -> bool:
-    """Whether cells survive in a dtype unchanged.
+    """Tells whether cells can be cast to a dtype without loss.
 
     Examples
     --------
@@ -112,21 +114,21 @@ def holds(cells: np.ndarray, dtype: np.dtype[Any]) -> bool:
         back = cast.astype(cells.dtype)
     if kinds <= set("iu") and ((cast < 0) != (cells < 0)).any():
         return False  # -1 and the largest unsigned integer have the same bits
-    return bool(((back == cells) | _is_hole(cells) & _is_hole(back)).all())
+    return bool(((back == cells) | _is_missing(cells) & _is_missing(back)).all())
 
 
 def _objects(cells: np.ndarray) -> list[Any]:
     return list(cells) if cells.dtype.kind in "mM" else list(cells.tolist())
 
 
-def _is_hole(cells: np.ndarray) -> np.ndarray:
+def _is_missing(cells: np.ndarray) -> np.ndarray:
     if cells.dtype.kind in "mM":
         return np.asarray(np.isnat(cells))
     return np.asarray(np.isnan(cells)) if cells.dtype.kind == "f" else np.zeros(cells.shape, dtype=bool)
 
 
 def _stacked(dtypes: list[np.dtype[Any]]) -> np.dtype[Any]:
-    """The dtype of an array that holds columns of these."""
+    """Returns the dtype of an array that holds columns of these dtypes."""
     if len(set(dtypes)) == 1:
         return dtypes[0]
     return np.result_type(*dtypes) if all(dtype.kind == "U" for dtype in dtypes) else np.dtype(object)

@@ -1,4 +1,4 @@
-"""Cells that are Python objects, in numpy and pandas columns: a dictionary that tells 1, 1.0 and True apart."""
+"""Cells that are Python objects, in numpy and pandas columns: a dictionary that distinguishes 1, 1.0 and True."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from clarysage.tables.cells.missing import is_missing
+from clarysage.tables.cells.common import is_missing
 
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Distinct cells, and after them the one that a missing cell is, so that place -1 finds it."""
+    """Distinct cells, followed by the object that is a missing cell, so that index -1 returns it."""
 
     cells: np.ndarray
 
     @classmethod
-    def of(cls, objects: Sequence[Any], hole: Any = None) -> Dictionary:
-        return cls(boxed([*objects, hole]))
+    def of(cls, objects: Sequence[Any], missing: Any = None) -> Dictionary:
+        return cls(boxed([*objects, missing]))
 
     def __len__(self) -> int:
         return len(self.cells) - 1
 
 
 def boxed(objects: Sequence[Any]) -> np.ndarray:
-    """An array of the objects themselves; numpy alone would make a table of tuples."""
+    """Returns an array of the objects; ``np.array`` would make a two-dimensional one of tuples."""
     cells = np.empty(len(objects), dtype=object)
-    for place, one in enumerate(objects):
-        cells[place] = one
+    for i, cell in enumerate(objects):
+        cells[i] = cell
     return cells
 
 
 def distinct(parts: Sequence[Sequence[Any]]) -> Dictionary:
-    """Distinct objects in order of appearance."""
+    """Returns distinct objects in order of appearance."""
     kinds = [{_kind(cell) for cell in part if not is_missing(cell)} for part in parts]
     if any(kind and kinds[0] and not kind & kinds[0] for kind in kinds):
         raise TypeError(f"{' and '.join(str(sorted(kind)) for kind in kinds)} have nothing in common")
@@ -42,23 +42,22 @@ def distinct(parts: Sequence[Sequence[Any]]) -> Dictionary:
     for part in parts:
         for cell in part:
             seen.setdefault(_key(cell), cell)
-    hole = next((key for key, cell in seen.items() if is_missing(cell)), None)
-    missing = seen.pop(hole, None)
+    missing = seen.pop(next((key for key, cell in seen.items() if is_missing(cell)), None), None)
     return Dictionary.of(list(seen.values()), missing)
 
 
 def lookup(values: Dictionary, cells: Sequence[Any]) -> np.ndarray:
-    """Places of the cells among the values; several kinds of missing cell have places of their own."""
-    places: dict[Any, float] = {_key(value): place for place, value in enumerate(values.cells[:-1])}
-    places[_key(values.cells[-1])] = np.nan
-    strange = next((cell for cell in cells if _key(cell) not in places), places)
-    if strange is not places:
-        raise KeyError(strange)
-    return np.array([places[_key(cell)] for cell in cells], dtype=np.float64)
+    """Returns positions of cells among the values; different kinds of missing cells have different positions."""
+    index: dict[Any, float] = {_key(value): i for i, value in enumerate(values.cells[:-1])}
+    index[_key(values.cells[-1])] = np.nan
+    for cell in cells:
+        if _key(cell) not in index:
+            raise KeyError(cell)
+    return np.array([index[_key(cell)] for cell in cells], dtype=np.float64)
 
 
 def to_float(cells: Sequence[Any]) -> np.ndarray:
-    """Objects that are numbers, as numbers; missing ones as NaN."""
+    """Returns objects that are numbers as float64, missing ones as NaN; raises TypeError for others."""
     for cell in cells:
         if not is_missing(cell) and not isinstance(cell, (int, float, np.bool_, np.integer, np.floating)):
             raise TypeError(f"{cell!r} is not a number")

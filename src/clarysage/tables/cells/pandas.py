@@ -15,13 +15,13 @@ from clarysage.tables.cells.objects import Dictionary
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Categories keep their list and its order; object columns keep their objects."""
+class PandasCells:
+    """Columns of categories preserve their list and its order; object columns preserve their objects."""
 
     float64: ClassVar[Any] = np.dtype(np.float64)
 
     def split(self, table: Any) -> list[Any]:
-        return [table.iloc[:, place] for place in range(table.shape[1])]
+        return [table.iloc[:, j] for j in range(table.shape[1])]
 
     def table(self, columns: Any, header: Any) -> Any:
         frame = pd.DataFrame(columns if isinstance(columns, np.ndarray) else dict(enumerate(columns)))
@@ -68,7 +68,7 @@ class Cells:
 
     def distinct(self, parts: list[Any]) -> Any:
         plain = [_values(part) for part in parts]
-        dtype = common_dtype(plain, [part.dtype for part in plain], _survives)
+        dtype = common_dtype(plain, [part.dtype for part in plain], _is_lossless)
         if is_object_dtype(dtype):
             values: Any = objects.distinct([part.tolist() for part in plain])
         else:
@@ -81,20 +81,20 @@ class Cells:
     def lookup(self, values: Any, cells: Any) -> np.ndarray:
         if isinstance(values, Dictionary):
             return objects.lookup(values, cells.tolist())
-        known = pd.Index(values.categories if isinstance(values, pd.Categorical) else values)
+        distinct = pd.Index(values.categories if isinstance(values, pd.Categorical) else values)
         if isinstance(cells.dtype, pd.CategoricalDtype):
-            places = np.append(_places(known, cells.dtype.categories.to_series()), -1)[cells.cat.codes]
+            index = np.append(_positions(distinct, cells.dtype.categories.to_series()), -1)[cells.cat.codes]
         else:
-            places = _places(known, cells)
-        strange = (places < 0) & cells.notna().to_numpy()
-        if strange.any():
-            raise KeyError(cells[strange].iloc[0])
-        return np.where(places < 0, np.nan, places)
+            index = _positions(distinct, cells)
+        is_unknown = (index < 0) & cells.notna().to_numpy()
+        if is_unknown.any():
+            raise KeyError(cells[is_unknown].iloc[0])
+        return np.where(index < 0, np.nan, index)
 
-    def take(self, values: Any, places: np.ndarray) -> Any:
+    def take(self, values: Any, index: np.ndarray) -> Any:
         if isinstance(values, Dictionary):
-            return pd.Series(values.cells[places], dtype=object)
-        return pd.Series(values.take(places, allow_fill=True), copy=False)
+            return pd.Series(values.cells[index], dtype=object)
+        return pd.Series(values.take(index, allow_fill=True), copy=False)
 
     def adopt(self, cells: Any) -> Any:
         library = library_of(cells)
@@ -108,8 +108,11 @@ class Cells:
         return Dictionary.of(cells.tolist()) if is_object_dtype(cells.dtype) else cells.array
 
 
+BACKEND = PandasCells()
+
+
 def _values(cells: Any) -> Any:
-    """The values of a column as a plain column: the list of categories, or the cells, each once."""
+    """Returns the values of a column as a plain column: the list of categories, or the distinct cells."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         return cells.cat.categories.to_series()
     if is_object_dtype(cells.dtype):
@@ -117,19 +120,19 @@ def _values(cells: Any) -> Any:
     return pd.concat([cells.dropna().drop_duplicates(), cells[cells.isna()].head(1)])
 
 
-def _places(known: Any, cells: Any) -> np.ndarray:
-    """Places of plain cells in an index of distinct values, -1 for missing cells and strangers."""
-    found = np.full(len(cells), -1)
+def _positions(distinct: Any, cells: Any) -> np.ndarray:
+    """Returns positions of plain cells in an index of distinct values, -1 for missing and unknown cells."""
+    positions = np.full(len(cells), -1)
     present = cells.notna().to_numpy()
-    if isinstance(known, pd.IntervalIndex):  # which looks numbers up, and no intervals that overlap
-        found[present] = objects.lookup(Dictionary.of(list(known)), cells[present].tolist())
+    if isinstance(distinct, pd.IntervalIndex):  # its own lookup finds numbers, but no intervals that overlap
+        positions[present] = objects.lookup(Dictionary.of(list(distinct)), cells[present].tolist())
     else:
-        found[present] = known.get_indexer(pd.Index(cells[present].astype(known.dtype)))
-    return found
+        positions[present] = distinct.get_indexer(pd.Index(cells[present].astype(distinct.dtype)))
+    return positions
 
 
-def _survives(cells: Any, dtype: Any) -> bool:
-    """Whether a plain column is the same, cell by cell, in another dtype."""
+def _is_lossless(cells: Any, dtype: Any) -> bool:
+    """Tells whether a plain column can be cast to another dtype without loss."""
     if cells.dtype == dtype or is_object_dtype(dtype):
         return True
     try:
@@ -151,7 +154,7 @@ def _from_arrow(array: Any) -> Any:
 
 
 def _from_polars(cells: Any) -> Any:
-    """A polars column in the dtype that keeps its nulls and categories."""
+    """Converts a polars column to the pandas dtype that preserves its nulls and categories."""
     name = str(cells.dtype)
     if name.startswith("Enum"):
         return pd.Series(pd.Categorical(cells.to_list(), cells.dtype.categories.to_list()))

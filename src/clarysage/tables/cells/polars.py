@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 
 from clarysage.tables.cells import library_of
-from clarysage.tables.cells.common import common_dtype
-from clarysage.tables.cells.missing import NULL, is_null
+from clarysage.tables.cells.common import NULL, common_dtype, is_null
 
-UNCOUNTABLE = (pl.Object, pl.List, pl.Struct, pl.Array)
+NO_DISTINCT = (pl.Object, pl.List, pl.Struct, pl.Array)
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Null and NaN stay apart; an Enum grows by the categories of the other table."""
+class PolarsCells:
+    """Null and NaN remain distinct; an Enum is extended by the categories of the other table."""
 
     float64: ClassVar[Any] = pl.Float64()
 
@@ -28,7 +27,7 @@ class Cells:
         return pl.DataFrame([cells.alias(name) for cells, name in zip(columns, header, strict=True)])
 
     def header(self, table: Any, order: list[int]) -> Any:
-        return [table.columns[place] for place in order]
+        return [table.columns[j] for j in order]
 
     def dtype(self, cells: Any) -> Any:
         return cells.dtype
@@ -58,12 +57,12 @@ class Cells:
             raise ValueError(f"numbers that {dtype} cannot hold") from error
 
     def distinct(self, parts: list[Any]) -> Any:
-        if any(part.dtype in UNCOUNTABLE for part in parts):
+        if any(part.dtype in NO_DISTINCT for part in parts):
             raise TypeError(f"cells of dtype {', '.join(str(part.dtype) for part in parts)}")
         if isinstance(parts[0].dtype, pl.Enum) and all(map(_is_text, parts)):
             dtype: Any = pl.Enum(list(dict.fromkeys(name for part in parts for name in _categories(part))))
         else:
-            dtype = common_dtype(parts, [part.dtype for part in parts], _survives)
+            dtype = common_dtype(parts, [part.dtype for part in parts], _is_lossless)
         together = pl.concat([part.cast(dtype).alias("") for part in parts]).drop_nulls()
         try:
             return together.unique(maintain_order=True) if len(together) else together
@@ -71,15 +70,15 @@ class Cells:
             raise TypeError(f"cells of dtype {dtype}") from error
 
     def lookup(self, values: Any, cells: Any) -> np.ndarray:
-        alike = cells.cast(values.dtype, strict=False)
-        places = alike.replace_strict(values, np.arange(len(values)), default=None, return_dtype=pl.Float64)
-        strange = cells.filter(places.is_null() & cells.is_not_null())
-        if len(strange):
-            raise KeyError(strange[0])
-        return np.asarray(places.to_numpy(), dtype=np.float64)
+        keys = cells.cast(values.dtype, strict=False)
+        index = keys.replace_strict(values, np.arange(len(values)), default=None, return_dtype=pl.Float64)
+        unknown = cells.filter(index.is_null() & cells.is_not_null())
+        if len(unknown):
+            raise KeyError(unknown[0])
+        return np.asarray(index.to_numpy(), dtype=np.float64)
 
-    def take(self, values: Any, places: np.ndarray) -> Any:
-        return values.gather(pl.Series(places).scatter(np.flatnonzero(places < 0), None))
+    def take(self, values: Any, index: np.ndarray) -> Any:
+        return values.gather(pl.Series(index).scatter(np.flatnonzero(index < 0), None))
 
     def adopt(self, cells: Any) -> Any:
         library = library_of(cells)
@@ -96,8 +95,11 @@ class Cells:
         return cells
 
 
+BACKEND = PolarsCells()
+
+
 def _objects(cells: Any) -> list[Any]:
-    """Cells of numpy or pandas as Python objects, None for missing ones."""
+    """Returns cells of numpy or pandas as Python objects, None for missing ones."""
     import pandas as pd
 
     column = pd.Series(cells).astype(object)
@@ -116,7 +118,7 @@ def _categories(cells: Any) -> list[str]:
     return list(cells.dtype.categories if isinstance(cells.dtype, pl.Enum) else cells.drop_nulls().unique().sort())
 
 
-def _survives(cells: Any, dtype: Any) -> bool:
+def _is_lossless(cells: Any, dtype: Any) -> bool:
     if cells.dtype in (dtype, pl.Null):
         return True
     if _is_text(cells) is not _is_text(pl.Series(dtype=dtype)) or _is_zoned(cells.dtype) is not _is_zoned(dtype):

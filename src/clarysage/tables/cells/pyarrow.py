@@ -10,13 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from clarysage.tables.cells import library_of
-from clarysage.tables.cells.common import common_dtype
-from clarysage.tables.cells.missing import NULL, is_null
+from clarysage.tables.cells.common import NULL, common_dtype, is_null
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Null and NaN stay apart; dictionary columns keep their list, its order, and the width of their indices."""
+class ArrowCells:
+    """Null and NaN remain distinct; dictionary columns preserve their list, its order, and the type of indices."""
 
     float64: ClassVar[Any] = pa.float64()
 
@@ -30,7 +29,7 @@ class Cells:
         return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=header.metadata))
 
     def header(self, table: Any, order: list[int]) -> Any:
-        return pa.schema([table.schema.field(place) for place in order], metadata=table.schema.metadata)
+        return pa.schema([table.schema.field(j) for j in order], metadata=table.schema.metadata)
 
     def dtype(self, cells: Any) -> Any:
         return cells.type
@@ -61,7 +60,7 @@ class Cells:
 
     def distinct(self, parts: list[Any]) -> Any:
         plain = [_values(part) for part in parts]
-        dtype = common_dtype(plain, [part.type for part in plain], _survives)
+        dtype = common_dtype(plain, [part.type for part in plain], _is_lossless)
         together = pa.chunked_array([chunk for part in plain for chunk in part.cast(dtype).chunks], dtype)
         values = together.unique().drop_null()
         if not pa.types.is_dictionary(parts[0].type):
@@ -69,18 +68,18 @@ class Cells:
         return _dictionary(np.arange(len(values)), values, parts[0].type)
 
     def lookup(self, values: Any, cells: Any) -> np.ndarray:
-        known = values.dictionary if pa.types.is_dictionary(values.type) else values
-        alike, known = _comparable(_plain(cells).cast(known.type)), _comparable(known)
-        places = np.asarray(pc.index_in(alike, value_set=known, skip_nulls=True)).astype(np.float64)
-        strange = np.isnan(places) & _is_valid(cells)
-        if strange.any():
-            raise KeyError(cells[int(strange.argmax())].as_py())
-        return np.asarray(places)
+        distinct = values.dictionary if pa.types.is_dictionary(values.type) else values
+        keys, distinct = _comparable(_plain(cells).cast(distinct.type)), _comparable(distinct)
+        index = np.asarray(pc.index_in(keys, value_set=distinct, skip_nulls=True)).astype(np.float64)
+        is_unknown = np.isnan(index) & _is_valid(cells)
+        if is_unknown.any():
+            raise KeyError(cells[int(is_unknown.argmax())].as_py())
+        return np.asarray(index)
 
-    def take(self, values: Any, places: np.ndarray) -> Any:
+    def take(self, values: Any, index: np.ndarray) -> Any:
         if pa.types.is_dictionary(values.type):
-            return _dictionary(places, values.dictionary, values.type)
-        return _comparable(values).take(pa.array(places, mask=places < 0)).cast(values.type)
+            return _dictionary(index, values.dictionary, values.type)
+        return _comparable(values).take(pa.array(index, mask=index < 0)).cast(values.type)
 
     def adopt(self, cells: Any) -> Any:
         library = library_of(cells)
@@ -97,10 +96,13 @@ class Cells:
         return cells.combine_chunks()
 
 
-def _dictionary(places: np.ndarray, values: Any, kind: Any) -> Any:
-    """A dictionary column; its indices are widened where there are more values than they can number."""
-    index = kind.index_type if len(values) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
-    indices = pa.array(np.maximum(places, 0), mask=places < 0).cast(index)
+BACKEND = ArrowCells()
+
+
+def _dictionary(index: np.ndarray, values: Any, kind: Any) -> Any:
+    """Returns a dictionary column; its index type is widened if there are more values than it can number."""
+    index_type = kind.index_type if len(values) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
+    indices = pa.array(np.maximum(index, 0), mask=index < 0).cast(index_type)
     return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered)
 
 
@@ -109,7 +111,7 @@ def _plain(cells: Any) -> Any:
 
 
 def _values(cells: Any) -> Any:
-    """The values of a column: those of its dictionary, in its order, or the cells themselves."""
+    """Returns the values of a column: those of its dictionary, in its order, or the cells themselves."""
     if not pa.types.is_dictionary(cells.type):
         return cells
     return pa.chunked_array(
@@ -118,7 +120,7 @@ def _values(cells: Any) -> Any:
 
 
 def _comparable(cells: Any) -> Any:
-    """Cells of a type that Arrow can look up: it has no such function for views of strings."""
+    """Returns cells in a type that Arrow can look up: it has no lookup for views of strings."""
     return cells.cast(pa.large_string()) if str(cells.type) == "string_view" else cells
 
 
@@ -134,7 +136,7 @@ def _is_zoned(kind: Any) -> bool:
     return getattr(kind, "tz", None) is not None
 
 
-def _survives(cells: Any, dtype: Any) -> bool:
+def _is_lossless(cells: Any, dtype: Any) -> bool:
     if cells.type == dtype or pa.types.is_null(cells.type):
         return True
     if _is_text(cells.type) is not _is_text(dtype) or _is_zoned(cells.type) is not _is_zoned(dtype):
