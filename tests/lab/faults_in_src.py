@@ -849,7 +849,7 @@ FAULTS: tuple[Fault, ...] = (
         CATEGORY,
         "tables/cells/pandas.py",
         "index = np.append(_positions(distinct, cells.dtype.categories.to_series()), -1)[cells.cat.codes]",
-        "places = np.append(np.arange(len(cells.dtype.categories)), -1)[cells.cat.codes]",
+        "index = np.append(np.arange(len(cells.dtype.categories)), -1)[cells.cat.codes]",
     ),
     # measures
     Fault(

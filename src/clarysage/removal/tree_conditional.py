@@ -171,7 +171,7 @@ class LeafRows:
 
     def _tree(
         self, columns: np.ndarray, targets: np.ndarray, number: int, rng: np.random.Generator
-    ) -> tuple[Tree, np.ndarray, np.ndarray]:
+    ) -> tuple[FittedTree, np.ndarray, np.ndarray]:
         """Fits a tree; returns it, the background rows (m,) sorted by leaf, and the leaf of each row."""
         from sklearn import config_context
         from sklearn.tree import DecisionTreeRegressor
@@ -197,7 +197,7 @@ class LeafRows:
             regressor.fit(inputs[sample], y, sample_weight=weights, check_input=False)
         leaf = regressor.tree_.apply(inputs)
         order = np.lexsort((targets[:, 0], leaf))  # rows that are drawn evenly from a leaf then differ from each other
-        return Tree(regressor.tree_, columns, encodings), order, leaf
+        return FittedTree(regressor.tree_, columns, encodings), order, leaf
 
     @cached_property
     def _has_equal_weights(self) -> bool:
@@ -214,7 +214,7 @@ def _is_count(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Tree:
+class FittedTree:
     """A fitted tree of kept columns; ``encodings`` has the target encoding of each column of categories."""
 
     nodes: Any
@@ -242,7 +242,7 @@ class Forest:
     first, starts : the first node (T,) of each tree, and the position where the rows of each node begin
     """
 
-    trees: tuple[Tree, ...]
+    trees: tuple[FittedTree, ...]
     order: np.ndarray
     summed: np.ndarray
     position: np.ndarray
@@ -250,7 +250,7 @@ class Forest:
     starts: np.ndarray
 
     @classmethod
-    def of(cls, fitted: list[tuple[Tree, np.ndarray, np.ndarray]], weights: np.ndarray) -> Forest:
+    def of(cls, fitted: list[tuple[FittedTree, np.ndarray, np.ndarray]], weights: np.ndarray) -> Forest:
         m, starts = len(weights), []
         position = np.empty((len(fitted), m), dtype=np.int32)
         for number, (tree, order, leaf) in enumerate(fitted):
