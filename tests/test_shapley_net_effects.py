@@ -302,9 +302,9 @@ def test_fewer_rows_than_columns_share_no_more_than_there_is(seed, has_train):
     options = {"train": (X[:9], y[:9])} if has_train else {}
     found = cs.shapley_net_effects(None, X, y, rng=seed, **options)
     assert np.abs(found.values).max() < 5 * found.base
-    assert any("8 columns for" in note and "shrunk" in note for note in found.notes)
+    assert any("8 columns and" in note and "ridge penalty" in note for note in found.notes)
     asked = cs.shapley_net_effects(None, X, y, learner=LinearRegression(), rng=seed, **options)
-    assert not any("shrunk" in note for note in asked.notes)
+    assert not any("ridge penalty" in note for note in asked.notes)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -1,6 +1,7 @@
 """Universal predictive power and Shapley net effects: Shapley values of learners refitted on subsets of features.
 
-Of linear models and R^2 they are known as LMG (Lindeman, Merenda and Gold 1980) and net effects (Lipovetsky 2001).
+For R^2 of linear models they are known as LMG (Lindeman, Merenda and Gold 1980) and as net effects (Lipovetsky and
+Conklin 2001).
 """
 
 from __future__ import annotations
