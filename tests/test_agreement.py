@@ -25,7 +25,7 @@ import clarysage as cs
 from clarysage.coalitions import codes, draw_uniform_sizes, masks, shapley_values, uniform_size_probabilities
 from clarysage.errors import InputError
 from clarysage.games.coalition_value import _by_subsamples, _regression_estimate
-from clarysage.inference.association import Association, _accelerated
+from clarysage.inference.association import Association, _bca_levels
 from clarysage.plots import proxy
 from clarysage.results import Agreement
 from tests.lab.coverage import binomial_room, covers
@@ -243,7 +243,7 @@ def test_intervals_of_drawn_subsets_are_moved_as_efron_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     found, around, left_out = np.array([0.3, -0.2]), rng.gamma(2.0, size=(400, 2)) - 1.5, rng.gamma(1.0, size=(30, 2))
     tails = np.array([0.025, 0.975])
-    shares = _accelerated(found, around, left_out, tails)
+    shares = _bca_levels(found, around, left_out, tails)
     for number, (end, tail) in product(range(2), enumerate(tails)):
         jackknife = left_out[:, number].mean() - left_out[:, number]
         a = sum(jackknife**3) / (6 * sum(jackknife**2) ** 1.5)
@@ -258,7 +258,7 @@ def test_numbers_without_a_pair_are_those_of_the_others(seed: int) -> None:
     for pair, numbers in enumerate(whole._left_out(whole._terms())):
         rest = np.arange(9) != pair
         others = Association(u[rest], v[rest], 0.01 * variance[rest], np.full(8, 1 / 8))
-        assert np.allclose(numbers, others._of(others._terms().sum(axis=0)), rtol=0, atol=1e-9)
+        assert np.allclose(numbers, others._from_sums(others._terms().sum(axis=0)), rtol=0, atol=1e-9)
 
 
 def test_the_variance_of_a_power_by_few_rows_is_that_over_all_draws() -> None:
