@@ -592,7 +592,7 @@ def test_table_says_in_words_what_signs_mean():
     said = {(a, b): meaning for a, b, meaning in zip(frame["feature"], frame["other"], frame["meaning"], strict=True)}
     assert said["x0", "x1"] == "worth more together"
     assert said["x2", "x3"] == "share what they know"
-    assert said["x0", "x2"] == "not told from zero"  # in the population; on these rows it is zero
+    assert said["x0", "x2"] == "undecided"  # in the population; on these rows it is zero
     assert found.meanings(about="data")[found.pairs.index(("x0", "x2"))] == "none"
     for text in (str(found), found._repr_html_()):
         assert "worth more together" in text

@@ -306,7 +306,7 @@ def test_tables_of_slices_are_searched_by_slice_and_by_feature(opened):
         assert sorted(cells(page, section, 2)) == (sorted(found.names) if section == "features" else ["Apr"])
     assert page.locator("#inputs .count").inner_text() == "1 of 40 columns shown"
     page.locator("#slices [type=search]").fill("no such")
-    assert page.locator("#slices .none").inner_text() == "No slice has that in its name."
+    assert page.locator("#slices .none").inner_text() == "No slice has this text in its name."
 
 
 def test_slices_are_in_their_order_until_a_heading_is_pressed(opened):

@@ -142,7 +142,7 @@ def test_losses_and_rows_are_told_with_how_far_they_moved(one, several):
     assert page.texts["dt"][:5] == [
         "Mean squared error in reference",
         "Mean squared error in Apr, the highest and last",
-        "Slices in which something is flagged",
+        "Slices with flags",
         "Rows in reference",
         "Rows in 4 slices",
     ]

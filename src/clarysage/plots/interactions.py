@@ -75,7 +75,7 @@ def interactions(
         _write(ax, interactions, interactions.meanings(level, about=about))
     about = interactions.found.shown if about is None else about
     said = [*convergence_note(interactions.found), *interval_note(interactions.found, level, False, about)]
-    told = ["In brackets: not told from zero."] if UNDECIDED in interactions.meanings(level, about=about) else []
+    told = ["In brackets: undecided sign."] if UNDECIDED in interactions.meanings(level, about=about) else []
     sentences = [*told, *said, unexplained_words(interactions)]
     if is_new:
         note_of_figure(ax.figure, sentences)

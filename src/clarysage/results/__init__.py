@@ -1,4 +1,4 @@
-"""The result of a run: the object, its text, its file."""
+"""Results: the objects that measures, comparisons and monitoring return, with their summaries, pages and files."""
 
 from clarysage.results.agreement import Agreement
 from clarysage.results.compare import compare

@@ -22,7 +22,7 @@ FEWEST_DRAWN = 10  # subsets; bootstrap resamples of fewer are too similar for a
 
 @file_format(
     "agreement",
-    "how good a proxy the sum of the values is for what subsets of features are worth",
+    "correlation and R2 of the sum of the values with the power of subsets of features",
     shown={
         "correlation": lambda agreement: agreement.correlation,
         "r2": lambda agreement: agreement.r2,

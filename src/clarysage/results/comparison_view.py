@@ -525,9 +525,9 @@ def comparison_page(comparison: Comparison, level: float) -> Page:
     features = features_blocks(comparison, changes, level, table, with_bars=with_bars, left_out=left_out)
     others = names[1] if len(names) == 2 else f"{len(names) - 1} others"
     sections = (
-        Section("found", "What was found", _overview(comparison, changes, names, headline)),
+        Section("found", "Findings", _overview(comparison, changes, names, headline)),
         Section("features", "Features", features),
-        Section("mind", "What to mind", (Notes(page_notes(comparison, changes, names)),)),
+        Section("mind", "Notes and warnings", (Notes(page_notes(comparison, changes, names)),)),
         Section("how", "What was computed, and how", shared_facts(comparison.explanations, names)),
     )
     return Page(f"{names[0]} and {others} compared", sections, VALUES)

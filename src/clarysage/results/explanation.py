@@ -241,7 +241,7 @@ class Explanation(Result):
             "rows": the population of rows that the examples were drawn from, with this background. "population": the
             population of rows and of background, around values corrected for the bias of a finite background. Default:
             the widest that is known, ``shown``
-        joint : make all intervals hold at once (Bonferroni)
+        joint : make the intervals simultaneous (Bonferroni)
         """
         key = (level, self.shown if about is None else about, joint)
         if key not in self._intervals:
@@ -573,10 +573,10 @@ def page_of_values(
     views = all_verdicts(explanation, level)
     shown = next(view for view in views if view.about == (about or explanation.shown))
     sections = [
-        Section("found", "What was found", (*_overview(explanation, views, words), *overview)),
+        Section("found", "Findings", (*_overview(explanation, views, words), *overview)),
         Section("features", f"{_capitalized(words.noun)}s", _values(explanation, views, words, level), words.noun),
         *(pictures or []),
-        Section("mind", "What to mind", (Notes(notes),)) if (notes := _notes(explanation, shown)) else None,
+        Section("mind", "Notes and warnings", (Notes(notes),)) if (notes := _notes(explanation, shown)) else None,
         Section("how", "What was computed, and how", _computed(explanation)),
     ]
     return Page(_title(explanation), tuple(section for section in sections if section is not None), shown.about)

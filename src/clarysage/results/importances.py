@@ -44,7 +44,7 @@ LEGEND = "Value, share of the sum of absolute values, (rank). Scales differ betw
 NAMED = 3  # features, or measures, that a sentence names
 NAME_COLUMNS = 40  # characters of the name of a measure in a sentence
 ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # characters of it above the grid, and above its column
-LABEL_COLUMNS = 29  # characters of the name of a feature beside the grid
+LABEL_COLUMNS = 29  # characters of the name of a feature next to the grid
 LONGEST_REASON = 400
 INTERRUPTED = Note("The run was interrupted before its end.")  # why measures are left out
 YARDSTICK = "sage"  # the measure that determines the order of features
@@ -200,7 +200,7 @@ class Importances(Result, Mapping[str, Explanation]):
         names = [shortened(_display_name(self, name), ABOVE_COLUMNS) for name in self]
         notes = warnings_first([*notes_of_runs(list(self.values()), names), *_left_out(self)])
         sections = [
-            Section("found", "What was found", (Paragraph(f"{_headline(self)}.", "lead"), Sentences(_findings(self)))),
+            Section("found", "Findings", (Paragraph(f"{_headline(self)}.", "lead"), Sentences(_findings(self)))),
             Section("shares", "Shares", _shares(self, features, names)),
             Section("features", "Features", _features(self, features, names)),
             Section(
@@ -208,7 +208,7 @@ class Importances(Result, Mapping[str, Explanation]):
                 "Measures",
                 (*(Paragraph(words, "quiet") for words in _legend_of_properties(self)), _table_of_measures(self)),
             ),
-            *([Section("mind", "What to mind", (Notes(notes),))] if notes else []),
+            *([Section("mind", "Notes and warnings", (Notes(notes),))] if notes else []),
             Section("how", "What was computed, and how", shared_facts(self.values(), names)),
         ]
         return Page(_title(self), tuple(sections))
@@ -346,7 +346,7 @@ def _table_of_measures(importances: Importances) -> Table:
             Column(" ".join(word[:1].upper() for word in properties), marks, "words"),
             Column("cost", [_cost(explanation) for explanation in importances.values()], "words"),
         ),
-        label="What each measure is",
+        label="Properties of the measures",
     )
 
 

@@ -21,11 +21,11 @@ from clarysage.results.summary import Column, Page, Paragraph, Section, Squares,
 from clarysage.results.text import cost_words, interval_words, number_format
 from clarysage.results.verdicts import LIKELY_HELPS, LIKELY_HURTS, Vocabulary, verdicts_about
 
-TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "not told from zero", "none"
+TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know", "undecided", "none"
 
 LITTLE = 0.05  # share of the variance of v that is negligible
 MOST, FEWEST = 20, 3  # players of a grid
-LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # characters of a name beside the grid, and above it
+LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # characters of a name next to the grid, and above it
 WORDS = Vocabulary(
     noun="pair",
     labels={
@@ -47,7 +47,7 @@ WORDS = Vocabulary(
 )
 
 
-@file_format("interactions", "what pairs of features are worth beyond what each is worth alone")
+@file_format("interactions", "interaction values of pairs of features")
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions(Result):
     """Shapley interaction values of pairs of players (features or groups), with uncertainty.

@@ -321,12 +321,12 @@ def monitoring_page(monitoring: Monitoring, level: float) -> Page:
     notes = warnings_first([*monitoring.notes, *page_notes(comparison, changes, names)])
     slices = [Section("slices", "Slices", _slices(monitoring, level), "slice")] if len(monitoring.names) > 1 else []
     sections = (
-        Section("found", "What was found", _overview(monitoring)),
+        Section("found", "Findings", _overview(monitoring)),
         *slices,
         Section("features", "Features", _features(monitoring, changes, level)),
         Section("inputs", "Inputs", _inputs(monitoring), "column"),
         Section("verdicts", "What verdicts mean, and how often they are wrong", _verdicts(monitoring)),
-        Section("mind", "What to mind", (Notes(notes),)),
+        Section("mind", "Notes and warnings", (Notes(notes),)),
         Section("how", "What was computed, and how", shared_facts(comparison.explanations, names)),
     )
     return Page(_page_title(monitoring), sections, VALUES)
@@ -380,12 +380,12 @@ def _boxes(monitoring: Monitoring) -> Terms:
         chosen = {worst: "the highest" if worst < last else "the highest and last"} if last else {0: ""}
         chosen |= {} if last in chosen else {last: "the last"}
         for k, which in chosen.items():
-            moved = signed(show(float(losses[k + 1] - losses[0])))
+            change = signed(show(float(losses[k + 1] - losses[0])))
             term = f"{loss} in {others[k]}{which and f', {which}'}"
-            boxes.append((term, f"{show(float(losses[k + 1]))} ({moved})"))
+            boxes.append((term, f"{show(float(losses[k + 1]))} ({change})"))
     if len(others) > 1:
         flagged = sum(any(finding.is_flagged for finding in monitoring.findings(where)) for where in monitoring.names)
-        boxes.append(("Slices in which something is flagged", f"{flagged:,} of {len(others):,}"))
+        boxes.append(("Slices with flags", f"{flagged:,} of {len(others):,}"))
     where = others[0] if len(others) == 1 else f"{len(others):,} slices"
     return (*boxes, (f"Rows in {reference}", f"{first:,}"), (f"Rows in {where}", f"{sum(counts):,}"))
 
@@ -685,7 +685,7 @@ def _inputs_table(monitoring: Monitoring, columns: Items, inputs: Sequence[Input
             Column("Kind", kinds, "words", "kind", kinds, rises=True),
             Column("Distance", [f"{row:.3f}" for row in distances], key="distance", order=distances),
             Column(p_words(comparison), list(map(p_value_words, p_values)), key="p", order=p_values, rises=True),
-            Column("What is known", words, "long", "known", [int(not row.is_shifted) for row in inputs], rises=True),
+            Column("Shift", words, "long", "known", [int(not row.is_shifted) for row in inputs], rises=True),
         ),
         "Kind, distance from the reference, p-value and what is known of each column. Headings sort the table.",
         columns,

@@ -39,9 +39,9 @@ class Result(ABC):
             *map(Paragraph, brief.findings),
             *brief.tables,
         )
-        sections = [Section("found", "What was found", findings)]
+        sections = [Section("found", "Findings", findings)]
         if brief.notes:
-            sections.append(Section("mind", "What to mind", (Notes(brief.notes),)))
+            sections.append(Section("mind", "Notes and warnings", (Notes(brief.notes),)))
         if brief.record is not None:
             words = {name.replace("_", " ").capitalize(): text for name, text in brief.record.words.items() if text}
             sections.append(Section("how", "What was computed, and how", (Facts(tuple(words.items())),)))
