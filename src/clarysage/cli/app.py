@@ -17,7 +17,7 @@ from clarysage.cli.commands.measures import measures
 from clarysage.cli.commands.merge import merge
 from clarysage.cli.commands.monitor import monitor
 from clarysage.cli.commands.report import report
-from clarysage.cli.console import FAILED, USAGE, complain
+from clarysage.cli.console import FAILED, USAGE, print_error
 from clarysage.errors import InputError
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
@@ -75,10 +75,10 @@ class Commands(TyperGroup):
         try:
             code = super().main(*args, **{**options, "standalone_mode": False})
         except InputError as error:  # in a configuration file, which is read with the command line
-            complain(str(error))
+            print_error(str(error))
             code = USAGE
         except OSError as error:  # such as a full disk while help is printed; commands catch their own errors
-            complain(f"stdout cannot be written: {error.strerror or error}")
+            print_error(f"stdout cannot be written: {error.strerror or error}")
             code = FAILED
         except Exception as error:
             message = getattr(error, "format_message", None)
@@ -155,7 +155,7 @@ def _refuse(error: Exception, message: str) -> None:
         message = f"No such option: {getattr(error, 'option_name', '')}{f' (did you mean {near}?)' if near else ''}"
     context = getattr(error, "ctx", None)
     where = _config_of(error, context)
-    complain(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")
+    print_error(f"{message.rstrip('.')}{where}. Try {context.command_path if context else 'clarysage'} --help.")
 
 
 def _config_of(error: Exception, context: Any) -> str:

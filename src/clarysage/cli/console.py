@@ -36,7 +36,7 @@ class OptionError(InputError):
     """An option value that is wrong, independently of the files."""
 
 
-def speaker(quiet: bool) -> Say:
+def note_printer(quiet: bool) -> Say:
     """Returns a function that prints a note on stderr, or does nothing if ``quiet``."""
 
     def say(note: str | Note) -> None:
@@ -46,7 +46,7 @@ def speaker(quiet: bool) -> Say:
     return (lambda note: None) if quiet else say
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Prints an error as one line on stderr."""
     print(f"error: {visible(text)}", file=sys.stderr, flush=True)
 
@@ -58,13 +58,13 @@ def print_data(text: str) -> None:
     print(text, flush=True)
 
 
-def has_viewer(quiet: bool) -> bool:
+def shows_progress(quiet: bool) -> bool:
     """Tells whether to show a progress bar: only if stderr is a terminal and the user did not ask for silence."""
     return not quiet and sys.stderr.isatty()
 
 
 @contextmanager
-def guarded(say: Say, *, debug: bool, argument_names: Mapping[str, str] | None = None) -> Iterator[None]:
+def handled_errors(say: Say, *, debug: bool, argument_names: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turns errors into one line and an exit code, and warnings and log records into notes.
 
     ``debug`` also shows the traceback; ``argument_names`` has names of arguments that differ for this command.
@@ -76,12 +76,12 @@ def guarded(say: Say, *, debug: bool, argument_names: Mapping[str, str] | None =
         except (typer.Exit, BrokenPipeError):
             raise
         except KeyboardInterrupt:
-            complain("interrupted before there was an estimate")
+            print_error("interrupted before there was an estimate")
             raise typer.Exit(FAILED) from None
         except Exception as error:
             if debug:
                 traceback.print_exc()
-            complain(worded(error, argument_names))
+            print_error(error_text(error, argument_names))
             raise typer.Exit(USAGE if isinstance(error, OptionError) else FAILED) from None
 
 
@@ -99,13 +99,13 @@ def clean_stdout() -> Iterator[None]:
         os.close(stdout)
 
 
-def worded(error: Exception, argument_names: Mapping[str, str] | None = None) -> str:
+def error_text(error: Exception, argument_names: Mapping[str, str] | None = None) -> str:
     """Returns the text of an error for the command line, with options in place of arguments."""
     if isinstance(error, InputError):
         advice = (hint for pattern, hint in ADVICE if re.search(pattern, in_python(error.got)))
         return error_in_shell(error, argument_names, next(advice, ""))
     if isinstance(error, RunFailedError) and isinstance(error.__cause__, Exception):
-        return worded(error.__cause__, argument_names)
+        return error_text(error.__cause__, argument_names)
     if isinstance(error, ClarysageError):
         return str(error)
     return f"{type(error).__name__}: {reason(error)}"

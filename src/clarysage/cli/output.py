@@ -26,8 +26,8 @@ PIXELS_PER_INCH = 150
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """The output files of a result; the table, or the JSON, is printed on stdout.
+class OutputFiles:
+    """The output files of a result; its table, or its JSON, is printed on stdout.
 
     ``pictures`` maps the options for plots to their files.
     """
@@ -57,7 +57,7 @@ class Delivery:
             if path.resolve() == other.resolve():
                 raise InputError(second, got=f"{other}, as for {first}", wanted="another file")
 
-    def deliver(self, result: Result, say: Say, *, summary: Summary | None = None, rows: bool = False) -> None:
+    def write_and_print(self, result: Result, say: Say, *, summary: Summary | None = None, rows: bool = False) -> None:
         """Writes the files and prints the result, even if writing fails.
 
         The exit code is 4 if something is flagged, else 3 if something has not converged. ``summary`` replaces the

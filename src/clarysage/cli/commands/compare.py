@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from clarysage.cli.config import or_configured
-from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.console import OptionError, clean_stdout, handled_errors, note_printer
 from clarysage.cli.files import explanation_in
 from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_groups
-from clarysage.cli.output import Delivery
+from clarysage.cli.output import OutputFiles
 
 # arguments that must be equal in all files, but are not options of this command
 ARGUMENT_NAMES = dict.fromkeys(("loss", "measure", "groups"), "FILE")
@@ -59,16 +59,16 @@ def compare(
     Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 success, with or without differences,
     1 error, 2 wrong usage, 3 an explanation has not converged (the result is printed and written, too).
     """
-    say, given = speaker(console.quiet), files or []
-    delivery = Delivery(written.json_file, {"--plot": plot}, written.html)
-    with guarded(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
+    say, given = note_printer(console.quiet), files or []
+    output_files = OutputFiles(written.json_file, {"--plot": plot}, written.html)
+    with handled_errors(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
         with clean_stdout():
             import clarysage as cs
 
             options = {"names": _names(given, names), **differences.settings}
-            delivery.check([*given, console.config])
+            output_files.check([*given, console.config])
             comparison = cs.compare([explanation_in(path) for path in given], **options)
-        delivery.deliver(comparison, say)
+        output_files.write_and_print(comparison, say)
 
 
 def distinct(paths: Sequence[Path]) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.options import ConsoleOptions, with_groups
-from clarysage.cli.output import Delivery
+from clarysage.cli.output import OutputFiles
 from clarysage.errors import InputError
 
 BACKGROUND_ROWS = 64
@@ -32,14 +32,14 @@ def demo(
     al. 2004, a data set of scikit-learn). It is explained on patients that were not used to fit it. This takes seconds
     and needs no files and no network.
     """
-    say = speaker(console.quiet)
-    delivery = Delivery(output / "sage.json", {"--plot": output / "sage.png"}, output / "report.html")
-    with guarded(say, debug=console.debug):
+    say = note_printer(console.quiet)
+    output_files = OutputFiles(output / "sage.json", {"--plot": output / "sage.png"}, output / "report.html")
+    with handled_errors(say, debug=console.debug):
         with clean_stdout():
             _make_folder(output)
-            delivery.check([])
-            explanation = _explained(say, seed, n_jobs, progress=has_viewer(console.quiet))
-        delivery.deliver(explanation, say)
+            output_files.check([])
+            explanation = _explained(say, seed, n_jobs, progress=shows_progress(console.quiet))
+        output_files.write_and_print(explanation, say)
 
 
 def _explained(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:

@@ -7,9 +7,9 @@ import json
 import typer
 
 from clarysage._utils.atomic import write_atomically
-from clarysage.cli.console import FAILED, clean_stdout, complain, guarded, print_data, speaker
+from clarysage.cli.console import FAILED, clean_stdout, handled_errors, note_printer, print_data, print_error
 from clarysage.cli.options import ConsoleOptions, JsonOptions, with_groups
-from clarysage.cli.output import STDOUT, Delivery
+from clarysage.cli.output import STDOUT, OutputFiles
 
 
 @with_groups
@@ -22,12 +22,12 @@ def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
     Prints text, or JSON with --json -. Exit codes: 0 success, 1 a required library is missing, too old or broken,
     2 wrong usage.
     """
-    say, json_file = speaker(console.quiet), written.json_file
-    with guarded(say, debug=console.debug):
+    say, json_file = note_printer(console.quiet), written.json_file
+    with handled_errors(say, debug=console.debug):
         with clean_stdout():
             from clarysage.cli.doctor import Diagnosis
 
-            Delivery(json_file, {}).check([])
+            OutputFiles(json_file, {}).check([])
             diagnosis = Diagnosis.run()
         data = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)
         if json_file == STDOUT:
@@ -38,5 +38,5 @@ def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
             write_atomically(f"{data}\n", json_file)
             say(f"wrote {json_file}")
         if diagnosis.problems:
-            complain("; ".join(diagnosis.problems))
+            print_error("; ".join(diagnosis.problems))
             raise typer.Exit(FAILED)

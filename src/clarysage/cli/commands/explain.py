@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clarysage.cli.completion import columns
-from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.files import check_writable
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
@@ -26,7 +26,7 @@ from clarysage.cli.options import (
     RunFlags,
     with_groups,
 )
-from clarysage.cli.output import Delivery, available_about, has_rows
+from clarysage.cli.output import OutputFiles, available_about, has_rows
 from clarysage.registry import normalised
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def explain(
     Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong
     usage, 3 not converged or interrupted by Ctrl-C (the result is printed and written, too).
     """
-    say = speaker(console.quiet)
-    delivery = Delivery(written.json_file, {"--plot": written.plot}, written.html)
-    with guarded(say, debug=console.debug):
+    say = note_printer(console.quiet)
+    output_files = OutputFiles(written.json_file, {"--plot": written.plot}, written.html)
+    with handled_errors(say, debug=console.debug):
         settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
         request = Request(
             model,
@@ -85,13 +85,13 @@ def explain(
             check_options(settings, has_target=target is not None)
             check_background_rows(problem.background_rows, background)
             check_rows(written.rows, written.json_file)
-            _check_files(delivery, [*request.inputs, console.config], storage.checkpoint, say)
+            _check_files(output_files, [*request.inputs, console.config], storage.checkpoint, say)
             if written.about is not None:
                 check_about(written.about)
-            explanation = _explanation(request, say, progress=has_viewer(console.quiet))
+            explanation = _explanation(request, say, progress=shows_progress(console.quiet))
         about = available_about(explanation, written.about, say)
         summary = explanation.summary(about=about, tests=written.tests)
-        delivery.deliver(explanation, say, summary=summary, rows=has_rows(explanation, written.rows, say))
+        output_files.write_and_print(explanation, say, summary=summary, rows=has_rows(explanation, written.rows, say))
 
 
 def _explanation(request: Request, say: Say, *, progress: bool) -> Explanation:
@@ -106,9 +106,9 @@ def _explanation(request: Request, say: Say, *, progress: bool) -> Explanation:
     return explanation
 
 
-def _check_files(delivery: Delivery, inputs: Sequence[Path | None], checkpoint: Path | None, say: Say) -> None:
+def _check_files(output_files: OutputFiles, inputs: Sequence[Path | None], checkpoint: Path | None, say: Say) -> None:
     """Raises an error, before the long computation, if an output file or the checkpoint cannot be written."""
-    delivery.check(inputs, during={"--checkpoint": checkpoint})
+    output_files.check(inputs, during={"--checkpoint": checkpoint})
     if checkpoint is not None:
         check_writable("--checkpoint", checkpoint, [path for path in inputs if path is not None])
         if checkpoint.exists():

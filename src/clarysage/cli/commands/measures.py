@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clarysage.cli import completion
-from clarysage.cli.console import OptionError, Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.console import OptionError, Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.inputs import Inputs, Request, load_inputs
 from clarysage.cli.option_checks import check_background_rows, check_options, measure_names
 from clarysage.cli.options import (
@@ -25,7 +25,7 @@ from clarysage.cli.options import (
     StorageOptions,
     with_groups,
 )
-from clarysage.cli.output import Delivery
+from clarysage.cli.output import OutputFiles
 from clarysage.errors import InputError
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ def measures(
     Prints a table, or JSON with --json -; progress and notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong
     usage, 3 a measure has not converged (the result is printed and written, too).
     """
-    say = speaker(console.quiet)
-    delivery = Delivery(written.json_file, {"--plot": plot, "--ranks": ranks}, written.html)
-    with guarded(say, debug=console.debug):
+    say = note_printer(console.quiet)
+    output_files = OutputFiles(written.json_file, {"--plot": plot, "--ranks": ranks}, written.html)
+    with handled_errors(say, debug=console.debug):
         if show_list:
             print(listing())
             return
@@ -128,9 +128,9 @@ def measures(
             check_options(settings, has_target=target is not None)
             check_background_rows(problem.background_rows, background)
             names = None if only is None else measure_names(only)
-            delivery.check([*request.inputs, console.config])
-            importances = _importances(request, names, say, refits=refits, progress=has_viewer(console.quiet))
-        delivery.deliver(importances, say)
+            output_files.check([*request.inputs, console.config])
+            importances = _importances(request, names, say, refits=refits, progress=shows_progress(console.quiet))
+        output_files.write_and_print(importances, say)
 
 
 def listing() -> str:

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from clarysage.cli.config import or_configured
-from clarysage.cli.console import OptionError, clean_stdout, guarded, speaker
+from clarysage.cli.console import OptionError, clean_stdout, handled_errors, note_printer
 from clarysage.cli.files import explanation_in
 from clarysage.cli.option_checks import check_about, check_rows, check_tolerance
 from clarysage.cli.options import ConfiguredOptions, ExplanationOptions, with_groups
-from clarysage.cli.output import Delivery, available_about, has_rows
+from clarysage.cli.output import OutputFiles, available_about, has_rows
 
 ARGUMENT_NAMES = {"explanations": "FILE"}
 
@@ -50,9 +50,9 @@ def merge(
     Prints a table, or JSON with --json -; notes go to stderr. Exit codes: 0 success, 1 error, 2 wrong usage, 3 not
     converged (the result is printed and written, too).
     """
-    say, given = speaker(console.quiet), files or []
-    delivery = Delivery(written.json_file, {"--plot": written.plot}, written.html)
-    with guarded(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
+    say, given = note_printer(console.quiet), files or []
+    output_files = OutputFiles(written.json_file, {"--plot": written.plot}, written.html)
+    with handled_errors(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
         with clean_stdout():
             import clarysage as cs
 
@@ -63,8 +63,8 @@ def merge(
             check_rows(written.rows, written.json_file)
             if written.about is not None:
                 check_about(written.about)
-            delivery.check([*given, console.config])
+            output_files.check([*given, console.config])
             merged = cs.merge([explanation_in(path) for path in given], tolerance=tolerance)
         about = available_about(merged, written.about, say)
         summary = merged.summary(about=about, tests=written.tests)
-        delivery.deliver(merged, say, summary=summary, rows=has_rows(merged, written.rows, say))
+        output_files.write_and_print(merged, say, summary=summary, rows=has_rows(merged, written.rows, say))

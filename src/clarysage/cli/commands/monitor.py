@@ -9,7 +9,7 @@ import typer
 
 from clarysage.catalogue import PERIODS
 from clarysage.cli.completion import columns, names
-from clarysage.cli.console import Say, clean_stdout, guarded, has_viewer, speaker
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import as_every, check_options
 from clarysage.cli.options import (
@@ -24,7 +24,7 @@ from clarysage.cli.options import (
     StorageOptions,
     with_groups,
 )
-from clarysage.cli.output import Delivery
+from clarysage.cli.output import OutputFiles
 from clarysage.registry import normalised
 
 # argument of the library -> its name in this command
@@ -112,8 +112,8 @@ def monitor(
     1 error, 2 wrong usage, 3 nothing flagged, but not converged, 4 something flagged. With 3 and 4 the result is
     printed and written, too.
     """
-    say, delivery = speaker(console.quiet), Delivery(written.json_file, {"--plot": plot}, written.html)
-    with guarded(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
+    say, output_files = note_printer(console.quiet), OutputFiles(written.json_file, {"--plot": plot}, written.html)
+    with handled_errors(say, debug=console.debug, argument_names=ARGUMENT_NAMES):
         settings = {**problem.settings, "method": normalised(method), **run.settings, **storage.settings}
         request = Request(
             model,
@@ -130,9 +130,9 @@ def monitor(
         with clean_stdout():
             check_options(settings, has_target=target is not None)
             comparison = {"every": as_every(every, by), **differences.settings}
-            delivery.check([*request.inputs, console.config])
-            monitoring = _monitored(request, comparison, say, progress=has_viewer(console.quiet))
-        delivery.deliver(monitoring, say)
+            output_files.check([*request.inputs, console.config])
+            monitoring = _monitored(request, comparison, say, progress=shows_progress(console.quiet))
+        output_files.write_and_print(monitoring, say)
 
 
 def _monitored(request: Request, comparison: dict[str, Any], say: Say, *, progress: bool) -> Any:

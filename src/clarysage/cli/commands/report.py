@@ -9,7 +9,7 @@ import typer
 
 from clarysage._utils.atomic import write_atomically
 from clarysage.cli.completion import names
-from clarysage.cli.console import Say, clean_stdout, guarded, print_data, speaker
+from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, print_data
 from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_groups
@@ -53,8 +53,8 @@ def report(
 
     The page needs no other files and no network, and contains no rows of the data.
     """
-    say = speaker(console.quiet)
-    with guarded(say, debug=console.debug):
+    say = note_printer(console.quiet)
+    with handled_errors(say, debug=console.debug):
         with clean_stdout():
             if about is not None:
                 check_about(about)
