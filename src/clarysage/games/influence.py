@@ -81,15 +81,15 @@ class StepInfluence:
         examples: np.ndarray,
         entry_position: np.ndarray,
         entered: np.ndarray,
-        active: int,
+        n_active: int,
         background_index: np.ndarray,
         means: SubsampledMeans,
         rng: np.random.Generator,
     ) -> Influence:
         """Returns the influence at every prefix of walks, the empty and the full one included.
 
-        ``entered`` (n, p - 1) of ``active`` active players have entered at proper prefixes. The variance of predictions
-        with nothing kept is known exactly, and serves as a control variate for their variances at the other prefixes.
+        ``entered`` (n, p - 1) of ``n_active`` active players have entered at proper prefixes. The variance of
+        predictions with nothing kept is known exactly, and is a control variate for their variances at other prefixes.
         """
         match, draws, walked = self.matches.of(examples), self.draws, means
         if self.is_condensed:  # the mean row hides the single rows, so that some are drawn to estimate their influence
@@ -102,7 +102,7 @@ class StepInfluence:
         alone = self.hybrid.alone[background_index][:, :, None, :]
         at_start = self._variance_at_start(examples, match)[:, None]
         excess = draws.sampling_variance(alone, match) - at_start  # (n, 1, k)
-        variance = draws.sampling_variance(walked.z, match) - (1 - entered / active)[:, :, None] * excess
+        variance = draws.sampling_variance(walked.z, match) - (1 - entered / n_active)[:, :, None] * excess
         targets = [np.repeat(target[examples], walked.z.shape[2], axis=0) for target in self.targets]
         inner = influence_of_means(walked, self.losses, targets, background_index, draws, match, variance)
         start = self.at_start(examples, background_index, draws)

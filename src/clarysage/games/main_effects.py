@@ -20,7 +20,7 @@ from clarysage._utils.threads import one_thread
 FEWEST_ROWS = 32  # background rows below which nothing is fitted
 MOST_ROWS = 512  # background rows that the regression is fitted to
 BINS = 16  # bins of a numeric column
-PENALTIES = 10.0 ** np.arange(-3, 2.5, 0.5)  # ridge penalties, of which the one with least leave-one-out error is used
+PENALTIES = 10.0 ** np.arange(-3, 2.5, 0.5)  # ridge penalties, from which leave-one-out cross-validation chooses
 
 
 @dataclass(frozen=True)

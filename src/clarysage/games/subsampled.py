@@ -316,7 +316,7 @@ class SubsampledPower:
         return payoffs
 
     def _is_start(self, z: np.ndarray, index: np.ndarray, entered: np.ndarray) -> np.ndarray | None:
-        """Tells where predictions z equal those with nothing kept; None where payoffs need no such replacement.
+        """Tells where predictions z equal those with nothing kept; None where payoffs need no replacement.
 
         The payoffs of all rows already agree with those of the empty coalition to the last bit.
         """

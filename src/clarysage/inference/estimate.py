@@ -22,17 +22,17 @@ class StopReason(Enum):
     EXACT = "Exact: nothing was sampled."
     CONVERGED = "Converged: the largest standard error is below the tolerance times the range of the values."
     EQUAL = (
-        "Converged: the values cannot be told apart, and the largest standard error is below the tolerance times "
-        "their size."
+        "Converged: the values do not differ significantly, and the largest standard error is below the tolerance "
+        "times their size."
     )
-    SIGNS_KNOWN = "Decided: it is known which values are above zero and which below, but for negligible ones."
-    TOP_KNOWN = "Decided: it is known which values are the largest, but for negligible differences."
-    REPEATED = "Done: every example was looked at as often as was asked for."
-    NO_EFFECT = "Nothing to share out: no feature changed the loss of any example."
+    SIGNS_KNOWN = "Decided: the signs of all values are known, except for negligible values."
+    TOP_KNOWN = "Decided: the largest values are known, except for negligible differences."
+    REPEATED = "Done: every example was visited the requested number of times."
+    NO_EFFECT = "All values are zero: no feature changed the loss of any example."
     BUDGET = "Stopped at the budget before convergence."
     DEADLINE = "Stopped at the deadline before convergence."
     INTERRUPTED = "Interrupted; this is the estimate so far."
-    FAILED = "The model failed; this is the estimate up to then."
+    FAILED = "The model failed; this is the estimate before the failure."
     RULE = "Stopped by the given rule."
 
     @property

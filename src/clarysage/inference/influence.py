@@ -87,7 +87,7 @@ class InfluenceSums:
         )
 
     def over_all_examples(self, sizes: np.ndarray) -> BackgroundInfluence:
-        r"""Returns the influences on the values of all examples, of which ``sizes`` (G,) are in each group.
+        r"""Returns the influences on the values of all examples, with ``sizes`` (G,) of the groups.
 
         A walk draws row k of weight w_k on average q w_k times. With U its influence on a walk, and V walks in a group
         of N examples, the stratified estimates are

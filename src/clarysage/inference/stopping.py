@@ -1,6 +1,6 @@
 """Stopping rules: the paper's convergence criterion (Sec. 3.3), one relative to a given scale, a budget, a deadline.
 
-Convergence is a fixed-width criterion: sampling goes on until the standard error is small enough (Chow & Robbins 1965).
+Convergence is a fixed-width criterion: sampling continues until standard errors are small enough (Chow & Robbins 1965).
 
 References
 ----------
