@@ -14,7 +14,7 @@ import clarysage as cs
 from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, masks, shapley_values
 from clarysage.estimators import estimate
 from clarysage.estimators.additive_fit import Blocks, enumerated_share, sampled_share
-from clarysage.estimators.interactions import ExactInteractions, Toggles, payoffs_at
+from clarysage.estimators.interactions import ExactInteractions, Toggles, unbiased_payoffs
 from clarysage.inference.estimate import StopReason
 from clarysage.inference.intervals import interval
 from clarysage.inference.stopping import ConvergedRelativeTo
@@ -195,7 +195,7 @@ def test_few_background_rows_are_right_on_average(seed, is_wide):
     n, examples = 3000, np.arange(3)
     S = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 1]], dtype=bool)
     exact = game.payoff(examples, S, rng)[:, 0]
-    found, rows = payoffs_at(game, few, np.tile(examples, n), np.tile(S[:, None], (n, 1, 1)), rng, skip=True)
+    found, rows = unbiased_payoffs(game, few, np.tile(examples, n), np.tile(S[:, None], (n, 1, 1)), rng, skip=True)
     found = found.reshape(n, 3)
     assert few.rows < 150
     assert rows <= n * 3 * few.rows

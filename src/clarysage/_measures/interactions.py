@@ -24,7 +24,7 @@ from clarysage.errors import InputError, Note, Set, Words, resembling
 from clarysage.estimators import chosen_note, estimate
 from clarysage.estimators.additive_fit import Blocks, ShareKnown, UnexplainedShare, enumerated_share, sampled_share
 from clarysage.estimators.exact import Exact
-from clarysage.estimators.interactions import ExactInteractions, Toggles, enlarged, rows_at
+from clarysage.estimators.interactions import ExactInteractions, Toggles, enlarged, rows_per_unbiased_payoff
 from clarysage.execution.n_jobs import as_executor
 from clarysage.execution.observers import ProgressBar, Silent
 from clarysage.execution.seeds import PAIRS, PROXY, entropy_of, stream
@@ -330,7 +330,7 @@ class InteractionRun:
         exact = Exact().rows(self.v, 2**p)
         examples = int((self.v.weights > 0).sum())
         draws = max(TYPICAL_DRAWS * (0.025 / (self.run.tolerance or 0.025)) ** 2, 2 * examples)
-        toggles = rows_at(self.v, enlarged(self.v)) * draws * 2 * (1 + players + pairs)
+        toggles = rows_per_unbiased_payoff(self.v, enlarged(self.v)) * draws * 2 * (1 + players + pairs)
         is_within = self.ends_at is None and (self.run.budget is None or self.v.rows_spent + exact <= self.run.budget)
         if is_within and exact <= toggles:
             return True, [chosen_note("exact", f"all coalitions take {exact:,} model rows")]
@@ -362,7 +362,7 @@ class InteractionRun:
         if interactions.stopped is not StopReason.INTERRUPTED:
             shares, more = self._shares(values, covariances, rows)
             rows += more
-        notes = _about_rows(rows_at(self.v, enlarged(self.v)))
+        notes = _about_rows(rows_per_unbiased_payoff(self.v, enlarged(self.v)))
         total_estimate = replace(interactions, model_rows=self.v.rows_spent + rows)
         return InteractionResult(chosen, total_estimate, sage, shares, Toggles(chosen).name, notes)
 

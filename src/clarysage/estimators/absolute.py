@@ -22,7 +22,7 @@ from clarysage.inference.degrees_of_freedom import satterthwaite, satterthwaite_
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols import EstimatesLocalValues, Estimator, Game, HasStates, Piloted, ability
 
-FEWEST_VISITS = 2  # to an example, for a standard error
+FEWEST_VISITS = 2  # an example with fewer visits has no standard error
 
 
 @dataclass(frozen=True)

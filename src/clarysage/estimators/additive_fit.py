@@ -8,7 +8,7 @@ import numpy as np
 
 from clarysage.coalitions import draw_uniform_sizes, masks
 from clarysage.estimators.draws import Draws, collect, draw_examples, read, total
-from clarysage.estimators.interactions import payoffs_at, rows_at
+from clarysage.estimators.interactions import rows_per_unbiased_payoff, unbiased_payoffs
 from clarysage.estimators.limits import by_quarters
 from clarysage.inference.estimate import Estimate, StopReason
 from clarysage.inference.stopping import FEWEST_DRAWS
@@ -16,9 +16,9 @@ from clarysage.protocols import Game, SubsampledGame, ability
 
 EXAMPLES = 64  # in a block
 BLOCKS_AT_ONCE = 8
-CLEAR = 3.0  # standard errors that the variance of v must be above zero for a share to be returned
+SIGNIFICANT = 3.0  # standard errors above zero: a smaller variance of v has no share of it returned
 ROUNDING = 1e-12
-SQUARES, POWERS, MEANS = 0, 1, 2  # E[(v - u)^2], E[v^2], E[v]; then E[(v - u) 1(i in S)] of each player
+UNEXPLAINED, SQUARE, MEAN = 0, 1, 2  # E[(v - u)^2], E[v^2], E[v]; then E[(v - u) 1(i in S)] of each player
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Blocks:
         return 2 * EXAMPLES * draws
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        return self.payoffs(draws) * rows_at(game, ability(game, SubsampledGame))
+        return self.payoffs(draws) * rows_per_unbiased_payoff(game, ability(game, SubsampledGame))
 
     def limit(self, game: Game) -> int | None:
         return None
@@ -100,7 +100,7 @@ class Blocks:
         coalitions = draw_uniform_sizes(draws, game.n_players, rng)
         S = np.stack([coalitions, ~coalitions], axis=1)  # (n, 2, p)
         subsampled = ability(game, SubsampledGame)
-        payoffs, _ = payoffs_at(game, subsampled, examples, np.repeat(S, EXAMPLES, axis=0), rng, skip=True)
+        payoffs, _ = unbiased_payoffs(game, subsampled, examples, np.repeat(S, EXAMPLES, axis=0), rng, skip=True)
         empty, full = (end[examples] for end in game.ends)  # (n B, L)
         share = np.repeat(S.mean(axis=2), EXAMPLES, axis=0)[:, :, None]
         v = payoffs - empty[:, None] - share * ((full - empty) - total(game))[:, None]
@@ -129,12 +129,12 @@ def sampled_share(estimate: Estimate, loss: int, covariance: np.ndarray) -> Unex
     moments, covariance_of_moments = estimate.values[loss], estimate.covariance[loss]
     p = len(covariance)
     spread = (np.eye(p) / 6 + 1 / 3) @ covariance
-    unexplained = moments[SQUARES] - np.trace(spread)
-    variance = moments[POWERS] - moments[MEANS] ** 2 + covariance_of_moments[MEANS, MEANS]
+    unexplained = moments[UNEXPLAINED] - np.trace(spread)
+    variance = moments[SQUARE] - moments[MEAN] ** 2 + covariance_of_moments[MEAN, MEAN]
     leading = covariance_of_moments[:3, :3]
-    gradient = np.array([0.0, 1.0, -2 * moments[MEANS]])  # of the variance of v, in the moments
+    gradient = np.array([0.0, 1.0, -2 * moments[MEAN]])  # of the variance of v, in the moments
     error = np.sqrt(gradient @ leading @ gradient)
-    if variance <= max(CLEAR * error, ROUNDING**2 * estimate.scale[loss] ** 2):
+    if variance <= max(SIGNIFICANT * error, ROUNDING**2 * estimate.scale[loss] ** 2):
         return None
     slope = (np.array([1.0, 0.0, 0.0]) - unexplained / variance * gradient) / variance
     linear, quadratic = 4 * moments[3:] @ covariance @ moments[3:], 2 * (spread * spread.T).sum()

@@ -15,11 +15,11 @@ from clarysage.inference.stopping import Converged, convergence_rule, row_limit,
 from clarysage.protocols import ClosedForm, Estimator, Game, Rule, ability
 from clarysage.registry import loaded
 
-TYPICAL_PAIRS = 2_000  # of walks, needed at the default tolerance
-SHORT_TIME = 2.0  # seconds that a closed form may always take
-SHORTEST_DEADLINE = 60.0  # seconds, for a closed form, since its kernels may have to be compiled first
-SHARE_OF_DEADLINE = 0.1  # that a closed form may be expected to take
-MOST_PLAYERS = 20  # for exact enumeration to be considered
+TYPICAL_PAIRS = 2_000  # pairs of walks that are typically needed at the default tolerance
+SHORT_TIME = 2.0  # seconds; a closed form may always take so long
+SHORTEST_DEADLINE = 60.0  # seconds; a closed form needs that many, since its kernels may have to be compiled first
+SHARE_OF_DEADLINE = 0.1  # a closed form must be expected to take less
+MOST_PLAYERS = 20  # with more players exact enumeration is not considered
 
 
 def as_estimator(method: Any, game: Game, stop: Sequence[Rule] = ()) -> Estimator[Any]:

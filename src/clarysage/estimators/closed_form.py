@@ -15,7 +15,7 @@ from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponen
 from clarysage.protocols import ClosedForm, Game, SubsampledGame, ability
 
 FEWEST_PAIRS = 1024
-MANY_PLAYERS = 2000  # of whose covariances the diagonal alone is kept
+MANY_PLAYERS = 2000  # with more players only the diagonal of covariances is stored
 FEWEST_AT_ONCE, ROWS_AT_ONCE = 8, 2**18  # pairs that are walked together, and their rows
 
 

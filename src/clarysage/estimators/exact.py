@@ -84,7 +84,7 @@ class Exact:
         return int(2**game.n_players - 2)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
-        return enumerated(game, first, draws, rng, shapley_coefficients)
+        return enumerate_coalitions(game, first, draws, rng, shapley_coefficients)
 
     def merge(self, state: Table, other: Table) -> Table:
         background = None
@@ -115,7 +115,7 @@ class Exact:
         )
 
 
-def enumerated(
+def enumerate_coalitions(
     game: Game, first: int, draws: int, rng: np.random.Generator, shares: Callable[[np.ndarray], np.ndarray]
 ) -> Table:
     """Evaluates consecutive coalitions; ``shares`` (p,) -> (q,) gives the share of a coalition in each of q values."""

@@ -17,7 +17,7 @@ import numpy as np
 from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, shapley_coefficients
 from clarysage.errors import InputError
 from clarysage.estimators.draws import scale
-from clarysage.estimators.exact import Exact, Table, enumerated
+from clarysage.estimators.exact import Exact, Table, enumerate_coalitions
 from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
@@ -66,7 +66,7 @@ class ExactInteractions:
         return self.exact.limit(game)
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
-        return enumerated(game, first, draws, rng, self._shares)
+        return enumerate_coalitions(game, first, draws, rng, self._shares)
 
     def _shares(self, coalition: np.ndarray) -> np.ndarray:
         return np.concatenate([shapley_coefficients(coalition), interaction_coefficients(coalition, self.pairs)])
@@ -149,7 +149,7 @@ class Toggles:
         coalitions = draw_uniform_sizes(draws, game.n_players, rng)
         T = np.vstack([coalitions, ~coalitions])
         skip = self.visits.pilot_run.skip
-        payoffs, rows = payoffs_at(game, enlarged(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
+        payoffs, rows = unbiased_payoffs(game, enlarged(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
         of_coalition, of_complement = np.split(self._differences(T, payoffs), 2)
         values = game.weights[examples][:, None, None] * (of_coalition + of_complement) / 2
         moments = StratifiedMoments.of(design.cell[examples], values, design.weighting(first))
@@ -167,7 +167,7 @@ class Toggles:
 
     def _cost(self, game: Game) -> int:
         """Returns the most model rows of a draw."""
-        return 2 * (1 + len(np.unique(self.pairs)) + len(self.pairs)) * rows_at(game, enlarged(game))
+        return 2 * (1 + len(np.unique(self.pairs)) + len(self.pairs)) * rows_per_unbiased_payoff(game, enlarged(game))
 
     def _toggled(self, T: np.ndarray) -> np.ndarray:
         """Returns T, T with each single player toggled, and with each pair toggled: (n, p) -> (n, 1 + k + K, p)."""
@@ -187,7 +187,7 @@ class Toggles:
         return np.asarray((sign[:, :, None] * crossed).transpose(0, 2, 1))
 
 
-def payoffs_at(
+def unbiased_payoffs(
     game: Game,
     subsampled: SubsampledGame | None,
     examples: np.ndarray,
@@ -208,8 +208,8 @@ def payoffs_at(
     return payoffs.reshape(n, s, -1), int(((sizes > 0) & (sizes < p)).sum()) * game.rows_per_payoff
 
 
-def rows_at(game: Game, subsampled: SubsampledGame | None) -> int:
-    """Returns the most model rows of a payoff of :func:`payoffs_at`."""
+def rows_per_unbiased_payoff(game: Game, subsampled: SubsampledGame | None) -> int:
+    """Returns the most model rows of a payoff of :func:`unbiased_payoffs`."""
     return subsampled.rows if subsampled is not None and subsampled.is_unbiased else game.rows_per_payoff
 
 

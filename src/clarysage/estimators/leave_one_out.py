@@ -55,7 +55,7 @@ class OneByOne:
         return game.n_players
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
-        inner = draws if game.n_players > 1 else 0  # the ends are known
+        inner = draws if game.n_players > 1 else 0  # the payoffs of the ends are known
         return int(inner * int((game.weights > 0).sum()) * game.rows_per_payoff)
 
     def limit(self, game: Game) -> int | None:

@@ -40,8 +40,8 @@ from clarysage.protocols import (
 if TYPE_CHECKING:
     from clarysage.estimators.checkpoint import Checkpoint
 
-COVERAGE = "coverage"  # the topic of notes on the share of examples that was seen
-ROUNDING = 1e-10  # of the loss without features: changes of an example's loss that count as none
+COVERAGE = "coverage"  # topic of notes about the share of examples that were visited
+ROUNDING = 1e-10  # relative to the loss without features: smaller changes of an example's loss count as none
 
 
 class ExhaustedError(Exception):
@@ -78,7 +78,7 @@ def estimate(
                     run.check_time()
             reason = run.end_round()
             run.save()
-        if reason is None:  # the limits leave no draws
+        if reason is None:  # the limits allow no more draws
             reason = StopReason.EXACT if limits.is_finite else StopReason.BUDGET
     except LateError:
         reason = StopReason.DEADLINE

@@ -15,8 +15,8 @@ from clarysage.estimators.paired_walks.sampling_design import MOST_NUMBERS, Samp
 from clarysage.inference.estimate import Estimate, LocalValues, VarianceComponents
 from clarysage.protocols import Game, SubsampledGame, ability
 
-FEWEST_PASSES = 2  # fewer give examples no standard errors
-SETTLED_PASSES = 4  # before these, two pairs of an important example may agree by chance, and errors look small
+FEWEST_PASSES = 2  # with fewer passes examples have no standard errors
+SETTLED_PASSES = 4  # with fewer, two pairs of an important example may agree by chance, and errors look small
 
 
 @dataclass(frozen=True)

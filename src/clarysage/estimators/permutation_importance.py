@@ -22,8 +22,8 @@ from clarysage.inference.influence import BackgroundInfluence
 from clarysage.inference.moments import Moments
 from clarysage.protocols import Game, SelfMatched, SingleDrawGame, ability
 
-FEWEST = 5  # repeats, before their variance is estimated ...
-FEWEST_DRAWS = 4096  # ... or more if they are cheap: with few degrees of freedom a run stops too early
+FEWEST = 5  # repeats; their variance needs as many ...
+FEWEST_DRAWS = 4096  # ... or more, if they are cheap: with few degrees of freedom a run stops too early
 
 
 @dataclass(frozen=True)

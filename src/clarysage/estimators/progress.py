@@ -12,7 +12,7 @@ from clarysage.estimators.rules import InterimSchedule
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Estimator
 
-MOST_POINTS = 128  # of a trace; beyond these every other one is dropped
+MOST_POINTS = 128  # a trace with more points drops every other one
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Trace:
     def add(self, estimate: Estimate) -> None:
         """Adds the estimate at the end of a round."""
         point = _point(estimate)
-        if self.seen % self.every == 0 and np.isfinite(point).all():  # few draws may have no standard error yet
+        if self.seen % self.every == 0 and np.isfinite(point).all():  # few draws may have no standard error
             self.points.append(point)
         self.seen += 1
         if len(self.points) > MOST_POINTS:

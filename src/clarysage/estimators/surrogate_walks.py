@@ -23,9 +23,9 @@ from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Estimate, VarianceComponents, weighted_components
 from clarysage.protocols import Game, SplitsBySurrogate, SubsampledWalks, ability
 
-FIRST_STAGE = 100  # pairs; or an eighth of the examples, if that is less
-FEWEST_PAIRS = 16
-FEWEST_SLOW_ROWS = 256  # model rows of a chunk
+FIRST_STAGE = 100  # maximum number of pairs in the first stage, which is an eighth of the examples
+FEWEST_PAIRS = 16  # in the first stage
+FEWEST_SLOW_ROWS = 256  # model rows that are worth a chunk, with a slow model
 SURROGATE_PAIRS = 32  # pairs of walks of the surrogate alone, for each pair of the model
 
 
@@ -144,7 +144,7 @@ class SurrogateWalks:
             dof=estimated.dof,
             draws=sum(walked.draws for walked in state.walked.values()),
             model_rows=first.model_rows + sum(walked.rows for number, walked in state.walked.items() if number > 0),
-            coverage=replace(last, draws_to_see_all=2 * first.coverage.draws_to_see_all),  # earlier stages, too
+            coverage=replace(last, draws_to_see_all=2 * first.coverage.draws_to_see_all),  # earlier stages take as many
         )
 
     def components(self, game: Game, state: Staged) -> VarianceComponents | None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from clarysage._utils.threads import one_thread
 
 Group = Sequence[Any]
-GroupResult = tuple[list[Any], float]  # results of a group, and the seconds they took
+GroupResult = tuple[list[Any], float]  # the results of a group, and the seconds they took
 
 
 class LostWorkerError(Exception):

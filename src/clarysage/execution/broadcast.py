@@ -21,8 +21,8 @@ from weakref import finalize
 from clarysage._utils.atomic import has_ended
 from clarysage.errors import ModelError, Set
 
-PREFIX = "clarysage-sent-"  # of folders, followed by the number of the process
-ALIGNMENT = 64  # bytes, at multiples of which arrays begin
+PREFIX = "clarysage-sent-"  # folder names begin with it, followed by the process id
+ALIGNMENT = 64  # arrays begin at multiples of so many bytes
 
 _cache: dict[str, Callable[[Any], Any]] = {}  # the function that this process received last, by its key
 _lock = Lock()

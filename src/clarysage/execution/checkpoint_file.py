@@ -44,9 +44,9 @@ DECODING_ERRORS = (
     RecursionError,
 )
 DTYPES = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
-MIN_SPARSE_BYTES = 2**16  # of an array; rows of zeros are not looked for in smaller ones
-MAX_SPARSE_BYTES = 2**30  # of an array with rows left out, so that a small file cannot demand endless memory
-MAX_SHARE_OF_ROWS = 0.75  # that are not zero, in an array whose rows of zeros are left out
+MIN_SPARSE_BYTES = 2**16  # in smaller arrays rows of zeros are not left out
+MAX_SPARSE_BYTES = 2**30  # nor in larger ones, so that a small file cannot demand endless memory
+MAX_SHARE_OF_ROWS = 0.75  # rows of zeros are left out if fewer rows than this are nonzero
 
 
 class DamagedError(ValueError):

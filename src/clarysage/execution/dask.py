@@ -25,9 +25,9 @@ from clarysage.execution.backend import (
 from clarysage.execution.broadcast import cached_function, function_if_cached, pickled_for_cluster
 
 SECONDS_TO_CONNECT = 10
-OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # of addresses to which no plain socket can connect
-SWITCH_INTERVAL = 0.05  # seconds that other threads of a worker wait for the interpreter's lock; by default 0.005
-SECONDS_FOR_A_WORKER = 60  # that a cluster without workers has to start one, as adaptive clusters do on demand
+OTHER_SCHEMES = ("inproc", "ws", "wss", "ucx", "ucxx")  # schemes of addresses that no plain socket can connect to
+SWITCH_INTERVAL = 0.05  # seconds that threads of a worker wait for the interpreter's lock; Python's default is 0.005
+SECONDS_FOR_A_WORKER = 60  # the time a cluster without workers has to start one, as adaptive clusters do on demand
 
 
 class Dask:
@@ -91,7 +91,7 @@ class Dask:
             while pending:
                 seconds = time_left()
                 result = pending[0].result(timeout=None if seconds == float("inf") else max(0.0, seconds))
-                if result is None:  # a new worker, without the function: such groups are sent again, with it
+                if result is None:  # a new worker does not have the function: its groups are sent again, with it
                     self._cached.clear()
                     for index, group in enumerate(remaining):
                         if pending[index].status == "finished" and pending[index].result() is None:

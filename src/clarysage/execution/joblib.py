@@ -13,7 +13,7 @@ from clarysage.errors import ClarysageWarning, Note, Set
 from clarysage.execution.backend import Group, GroupResult, is_caused_by, run_group
 from clarysage.execution.broadcast import BroadcastFunction
 
-PROCESS_BACKENDS = ("LokyBackend", "MultiprocessingBackend")  # joblib's, on this machine, by the names of their types
+PROCESS_BACKENDS = ("LokyBackend", "MultiprocessingBackend")  # joblib's own, on this machine, by their class names
 
 
 class Joblib:

@@ -15,7 +15,7 @@ from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 from clarysage.protocols import Executor
 
-DASK_CLASSES = ("Client", "Cluster")  # of Dask: objects that are a cluster, or are connected to one
+DASK_CLASSES = ("Client", "Cluster")  # Dask classes that are a cluster or are connected to one
 
 
 def workers_of(n_jobs: int, backend: str = "processes", address: str | None = None) -> Any:

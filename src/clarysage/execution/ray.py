@@ -20,9 +20,9 @@ from clarysage.execution.backend import (
 from clarysage.execution.broadcast import cached_function, pickled_for_cluster
 
 SECONDS_TO_CONNECT = 10
-SPECIAL_ADDRESSES = (None, "auto", "local")  # which stand for a cluster, whatever its address is
-GROUPS_PER_WORKER = 2  # that Ray is given; others wait here, and need not be cancelled (see below)
-MAX_LOSSES_OF_GROUP = 1  # after which a group runs again; after more, model and data are sent again
+SPECIAL_ADDRESSES = (None, "auto", "local")  # Ray finds the cluster itself
+GROUPS_PER_WORKER = 2  # groups submitted to Ray; others wait here, where they need not be cancelled
+MAX_LOSSES_OF_GROUP = 1  # after one loss a group runs again; after two, model and data are sent again
 
 
 class Ray:

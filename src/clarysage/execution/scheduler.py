@@ -12,11 +12,11 @@ from clarysage.errors import ClarysageWarning, WorkersLostError
 from clarysage.execution.backend import Group, GroupResult, WorkerBackend, run_group
 from clarysage.protocols import LateError, Result, Task, unlimited_time
 
-SHARE_OF_REMAINING = 1 / 3  # the size of a group, in a worker's part of the remaining tasks, so that groups are few
-MIN_SHARE_OF_ROUND = 1 / 32  # the smallest size, in a worker's part of the round, so that workers end together
-SECONDS_PER_GROUP = 0.1  # that the smallest group takes, too: sending it then costs little in comparison
-MIN_SECONDS_TO_SHARE = 0.05  # of a round: a shorter one is done before it could be sent to workers
-MAX_LOSSES_IN_A_ROW = 3  # without a result in between; after that the run fails
+SHARE_OF_REMAINING = 1 / 3  # size of a group, relative to a worker's part of the remaining tasks
+MIN_SHARE_OF_ROUND = 1 / 32  # smallest size, relative to a worker's part of the round: workers then end together
+SECONDS_PER_GROUP = 0.1  # the smallest group takes at least so long, so that sending it costs little in comparison
+MIN_SECONDS_TO_SHARE = 0.05  # a shorter round is done sooner by this process than by workers
+MAX_LOSSES_IN_A_ROW = 3  # losses of workers without a result in between, after which the run fails
 
 
 class Scheduler:
@@ -33,7 +33,7 @@ class Scheduler:
 
     def __init__(self, backend: WorkerBackend, *, group: int | None = None) -> None:
         self.backend, self.group = backend, group
-        self.seconds: float | None = None  # that a task took in the last round
+        self.seconds: float | None = None  # the time a task took in the last round
         self.has_started = False
 
     def map(

@@ -10,10 +10,10 @@ from clarysage.errors import InputError
 
 # purposes of streams
 DRAWS, BACKGROUND, REMOVAL, PILOT, TRIAL, MANIFOLD = 0, 1, 2, 3, 4, 5
-FOLDS, LEARNER = 8, 9  # of refits
-SUBSETS, COALITION_VALUES, RESAMPLES = 10, 11, 12  # of agreement
-PAIRS, PROXY = 13, 14  # of interactions, and of the lack of fit of the additive proxy
-ROWS = 15  # examples drawn from a table
+FOLDS, LEARNER = 8, 9  # purposes in refits
+SUBSETS, COALITION_VALUES, RESAMPLES = 10, 11, 12  # purposes in agreement
+PAIRS, PROXY = 13, 14  # purposes in interactions: pairs, and the lack of fit of the additive proxy
+ROWS = 15  # the choice of examples from a table
 
 
 def entropy_of(rng: Any) -> int:

@@ -28,7 +28,7 @@ from clarysage.inference.stopping import FEWEST_DRAWS
 from clarysage.inference.stratified import StratifiedMoments, contributions_of, estimated_sum
 from clarysage.protocols import Game, Influence, SubsampledWalks, ability
 
-MOST_NUMBERS_OF_ROWS = 20_000_000  # that are kept of the rows that were passed to the model
+MOST_NUMBERS_OF_ROWS = 20_000_000  # limit on the memory for rows that were passed to the model
 VARYING = Note(
     "The model gives other predictions when it is asked again for the same rows: every hybrid row was evaluated, and "
     "the values hold the model's own noise."
@@ -90,7 +90,7 @@ class PairedWalks:
         return (Walked,)
 
     def check(self, game: Game) -> None:
-        """Any game can be walked."""
+        """Accepts any game."""
 
     def prepared(self, game: Game, rows: float, rng: np.random.Generator) -> PairedWalks:
         return replace(self, pilot=run_pilot(game, rows, rng)) if self.pilot is None else self

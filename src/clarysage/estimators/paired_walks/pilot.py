@@ -22,10 +22,10 @@ from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
 from clarysage.estimators.paired_walks.sampling_design import MOST_NUMBERS, SamplingDesign, size_measure
 from clarysage.protocols import Game, SubsampledGame, ability
 
-SHARE_OF_BUDGET = 1 / 16  # for each of the two steps that follow
-WALKS = 128  # with one background row, to find the players that have an effect
-PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # to measure variances
-FIRST_CORRECTIONS = 16  # for the first pairs of walks, so that the correction has a standard error
+SHARE_OF_BUDGET = 1 / 16  # share of the budget for each of the two steps that follow
+WALKS = 128  # walks with one background row each, to find the players that have an effect
+PAIRS_OF_PAIRS, CORRECTIONS = 8, 8  # draws to measure variances with
+FIRST_CORRECTIONS = 16  # the first pairs of walks have a draw each, so that there is a standard error
 DEFAULT_SHARE, MIN_SHARE, MAX_SHARE = 1 / 8, 1 / 20, 1.0  # model rows of the bias correction per model row of walks
 
 

@@ -22,12 +22,12 @@ import numpy as np
 from clarysage.inference.stratified import FAIR_START, TOP
 from clarysage.protocols import Game
 
-STRATA = 16  # of examples by their totals
-EXAMPLES_FOR_STRATA = 1000  # fewer are all seen soon, and are visited in an order that does not depend on the game
-FEWEST_AT_THE_TOP = 22
-MOST_VISITS = 32  # to an example, in a cycle of the design
-SHARE_BY_LOSSES = 0.75  # of the size measure; the remaining share is by weight alone
-MOST_NUMBERS = 8_000_000  # players x losses x cells, or x background rows, to keep in memory
+STRATA = 16  # strata of examples by their totals, without the top stratum
+EXAMPLES_FOR_STRATA = 1000  # fewer examples are not stratified, since all of them are visited soon
+FEWEST_AT_THE_TOP = 22  # examples in the top stratum, plus one percent of all
+MOST_VISITS = 32  # maximum number of visits to an example in a cycle
+SHARE_BY_LOSSES = 0.75  # share of the size measure that is proportional to losses; the remaining share is by weight
+MOST_NUMBERS = 8_000_000  # limit on memory: players x losses x cells, or x background rows
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SamplingDesign:
         first = order[:FAIR_START]
         is_first = np.zeros(len(ranked), dtype=bool)
         is_first[first] = True
-        turn_of_stratum = rng.permutation(STRATA + 1)  # at random, so that no stratum is always the first
+        turn_of_stratum = rng.permutation(STRATA + 1)  # random, so that no stratum is always the first
         order = _take_turns(order, turn_of_stratum[stratum])
         top, others = order[stratum[order] == TOP], order[stratum[order] != TOP]
         visits = [first, top[~is_first[top]], top, others[~is_first[others]], others]
