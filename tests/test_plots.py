@@ -172,7 +172,7 @@ def test_interval_of_the_others_comes_from_their_covariance(joint: bool) -> None
 def test_others_without_covariance_have_no_interval_and_the_plot_says_so() -> None:
     ax = bars(explain(covariance=None), ax=new_axis(), top=2)
     assert len(ends_of_intervals(ax)) == 2
-    assert "no covariance was kept" in note_of(ax)
+    assert "no covariance was stored" in note_of(ax)
 
 
 def test_variance_a_hair_below_zero_is_drawn_as_zero() -> None:
@@ -210,7 +210,7 @@ def test_value_label_follows_the_measure(measure: str, values_are: str, loss: st
 @pytest.mark.parametrize("plot", [bars, signs])
 def test_plot_says_what_the_intervals_are_about(plot: Any) -> None:
     ax = plot(explain(), ax=new_axis(), level=0.999, joint=True)
-    assert f"99.9% intervals, all holding at once, about {ABOUT['data'].summary}." in note_of(ax)
+    assert f"99.9% intervals, simultaneous for all values, about {ABOUT['data'].summary}." in note_of(ax)
     ax = plot(explain(), ax=new_axis(), joint=False)
     assert f"95% intervals, each on its own, about {ABOUT['data'].summary}." in note_of(ax)
 
@@ -414,7 +414,7 @@ def test_colour_bar_says_the_unit_and_the_meaning_of_colours() -> None:
 
 def test_pixels_tell_the_largest_standard_error() -> None:
     ax = pixels(explain(std_error=np.array([0.01, 0.02, 0.034, 0.0])), (2, 2), ax=new_axis())
-    assert "largest standard error, of the run's sampling alone, is 0.034" in note_of(ax)
+    assert "Largest standard error (sampling error of this run only): 0.034." in note_of(ax)
     assert note_of(pixels(exact(), (2, 2), ax=new_axis())) == "No sampling error."
 
 

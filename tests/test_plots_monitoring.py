@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import clarysage as cs
 from clarysage.errors import InputError
 from clarysage.inference.estimate import StopReason, Target
-from clarysage.plots.axes import places_of
+from clarysage.plots.axes import slice_positions
 from clarysage.results import Explanation, Monitoring, Shift, compare
 
 NAMES = ("a", "b", "c", "d")
@@ -151,7 +151,7 @@ def test_stars_are_on_the_current_bars_that_are_flagged_and_hollow_on_those_that
     shifted = [int(line.get_ydata()[0]) for line in drawn(inputs, "shifted")]
     assert sorted(shifted) == sorted([names.index("b"), names.index("d")])
     words = [text.get_text() for text in contributions.get_legend().get_texts()]
-    assert words == ["reference", "current", "flagged", "changed along"]
+    assert words == ["reference", "current", "flagged", "changed with others"]
 
 
 def test_note_says_what_was_found_and_what_marks_mean() -> None:
@@ -279,10 +279,10 @@ def test_lines_are_of_the_flagged_first_then_of_those_that_shifted_then_of_the_l
 
 
 def test_dates_are_in_proportion_to_time_and_all_else_at_equal_distances() -> None:
-    assert places_of(["2024-01-01", "2024-01-08", "2024-01-22"]).tolist() == [0, 1, 3]
-    assert places_of(["2023Q4", "2024Q1", "2024Q3"]).tolist() == [0, 1, 3]
-    assert places_of(["2023", "2024"]).tolist() == [0, 1]
-    assert places_of(["2024-01-01 22:00", "2024-01-01 23:00", "2024-01-02 01:00"]).tolist() == [0, 1, 3]
+    assert slice_positions(["2024-01-01", "2024-01-08", "2024-01-22"]).tolist() == [0, 1, 3]
+    assert slice_positions(["2023Q4", "2024Q1", "2024Q3"]).tolist() == [0, 1, 3]
+    assert slice_positions(["2023", "2024"]).tolist() == [0, 1]
+    assert slice_positions(["2024-01-01 22:00", "2024-01-01 23:00", "2024-01-02 01:00"]).tolist() == [0, 1, 3]
     for names in (
         ["b", "a"],
         ["2024-02", "2024-01"],
@@ -290,7 +290,7 @@ def test_dates_are_in_proportion_to_time_and_all_else_at_equal_distances() -> No
         ["2024", "2024-01"],
         ["1000", "2024", "2025"],
     ):
-        assert places_of(names).tolist() == list(range(len(names)))
+        assert slice_positions(names).tolist() == list(range(len(names)))
 
 
 @pytest.mark.parametrize(

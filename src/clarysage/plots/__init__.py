@@ -1,7 +1,6 @@
-"""Pictures of results: functions of an Explanation, of a Comparison, of a Monitoring, of Importances, or of what is
-known of removals, that return a matplotlib axis, or an array of them.
+"""Plots of results with matplotlib: each function takes one kind of result and returns an axis, or an array of axes.
 
-matplotlib is imported when a function is first called, not before.
+matplotlib is imported when a function is first called.
 """
 
 from clarysage.plots.bars import bars

@@ -1,4 +1,7 @@
-"""Axes, labels and notes that all plots share; everything else of matplotlib is imported in the functions that draw."""
+"""Axes, labels and notes shared by all plots.
+
+matplotlib is imported inside functions, so that importing this package does not need it.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, which people with any colour vision can tell apart
 BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#8C8C8C"
 INK = "#333333"
-NOTE = 0.83  # size of notes, in units of the font size
-LINES = 1.25  # from one line of them to the next, in units of their size
-LETTER = 0.6  # width of an average letter, in units of the font size
+NOTE_SIZE = 0.83  # of notes, in units of the font size
+NOTE_SPACING = 1.25  # between lines of a note, in units of its font size
+LETTER_WIDTH = 0.6  # of an average letter, in units of the font size
 
 
 def check(explanation: object, ax: object) -> None:
-    """An error for anything but one Explanation and one axis, or None for it; and for want of matplotlib."""
+    """Raises unless this is one Explanation, and one axis or None; raises where matplotlib is missing."""
     if not isinstance(explanation, Explanation):
         hint = "one entry at a time" if isinstance(explanation, (list, tuple)) else "the result of cs.sage"
         raise InputError("explanation", got=type(explanation).__name__, wanted="an Explanation", hint=PythonOnly(hint))
@@ -34,15 +37,15 @@ def check(explanation: object, ax: object) -> None:
 
 
 def check_importances(importances: object, ax: object) -> None:
-    """An error for anything but Importances and one axis, or None for it; and for want of matplotlib."""
+    """Raises unless this is Importances, and one axis or None; raises where matplotlib is missing."""
     if not isinstance(importances, Importances):
-        wanted, hint = "Importances", "the result of cs.importances"
-        raise InputError("importances", got=type(importances).__name__, wanted=wanted, hint=PythonOnly(hint))
+        hint = PythonOnly("the result of cs.importances")
+        raise InputError("importances", got=type(importances).__name__, wanted="Importances", hint=hint)
     check_axis(ax)
 
 
 def check_axis(ax: object) -> None:
-    """An error for anything but one axis, or None for it; and for want of matplotlib."""
+    """Raises unless this is one axis or None; raises where matplotlib is missing."""
     try:
         from matplotlib.axes import Axes
     except ImportError as error:
@@ -58,7 +61,7 @@ def check_axis(ax: object) -> None:
 
 
 def open_axis(ax: Axes | None, width: float, height: float) -> Any:
-    """The axis given, or one in a new figure of this size in inches, which pyplot knows and notebooks show."""
+    """Returns the given axis, or one in a new pyplot figure of this size in inches, which notebooks show."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
@@ -67,12 +70,12 @@ def open_axis(ax: Axes | None, width: float, height: float) -> Any:
 
 
 def is_count(value: Any) -> bool:
-    """Whether this is a whole number of one or more; True and False are not."""
+    """Returns True for a whole number of one or more; booleans do not count."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value > 0)
 
 
 def literal(text: str) -> str:
-    """Text that matplotlib shows letter by letter: a dollar sign does not begin a formula.
+    """Escapes text so that matplotlib shows it letter by letter: a dollar sign does not begin a formula.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def literal(text: str) -> str:
 
 
 def font_points(setting: str = "font.size") -> float:
-    """Size in points of one of matplotlib's font settings."""
+    """Returns the size in points of one of matplotlib's font settings."""
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
@@ -91,7 +94,7 @@ def font_points(setting: str = "font.size") -> float:
 
 
 def text_inches(line: str, setting: str = "font.size") -> float:
-    """Width in inches of a line of text in the font of one of matplotlib's settings."""
+    """Returns the width in inches of a line of text in the font of one of matplotlib's settings."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -100,13 +103,13 @@ def text_inches(line: str, setting: str = "font.size") -> float:
 
 
 def axis_inches(ax: Any) -> tuple[float, float]:
-    """Width and height of an axis as it stands, in inches; a layout may still take some of it."""
+    """Returns the current width and height of an axis in inches; a layout may still take some of it."""
     box, dpi = ax.get_window_extent(), ax.figure.dpi
     return box.width / dpi, box.height / dpi
 
 
 def note(ax: Any, sentences: Sequence[str], width: float) -> None:
-    """Write small sentences under the axis and its label, wrapped to a width in inches."""
+    """Writes small sentences under the axis and its label, wrapped to a width in inches."""
     ax.annotate(
         _wrapped(sentences, width),
         xy=(0.5, 0),
@@ -121,41 +124,41 @@ def note(ax: Any, sentences: Sequence[str], width: float) -> None:
 
 
 def note_inches(sentences: Sequence[str], width: float) -> float:
-    """Height of such a note."""
-    return (_wrapped(sentences, width).count("\n") + 1) * LINES * NOTE * font_points() / 72
+    """Returns the height in inches of a note of this width."""
+    return (_wrapped(sentences, width).count("\n") + 1) * NOTE_SPACING * NOTE_SIZE * font_points() / 72
 
 
 def note_of_figure(figure: Any, sentences: Sequence[str]) -> None:
-    """Write small sentences under all axes of a figure."""
+    """Writes small sentences under all axes of a figure."""
     figure.supxlabel(_wrapped(sentences, 0.95 * figure.get_size_inches()[0]), **_note_style())
 
 
 def _note_style() -> dict[str, Any]:
-    return {"fontsize": NOTE * font_points(), "color": INK, "linespacing": LINES, "gid": "note"}
+    return {"fontsize": NOTE_SIZE * font_points(), "color": INK, "linespacing": NOTE_SPACING, "gid": "note"}
 
 
 def _wrapped(sentences: Sequence[str], width: float) -> str:
-    letters = max(30, int(72 * width / (LETTER * NOTE * font_points())))
+    letters = max(30, int(72 * width / (LETTER_WIDTH * NOTE_SIZE * font_points())))
     return literal("\n".join(line for sentence in sentences for line in textwrap.wrap(sentence, letters)))
 
 
-LONGEST_LINE = 40  # letters of a name before it goes on in the next line
-MOST_LINES = 5  # of a name, before it breaks off
-SPACING = 1.25  # of lines, in units of the font size
-BREADTH, HEIGHT = 5.0, 3.5  # inches for the values, across and upright
-THINNEST = 0.13  # inches of one of several bars at a place
-SHORTEST, LONGEST = 1.1, 200.0  # inches for the features, whatever their number
+LONGEST_LINE = 40  # letters of a name before it continues on the next line
+MOST_LINES = 5  # of a name, before it is cut
+SPACING = 1.25  # between lines of a name, in units of the font size
+VALUE_WIDTH, VALUE_HEIGHT = 5.0, 3.5  # inches of the value axis, horizontal and vertical
+THINNEST = 0.13  # inches of one of several bars of a feature
+SHORTEST, LONGEST = 1.1, 200.0  # inches of the feature axis, for any number of features
 
 
 class _Wrapper(textwrap.TextWrapper):
-    """Breaks lines at blanks, and after the joints of names such as mean_daily_load."""
+    """Breaks lines at blanks, and after underscores, dots, slashes and dashes, as in mean_daily_load."""
 
     wordsep_re = re.compile(r"(\s+|[^\s_./-]*[_./-]+)")
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Names as they are written: wrapped, and free of formulas."""
+    """Names wrapped and escaped as tick labels."""
 
     texts: tuple[str, ...]
 
@@ -170,46 +173,48 @@ class Labels:
 
     @property
     def length(self) -> float:
-        """Inches of the longest line."""
+        """Length of the longest line in inches."""
         return max(text_inches(line, "ytick.labelsize") for text in self.texts for line in text.split("\n"))
 
 
 def feature_axis(
     ax: Axes | None, names: Sequence[str], *, is_horizontal: bool = True, spare: float = 0.0, bars: int = 1
 ) -> tuple[Axes, float]:
-    """An axis whose places 0, 1, ... bear the names, from the top or from the left; and its width in inches.
+    """Returns an axis with the names at positions 0, 1, ..., from the top or the left, and its width in inches.
 
-    ``spare`` inches after the last place stay free; there is room for so many ``bars`` beside one another at each.
+    ``spare`` inches after the last position stay free; each has room for ``bars`` bars next to each other.
     """
     labels = Labels.of(names)
-    along = min(max(inches_along(labels, bars), SHORTEST if is_horizontal else BREADTH), LONGEST) + spare
-    inside = (BREADTH, along) if is_horizontal else (along, HEIGHT)
+    length = min(max(inches_of_features(labels, bars), SHORTEST if is_horizontal else VALUE_WIDTH), LONGEST) + spare
+    inside = (VALUE_WIDTH, length) if is_horizontal else (length, VALUE_HEIGHT)
     if ax is None:
         ax = _new_axis(inside, labels.length, is_horizontal)
     else:
         inside = axis_inches(ax)
-        inside = (0.85 * inside[0], inside[1])  # names, too, will take some of its width
+        inside = (0.85 * inside[0], inside[1])  # names take some of its width, too
     _write_names(ax, labels, inside[1] if is_horizontal else inside[0], is_horizontal, spare)
     return ax, inside[0]
 
 
-def inches_along(labels: Labels, bars: int = 1) -> float:
-    """Room that the places of so many bars take, and their names, one below the other."""
+def inches_of_features(labels: Labels, bars: int = 1) -> float:
+    """Returns the length in inches of a feature axis with these names and this number of bars for each."""
     inch = font_points("ytick.labelsize") / 72
     return len(labels.texts) * max(0.27, THINNEST * (bars + 1), inch * (SPACING * labels.lines + 0.5))
 
 
-def _new_axis(inside: tuple[float, float], reach: float, is_horizontal: bool) -> Any:
-    """An axis of about this size in inches, within a figure that also holds names of this length and a note."""
+def _new_axis(inside: tuple[float, float], name_length: float, is_horizontal: bool) -> Any:
+    """Opens an axis of about this size in inches, in a figure that also has room for the names and a note."""
     frame = 0.13 * font_points()
     width, height = inside
     return open_axis(
-        None, width + (reach + 0.4 if is_horizontal else 0.9), height + frame + (0.0 if is_horizontal else reach)
+        None,
+        width + (name_length + 0.4 if is_horizontal else 0.9),
+        height + frame + (0.0 if is_horizontal else name_length),
     )
 
 
 def _write_names(ax: Any, labels: Labels, inches: float, is_horizontal: bool, spare: float) -> None:
-    """Names at the ticks, in a font no larger than the room for each allows."""
+    """Writes names at the ticks, in a font small enough for the space of each."""
     n = len(labels.texts)
     pitch = max(inches - spare, 0.5 * inches) / n
     points = font_points("ytick.labelsize")
@@ -226,25 +231,25 @@ def _write_names(ax: Any, labels: Labels, inches: float, is_horizontal: bool, sp
 
 
 def value_axis(ax: Any, label: str, *, is_horizontal: bool = True) -> None:
-    """A label, a line at zero and a faint grid for the values."""
+    """Adds a label, a line at zero and a faint grid to the value axis."""
     (ax.set_xlabel if is_horizontal else ax.set_ylabel)(literal(label))
     (ax.axvline if is_horizontal else ax.axhline)(0, color=INK, linewidth=0.8, zorder=1.5, gid="zero")
     ax.grid(axis="x" if is_horizontal else "y", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
 
 
-DATE = re.compile(r"\d{4}(Q[1-4]|-\d\d(-\d\d( \d\d:\d\d)?)?)?")  # as slices of dates are called
-SPARSEST = 4.0  # places a slice at most: with longer gaps, distances say less than they cost
-SLICE_NAME_LETTERS = 24  # of a name
-NAME_GAP = 0.12  # inches between two names
+DATE = re.compile(r"\d{4}(Q[1-4]|-\d\d(-\d\d( \d\d:\d\d)?)?)?")  # names of slices by date
+SPARSEST = 4.0  # positions for each slice, at most; with longer gaps slices have equal distances
+SLICE_NAME_LETTERS = 24
+NAME_GAP = 0.12  # inches between two names of slices
 
 
-def places_of(names: Sequence[str]) -> np.ndarray:
-    """Where slices are, the nearest two at a distance of one.
+def slice_positions(names: Sequence[str]) -> np.ndarray:
+    """Returns positions of slices: dates in proportion to time, the closest two at a distance of one.
 
     Examples
     --------
-    >>> places_of(["2024-11", "2024-12", "2025-02"]).tolist(), places_of(["b", "a"]).tolist()
+    >>> slice_positions(["2024-11", "2024-12", "2025-02"]).tolist(), slice_positions(["b", "a"]).tolist()
     ([0.0, 1.0, 3.0], [0.0, 1.0])
     """
     equal = np.arange(len(names), dtype=float)
@@ -267,34 +272,34 @@ def _time(name: str) -> int:
     return int(np.datetime64(name.replace(" ", "T")).astype(int))
 
 
-def write_slices(ax: Any, names: Sequence[str], places: np.ndarray, inches: float) -> None:
-    """Names below the axis, which is so many inches wide: as many as can be read; dates level, others upright if long.
+def write_slice_names(ax: Any, names: Sequence[str], positions: np.ndarray, inches: float) -> None:
+    """Writes as many names as can be read below an axis of this width in inches; long ones upright, except dates.
 
-    >>> kept_of(np.array([0.0, 1.0, 2.0, 3.0]), 1.5)
+    >>> spaced_apart(np.array([0.0, 1.0, 2.0, 3.0]), 1.5)
     [0, 2]
     """
     texts = [literal(short_name(name, SLICE_NAME_LETTERS)) for name in names]
-    pitch = inches / (places[-1] - places[0] + 1)
+    pitch = inches / (positions[-1] - positions[0] + 1)
     longest = max(text_inches(text, "xtick.labelsize") for text in texts) + NAME_GAP
     is_level = longest <= pitch or all(map(DATE.fullmatch, names))
-    room = longest if is_level else 1.25 * font_points("xtick.labelsize") / 72
-    kept = kept_of(places, room / pitch)
-    ax.set_xticks(places[kept], [texts[i] for i in kept], rotation=0 if is_level else 90, usetex=False)
-    ax.set_xticks(places, minor=True)
-    ax.set_xlim(places[0] - 0.5, places[-1] + 0.5)
+    space = longest if is_level else 1.25 * font_points("xtick.labelsize") / 72
+    shown = spaced_apart(positions, space / pitch)
+    ax.set_xticks(positions[shown], [texts[i] for i in shown], rotation=0 if is_level else 90, usetex=False)
+    ax.set_xticks(positions, minor=True)
+    ax.set_xlim(positions[0] - 0.5, positions[-1] + 0.5)
 
 
-def kept_of(places: np.ndarray, apart: float) -> list[int]:
-    """Every so many, such that they are that far apart."""
-    kept = [0]
-    for i in range(1, len(places)):
-        if places[i] - places[kept[-1]] >= apart - 1e-9:
-            kept.append(i)
-    return kept
+def spaced_apart(positions: np.ndarray, distance: float) -> list[int]:
+    """Returns indices of positions, from the first on, with at least this distance between them."""
+    selected = [0]
+    for i in range(1, len(positions)):
+        if positions[i] - positions[selected[-1]] >= distance - 1e-9:
+            selected.append(i)
+    return selected
 
 
 def value_label(explanation: Explanation) -> str:
-    """The name of the value and its unit, the loss."""
+    """Returns the name of the value and its unit, the loss."""
     if explanation.values_are == "variance":
         return "Shapley effect (variance of the output)"
     if explanation.measure in LABELS:
@@ -305,13 +310,13 @@ def value_label(explanation: Explanation) -> str:
 
 
 def interval_note(explanation: Explanation, level: float, joint: bool, about: str) -> list[str]:
-    """What the intervals are about, or that there is nothing to be unsure of."""
+    """Returns a sentence on the meaning of the intervals, or on exact values."""
     if explanation.draws == 0 and about == "data":
         return ["No sampling error."]
-    reach = "all holding at once" if joint else "each on its own"
-    return [f"{100 * level:.6g}% intervals, {reach}, about {explanation.meaning(about)}."]
+    coverage = "simultaneous for all values" if joint else "each on its own"
+    return [f"{100 * level:.6g}% intervals, {coverage}, about {explanation.meaning(about)}."]
 
 
 def convergence_note(explanation: Explanation) -> list[str]:
-    """A warning, if the run ended before it converged."""
+    """Returns a warning if the run ended before it converged."""
     return [] if explanation.stopped.is_wanted else [f"NOT CONVERGED: {explanation.stopped.value}"]

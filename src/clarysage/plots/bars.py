@@ -1,4 +1,4 @@
-"""Bars with intervals: how much each feature contributes, and how sure that is (paper, Figure 1, bottom)."""
+"""Bars of the values with intervals (paper, Figure 1, bottom)."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def bars(
     Parameters
     ----------
     explanation : what to draw
-    ax : axis to draw on; default a new figure, sized by the number of features and the length of their names. On an
-        axis of yours the names shrink to the room they have; make its figure with ``layout="constrained"``, so that
-        names and the note below, which says what the intervals are about, are not cut off
-    top : draw the ``top`` features with the largest absolute values, so that harmful ones are not left out, and the sum
-        of all others as one hatched bar at the end; its interval comes from the covariance of the values about the
-        data. Where none was kept (very many features, or about the population), the bar has no interval and the plot
-        says so. Default: every feature
+    ax : axis to draw on; default a new figure, sized by the number of features and the length of their names. On a
+        given axis, names shrink to the available space; create its figure with ``layout="constrained"``, so that names
+        and the note below it, which explains the intervals, are not cut off
+    top : draw the ``top`` features with the largest absolute values, so that harmful ones are included, and the sum of
+        all others as one hatched bar at the end; its interval comes from the covariance of the values about the data.
+        Where no covariance was stored (very many features, or intervals about the population), the bar has no interval
+        and the note says so. Default: every feature
     orientation : "horizontal" (largest at the top) or "vertical" (largest at the left)
     level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`
     title : text above the axis
@@ -62,9 +62,9 @@ def bars(
 
     Notes
     -----
-    A value is in units of the loss. The note below the axis says what the intervals are about. Those about the data
-    cover the sampling error of the run alone: two bars whose intervals are apart differ on this data, not surely on
-    other data, and exact results have none.
+    A value is in units of the loss. The note below the axis explains the intervals. Those about the data cover only
+    the sampling error of the run: two bars whose intervals do not overlap differ on this data, not necessarily on
+    other data. Exact results have no such intervals.
 
     Examples
     --------
@@ -94,28 +94,28 @@ def bars(
 
 
 def _draw(ax: Any, selection: Selection, is_horizontal: bool, color: Any, negative_color: Any) -> None:
-    places = np.arange(len(selection.values))
+    positions = np.arange(len(selection.values))
     colors = [color if value >= 0 else negative_color for value in selection.values]
-    drawn = (ax.barh if is_horizontal else ax.bar)(places, selection.values, 0.72, color=colors)
+    drawn = (ax.barh if is_horizontal else ax.bar)(positions, selection.values, 0.72, color=colors)
     if selection.others:
         drawn.patches[-1].set(facecolor="white", edgecolor=GREY, hatch="////")
-    known = selection.has_interval
-    if not known.any():
+    has_interval = selection.has_interval
+    if not has_interval.any():
         return
-    places, middle = places[known], (selection.low + selection.high)[known] / 2
-    reach = (selection.high - selection.low)[known] / 2  # around the middle: a value may lie outside its interval
+    positions, middle = positions[has_interval], (selection.low + selection.high)[has_interval] / 2
+    half = (selection.high - selection.low)[has_interval] / 2  # around the middle: a value may be outside its interval
     style = {"fmt": "none", "ecolor": "black", "elinewidth": 1.2, "capsize": 2.5, "gid": "intervals"}
     if is_horizontal:
-        ax.errorbar(middle, places, xerr=reach, **style)
+        ax.errorbar(middle, positions, xerr=half, **style)
     else:
-        ax.errorbar(places, middle, yerr=reach, **style)
+        ax.errorbar(positions, middle, yerr=half, **style)
 
 
 def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:
-    found = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
+    sentences = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
     if selection.others and selection.has_interval[0] and not selection.has_interval[-1]:
-        found.append("The sum of the others has no interval: no covariance was kept.")
-    return found
+        sentences.append("The sum of the others has no interval: no covariance was stored.")
+    return sentences
 
 
 def _check_orientation(orientation: object) -> None:

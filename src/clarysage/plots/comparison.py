@@ -37,7 +37,7 @@ def comparison(
     level: float = 0.95,
     title: str | None = None,
 ) -> Axes:
-    """Bars of all explanations side by side, feature by feature, with their intervals; stars where something changed.
+    """Bars of all explanations side by side, feature by feature, with intervals, and stars at significant changes.
 
     Parameters
     ----------
@@ -54,9 +54,8 @@ def comparison(
 
     Notes
     -----
-    Features are in the order of their values in the reference. Each interval is that of one value, about what the
-    comparison is about: whether two bars differ is not told by whether their intervals overlap, least of all where they
-    are of the same rows, but by the star.
+    Features are in the order of their values in the reference. Each interval belongs to one value. Whether two bars
+    differ is shown by the star, not by whether their intervals overlap, in particular where both are of the same rows.
 
     Examples
     --------
@@ -65,60 +64,60 @@ def comparison(
     >>> import clarysage as cs
     >>> rng = np.random.default_rng(0)
     >>> X, background = rng.normal(size=(200, 2)), rng.normal(size=(50, 2))
-    >>> one = cs.sage(lambda X: X[:, 0], X, X[:, 0], background=background, loss="squared error", rng=0)
-    >>> other = cs.sage(lambda X: 0.1 * X[:, 0], X, X[:, 0], background=background, loss="squared error", rng=0)
-    >>> ax = cs.compare(one, other, names=["before", "after"]).plot()
+    >>> first = cs.sage(lambda X: X[:, 0], X, X[:, 0], background=background, loss="squared error", rng=0)
+    >>> second = cs.sage(lambda X: 0.1 * X[:, 0], X, X[:, 0], background=background, loss="squared error", rng=0)
+    >>> ax = cs.compare(first, second, names=["before", "after"]).plot()
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['before', 'after', 'changed (Holm)']
     """
     _check(comparison, ax, top)
-    places = _chosen(comparison, top)
-    names = [comparison.feature_names[i] for i in places]
+    features = _selected(comparison, top)
+    names = [comparison.feature_names[i] for i in features]
     ax, width = feature_axis(ax, names, bars=len(comparison.names))
-    span = grouped_bars(ax, comparison, places, level)
-    _mark(ax, comparison, places, level, span)
+    span = grouped_bars(ax, comparison, features, level)
+    _mark(ax, comparison, features, level, span)
     value_axis(ax, value_label(comparison.reference))
     legend_of_bars(ax)
-    note(ax, _sentences(comparison, len(places), level), width)
+    note(ax, _sentences(comparison, len(features), level), width)
     if title is not None:
         ax.set_title(title)
     return ax
 
 
-def _chosen(comparison: Comparison, top: int | None) -> np.ndarray:
-    """Places of the features that are drawn, by their values in the reference, largest first."""
+def _selected(comparison: Comparison, top: int | None) -> np.ndarray:
+    """Returns indices of the features to draw, by their values in the reference, largest first."""
     order = np.argsort(-comparison.reference.values, kind="stable")
     if top is None:
         return order
-    largest = np.max([np.abs(one.values) for one in comparison.explanations], axis=0)
-    kept = np.isin(np.arange(len(order)), np.argsort(-largest, kind="stable")[:top])
-    return np.asarray(order[(kept | np.atleast_2d(comparison.flags).any(axis=0))[order]])
+    largest = np.max([np.abs(explanation.values) for explanation in comparison.explanations], axis=0)
+    is_selected = np.isin(np.arange(len(order)), np.argsort(-largest, kind="stable")[:top])
+    return np.asarray(order[(is_selected | np.atleast_2d(comparison.flags).any(axis=0))[order]])
 
 
-def _mark(ax: Any, comparison: Comparison, places: np.ndarray, level: float, span: float) -> None:
-    """A star beside each bar whose value is flagged."""
-    flags, label = np.atleast_2d(comparison.flags)[:, places], f"changed{ADJUSTED[comparison.adjust]}"
+def _mark(ax: Any, comparison: Comparison, features: np.ndarray, level: float, span: float) -> None:
+    """Draws a star next to each bar whose value is flagged."""
+    flags, label = np.atleast_2d(comparison.flags)[:, features], f"changed{ADJUSTED[comparison.adjust]}"
     for k, flagged in enumerate(flags, start=1):
-        mark_bars(ax, comparison, k, places, flagged, level, span, label=label, gid="changed")
+        mark_bars(ax, comparison, k, features, flagged, level, span, label=label, gid="changed")
         label = "_nolegend_" if flagged.any() else label  # once
 
 
 def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
-    found = [
+    sentences = [
         f"NOT CONVERGED: {name}."
-        for name, one in zip(comparison.names, comparison.explanations, strict=True)
-        if not one.stopped.is_wanted
+        for name, explanation in zip(comparison.names, comparison.explanations, strict=True)
+        if not explanation.stopped.is_wanted
     ]
-    found.append(interval_words(comparison, level))
-    how = "of the same rows, one by one" if comparison.is_paired else "between rows"
-    chance = f"{100 * (1 - comparison.level):.3g} %"
+    sentences.append(interval_words(comparison, level))
+    pairs = "on the same rows, paired" if comparison.is_paired else "between different rows"
+    test = f"tested at {100 * (1 - comparison.level):.3g} %{ADJUSTED[comparison.adjust]}"
     if comparison.changed:
-        found.append(f"Stars: differences {how} that are no accident, tested at {chance}{ADJUSTED[comparison.adjust]}.")
+        sentences.append(f"Stars: significant differences {pairs}, {test}.")
     else:
-        found.append(f"No difference {how} is told from zero, tested at {chance}{ADJUSTED[comparison.adjust]}.")
+        sentences.append(f"No significant difference {pairs}, {test}.")
     if drawn < len(comparison.feature_names):
-        found.append(f"{drawn:,} of {len(comparison.feature_names):,} features are drawn.")
-    return found
+        sentences.append(f"{drawn:,} of {len(comparison.feature_names):,} features are drawn.")
+    return sentences
 
 
 def _check(comparison: object, ax: object, top: object) -> None:
@@ -141,21 +140,28 @@ def _check(comparison: object, ax: object, top: object) -> None:
 
 
 COLOURS = (GREY, BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442")  # Okabe and Ito's; the reference is grey
-WIDTH = 0.8  # of all bars of a feature
-BESIDE = 0.03  # from the end of a bar to its mark, as a share of the span of the bars
+GROUP_WIDTH = 0.8  # of all bars of a feature
+MARK_DISTANCE = 0.03  # distance of a mark from its bar, as a share of the span of the bars
 STAR = {"linestyle": "none", "marker": "*", "markersize": 8, "color": VERMILLION}
 
 
-def grouped_bars(ax: Any, comparison: Comparison, places: np.ndarray, level: float) -> float:
-    """Bars and intervals of each explanation, of the features at ``places``; returns the span of them."""
-    thick, ends = WIDTH / len(comparison.names), [0.0]
+def grouped_bars(ax: Any, comparison: Comparison, features: np.ndarray, level: float) -> float:
+    """Draws bars and intervals of each explanation for the given feature indices; returns their span."""
+    thickness, ends = GROUP_WIDTH / len(comparison.names), [0.0]
     for k, (name, explanation) in enumerate(zip(comparison.names, comparison.explanations, strict=True)):
-        at = _at(comparison, k, len(places))
-        low, high = (end[places] for end in interval_of(comparison, k, level))
-        ax.barh(at, explanation.values[places], 0.92 * thick, color=COLOURS[k], label=literal(name), gid=f"bars {k}")
+        positions = _positions(comparison, k, len(features))
+        low, high = (end[features] for end in interval_of(comparison, k, level))
+        ax.barh(
+            positions,
+            explanation.values[features],
+            0.92 * thickness,
+            color=COLOURS[k],
+            label=literal(name),
+            gid=f"bars {k}",
+        )
         ax.errorbar(
             (low + high) / 2,
-            at,
+            positions,
             xerr=(high - low) / 2,
             fmt="none",
             ecolor=INK,
@@ -163,7 +169,7 @@ def grouped_bars(ax: Any, comparison: Comparison, places: np.ndarray, level: flo
             capsize=1.5,
             gid="intervals",
         )
-        ends += [*low, *high, *explanation.values[places]]
+        ends += [*low, *high, *explanation.values[features]]
     return float(max(ends) - min(ends)) or 1.0
 
 
@@ -171,34 +177,36 @@ def mark_bars(
     ax: Any,
     comparison: Comparison,
     k: int,
-    places: np.ndarray,
-    marked: np.ndarray,
+    features: np.ndarray,
+    is_marked: np.ndarray,
     level: float,
     span: float,
     **style: Any,
 ) -> None:
-    """A mark beyond the outer end of each bar of explanation k that is ``marked``."""
-    if not marked.any():
+    """Draws a mark beyond the outer end of each bar of explanation k that ``is_marked``."""
+    if not is_marked.any():
         return
-    low, high = (end[places] for end in interval_of(comparison, k, level))
-    values = comparison.explanations[k].values[places]
-    outer = np.where(values < 0, np.minimum(low, values) - BESIDE * span, np.maximum(high, values) + BESIDE * span)
-    ax.plot(outer[marked], _at(comparison, k, len(places))[marked], **{**STAR, **style})
+    low, high = (end[features] for end in interval_of(comparison, k, level))
+    values = comparison.explanations[k].values[features]
+    outer = np.where(
+        values < 0, np.minimum(low, values) - MARK_DISTANCE * span, np.maximum(high, values) + MARK_DISTANCE * span
+    )
+    ax.plot(outer[is_marked], _positions(comparison, k, len(features))[is_marked], **{**STAR, **style})
 
 
 def legend_of_bars(ax: Any) -> None:
-    """Bars first, then marks."""
+    """Adds a legend: bars first, then marks."""
     handles = sorted(zip(*ax.get_legend_handles_labels(), strict=True), key=lambda pair: hasattr(pair[0], "get_marker"))
     ax.legend(*zip(*handles, strict=True), loc="best", fontsize="small")
 
 
 def interval_words(comparison: Comparison, level: float) -> str:
-    """What the intervals are about."""
-    about = sorted({one.about for one in comparison.differences})
-    meanings = " or ".join(comparison.reference.meaning(one) for one in about)
+    """Returns a sentence on the meaning of the intervals."""
+    abouts = sorted({difference.about for difference in comparison.differences})
+    meanings = " or ".join(comparison.reference.meaning(about) for about in abouts)
     return f"{100 * level:.6g}% intervals, each on its own, about {meanings}."
 
 
-def _at(comparison: Comparison, k: int, count: int) -> np.ndarray:
-    """Where the bars of explanation k are, the reference uppermost."""
-    return np.arange(count) + WIDTH * ((k + 0.5) / len(comparison.names) - 0.5)
+def _positions(comparison: Comparison, k: int, count: int) -> np.ndarray:
+    """Returns positions of the bars of explanation k, the reference at the top."""
+    return np.arange(count) + GROUP_WIDTH * ((k + 0.5) / len(comparison.names) - 0.5)

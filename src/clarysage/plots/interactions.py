@@ -1,4 +1,4 @@
-"""Interactions as a heat map of all pairs, or as bars for pairs that were chosen."""
+"""Shapley interactions: a heat map of all pairs, or bars for selected pairs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = ("auto", "matrix", "bars")
-CELL = 0.62  # inches
-WRITTEN = 12  # players or fewer, whose numbers are written into the cells
+CELL_SIZE = 0.62  # inches
+MOST_WRITTEN = 12  # players of a matrix with numbers in its cells
 
 
 def interactions(
@@ -43,15 +43,15 @@ def interactions(
     about: str | None = None,
     title: str | None = None,
 ) -> Axes:
-    """A heat map of pairs: blue for features that are worth more together, vermillion for those that share.
+    """Heat map of pairs: blue for features that are worth more together, vermillion for those that share information.
 
-    Numbers whose intervals hold zero are written in brackets.
+    Numbers whose intervals contain zero are in brackets.
 
     Parameters
     ----------
     interactions : what to draw, the result of :func:`clarysage.interactions`
     ax : axis to draw on; default a new figure
-    kind : "matrix", "bars" with intervals, or "auto": a matrix where all pairs of three players or more are known
+    kind : "matrix", "bars" with intervals, or "auto": a matrix where all pairs of three or more players are known
     level, about : of the intervals, as in :meth:`clarysage.Explanation.interval`
     title : text above the axis
 
@@ -71,12 +71,16 @@ def interactions(
         return ax
     is_new = ax is None
     ax = _matrix(interactions, ax)
-    if len(interactions.players) <= WRITTEN:
+    if len(interactions.players) <= MOST_WRITTEN:
         _write(ax, interactions, interactions.meanings(level, about=about))
     about = interactions.found.shown if about is None else about
-    said = [*convergence_note(interactions.found), *interval_note(interactions.found, level, False, about)]
-    told = ["In brackets: undecided sign."] if UNDECIDED in interactions.meanings(level, about=about) else []
-    sentences = [*told, *said, unexplained_words(interactions)]
+    sentences = [
+        *convergence_note(interactions.found),
+        *interval_note(interactions.found, level, False, about),
+        unexplained_words(interactions),
+    ]
+    if UNDECIDED in interactions.meanings(level, about=about):
+        sentences.insert(0, "In brackets: undecided sign.")
     if is_new:
         note_of_figure(ax.figure, sentences)
     else:
@@ -87,20 +91,20 @@ def interactions(
 
 
 def _matrix(interactions: Interactions, ax: Axes | None) -> Any:
-    """Cells below the diagonal, coloured by value on a scale that is even around zero."""
+    """Draws cells below the diagonal, coloured by value on a scale that is symmetric around zero."""
     from matplotlib.colors import LinearSegmentedColormap
 
     labels, k = Labels.of(interactions.players), len(interactions.players)
-    side = max(2.5, CELL * k)
+    side = max(2.5, CELL_SIZE * k)
     ax = open_axis(ax, side + labels.length + 1.6, side + labels.length + 0.13 * font_points())
-    shown = interactions.matrix
-    shown[np.triu_indices(k)] = np.nan
-    largest = float(np.nanmax(np.abs(shown))) or 1.0
+    matrix = interactions.matrix
+    matrix[np.triu_indices(k)] = np.nan
+    largest = float(np.nanmax(np.abs(matrix))) or 1.0
     colors = LinearSegmentedColormap.from_list("interactions", [VERMILLION, "white", BLUE])
-    image = ax.imshow(shown[1:, :-1], cmap=colors, vmin=-largest, vmax=largest, aspect="equal")
-    places = np.arange(k - 1)
-    ax.set_xticks(places, labels=labels.texts[:-1], rotation=90, usetex=False)
-    ax.set_yticks(places, labels=labels.texts[1:], usetex=False)
+    image = ax.imshow(matrix[1:, :-1], cmap=colors, vmin=-largest, vmax=largest, aspect="equal")
+    positions = np.arange(k - 1)
+    ax.set_xticks(positions, labels=labels.texts[:-1], rotation=90, usetex=False)
+    ax.set_yticks(positions, labels=labels.texts[1:], usetex=False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
@@ -110,16 +114,16 @@ def _matrix(interactions: Interactions, ax: Axes | None) -> Any:
 
 
 def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
-    """Numbers into the cells, white on the darkest."""
-    show, place = number_format(interactions.found), {name: i for i, name in enumerate(interactions.players)}
+    """Writes numbers into the cells, in white on dark ones."""
+    show, index = number_format(interactions.found), {name: i for i, name in enumerate(interactions.players)}
     largest = float(np.abs(interactions.values).max()) or 1.0
     size = 0.8 * font_points()
-    for (one, other), value, meaning in zip(interactions.pairs, interactions.values, meanings, strict=True):
-        column, row = sorted((place[one], place[other]))
+    for (first, second), value, meaning in zip(interactions.pairs, interactions.values, meanings, strict=True):
+        column, row = sorted((index[first], index[second]))
         text = show(float(value))
         color = "white" if abs(value) > 0.6 * largest else INK
-        shown = f"({text})" if meaning == UNDECIDED else text
-        ax.text(column, row - 1, shown, ha="center", va="center", color=color, fontsize=size, gid="value")
+        cell = f"({text})" if meaning == UNDECIDED else text
+        ax.text(column, row - 1, cell, ha="center", va="center", color=color, fontsize=size, gid="value")
 
 
 def _unit(interactions: Interactions) -> str:

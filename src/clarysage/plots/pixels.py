@@ -1,4 +1,4 @@
-"""Pixels: values of the features of an image, as an image (paper, Figure 1, top)."""
+"""Map of the values of an image's pixels (paper, Figure 1, top)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clarysage.results import Explanation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIDE, SHORTEST = 4.2, 3.2  # inches of the longer side of the image, and at least for the other: the texts need them
+LONG_SIDE, SHORT_SIDE = 4.2, 3.2  # inches of the longer side of the image, and at least of the other, for the texts
 
 
 def pixels(
@@ -25,7 +25,7 @@ def pixels(
     ----------
     explanation : what to draw; its players are the pixels, row by row from the top left
     shape : (height, width) of the image in players
-    ax : axis to draw on, which gives up some room to the colour bar; default a new figure
+    ax : axis to draw on, which gives some space to the colour bar; default a new figure
     title : text above the axis
 
     Returns
@@ -34,8 +34,8 @@ def pixels(
 
     Notes
     -----
-    White is zero, and the colours reach equally far on both sides of it. A map has no room for intervals: the note
-    below tells the largest standard error, and colours fainter than about twice that may be sampling error.
+    White is zero, and the colour scale is symmetric. A map cannot show intervals: the note below has the largest
+    standard error, and values smaller than about twice that may be sampling error.
 
     Examples
     --------
@@ -49,8 +49,8 @@ def pixels(
     """
     check(explanation, ax)
     height, width = _checked(shape, len(explanation.values))
-    inch = SIDE / max(height, width)
-    ax = open_axis(ax, max(width * inch, SHORTEST) + 1.3, max(height * inch, SHORTEST) + 0.9)
+    inch = LONG_SIDE / max(height, width)
+    ax = open_axis(ax, max(width * inch, SHORT_SIDE) + 1.3, max(height * inch, SHORT_SIDE) + 0.9)
     _draw(ax, explanation.values.reshape(height, width), value_label(explanation))
     note(ax, _sentences(explanation), 0.85 * axis_inches(ax)[0])
     if title is not None:
@@ -59,8 +59,8 @@ def pixels(
 
 
 def _draw(ax: Any, values: np.ndarray, label: str) -> None:
-    reach = float(np.abs(values).max()) or 1.0
-    image = ax.imshow(values, cmap="RdBu", vmin=-reach, vmax=reach, interpolation="nearest")
+    largest = float(np.abs(values).max()) or 1.0
+    image = ax.imshow(values, cmap="RdBu", vmin=-largest, vmax=largest, interpolation="nearest")
     ax.set_xticks([])
     ax.set_yticks([])
     bar = ax.figure.colorbar(image, ax=ax)
@@ -70,7 +70,7 @@ def _draw(ax: Any, values: np.ndarray, label: str) -> None:
 def _sentences(explanation: Explanation) -> list[str]:
     if explanation.draws == 0:
         return [*convergence_note(explanation), "No sampling error."]
-    error = f"The largest standard error, of the run's sampling alone, is {explanation.std_error.max():.2g}."
+    error = f"Largest standard error (sampling error of this run only): {explanation.std_error.max():.2g}."
     return [*convergence_note(explanation), error]
 
 

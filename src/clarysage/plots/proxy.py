@@ -1,4 +1,4 @@
-"""Dots: the additive proxy u(S) of subsets beside their power v(S)."""
+"""Scatter plot of the additive proxy u(S) of subsets against their predictive power v(S)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, HEIGHT = 5.8, 5.6  # inches
-MARGIN = 0.05  # of the axes, as a share of the numbers' range
-SMALLEST, LARGEST = 6.0, 36.0  # squared points of a dot, among very many and among few
+MARGIN = 0.05  # of the axes, as a share of the range of values
+SMALLEST, LARGEST = 6.0, 36.0  # area of a dot in squared points, for very many and for few subsets
 
 
 def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """u(S) against v(S), one dot a subset, coloured by its size; on the line the two are the same.
+    """Scatter plot of u(S) against v(S), one dot for each subset, coloured by its size; on the line both are equal.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
 
     Notes
     -----
-    Of Shapley values such as SAGE's: dots below the line are subsets that save more than their values say, since they
-    share the credit with others that tell the same; above it less, since they need others to help. Scores that
-    are in units of their own, as those of heuristics, have no line.
+    For Shapley values such as SAGE's, dots below the line are subsets that save more loss than their values say, since
+    they share credit with redundant features; dots above it save less, since they need other features. Scores with
+    their own units, such as those of heuristics, have no line.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     >>> import clarysage as cs
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> game = cs.PredictivePower.of(cs.Marginal(X).restrict(lambda X: X[:, 0], X), "squared error", X, X[:, 0])
-    >>> found = cs.sage(lambda X: X[:, 0], X, X[:, 0], background=X, rng=0).agreement(game)
-    >>> proxy(found).get_ylabel()
-    'u(S): constant and values added up'
+    >>> agreement = cs.sage(lambda X: X[:, 0], X, X[:, 0], background=X, rng=0).agreement(game)
+    >>> proxy(agreement).get_ylabel()
+    'u(S): constant plus sum of values'
     """
     check_axis(ax)
     if not isinstance(agreement, Agreement):
@@ -57,7 +57,7 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     _draw(ax, agreement)
     _ranges(ax, agreement)
     ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
-    ax.set_ylabel("u(S): constant and values added up" if agreement.is_in_units else "u(S): scores added up")
+    ax.set_ylabel("u(S): constant plus sum of values" if agreement.is_in_units else "u(S): sum of scores")
     if is_new:
         note_of_figure(ax.figure, _sentences(agreement))
     else:
@@ -90,15 +90,15 @@ def _draw(ax: Any, agreement: Agreement) -> None:
 
 
 def _ranges(ax: Any, agreement: Agreement) -> None:
-    """Axes alike in both directions, with the line on which u(S) = v(S); each its own where units differ."""
+    """Gives both axes the same range, with the line u(S) = v(S), unless their units differ."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
     if not agreement.is_in_units:
         return
     both = np.concatenate([agreement.u, agreement.v])
-    reach = MARGIN * (np.ptp(both) or 1.0)
-    ends = (both.min() - reach, both.max() + reach)
+    margin = MARGIN * (np.ptp(both) or 1.0)
+    ends = (both.min() - margin, both.max() + margin)
     ax.set(xlim=ends, ylim=ends)
     ax.plot(ends, ends, color=INK, linewidth=1.0, linestyle="--", zorder=1.5, gid="diagonal")
 
@@ -108,14 +108,16 @@ def _sentences(agreement: Agreement) -> list[str]:
     for name, value in (("correlation", agreement.correlation), ("r2", agreement.r2)):
         if value is not None:
             words.append(f"{'R2' if name == 'r2' else name} {value:.3f}{_interval(agreement, ends[name])}")
-    first = ", ".join(words) or "u(S) or v(S) is always the same"
+    first = ", ".join(words) or "u(S) or v(S) is the same for all subsets"
     n = len(agreement.subsets)
-    over = f"All {n:,} subsets, weighted by size" if agreement.is_complete else f"{n:,} random subsets, sizes uniform"
-    more = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
-    found = [f"{first[0].upper()}{first[1:]}.", over + more]
+    subsets = (
+        f"All {n:,} subsets, weighted by size" if agreement.is_complete else f"{n:,} random subsets, uniform in size"
+    )
+    intervals = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
+    sentences = [f"{first[0].upper()}{first[1:]}.", subsets + intervals]
     if agreement.is_in_units:
-        found.append("Dashed: u(S) = v(S). Below it subsets save more than values say, above it less.")
-    return found
+        sentences.append("Dashed: u(S) = v(S). Subsets below it save more than their values say, those above it less.")
+    return sentences
 
 
 def _interval(agreement: Agreement, ends: tuple[float, float] | None) -> str:

@@ -1,8 +1,8 @@
-"""Dots with intervals: the error of each removal."""
+"""Errors of removals, as dots with intervals."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +18,11 @@ LEVEL = 0.95
 
 
 def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: str | None = None) -> Axes:
-    """Errors of removals, the smallest at the top, with 95% intervals.
+    """Dots with 95% intervals for the errors of removals, the smallest at the top.
 
-    Removals that cannot be told from the best are blue as it is: the interval of their paired difference from it holds
-    zero. Others are grey. Intervals that overlap say less, since all removals met the same rows and coalitions.
+    Blue marks the best removal and those that cannot be distinguished from it: the interval of their paired difference
+    contains zero. Others are grey. Overlapping intervals are a weaker test, since all removals are measured on the same
+    rows and coalitions.
 
     Parameters
     ----------
@@ -39,12 +40,12 @@ def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: st
     order = np.argsort(quality.scores, kind="stable")
     names = [quality.names[i] for i in order]
     ax, width = feature_axis(ax, names)
-    for place, i in enumerate(order):
-        color = BLUE if _is_near(quality, quality.names[i]) else GREY
+    for position, i in enumerate(order):
+        color = BLUE if _is_among_best(quality, quality.names[i]) else GREY
         ax.errorbar(
             quality.scores[i],
-            place,
-            xerr=_reach(quality.std_error[i], quality.rows),
+            position,
+            xerr=_half_width(quality.std_error[i], quality.rows),
             fmt="o",
             color=color,
             ecolor=color,
@@ -55,7 +56,7 @@ def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: st
         )
     if quality.variance > 0:
         ax.axvline(quality.variance, color=GREY, linestyle=":", linewidth=1.2, gid="variance")
-    value_axis(ax, "mean squared distance of f_S from f")
+    value_axis(ax, "mean squared error of f_S against f")
     ax.set_xlim(left=0)
     note(ax, _sentences(quality), width)
     if title is not None:
@@ -63,23 +64,22 @@ def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: st
     return ax
 
 
-def _reach(std_error: float, rows: int) -> float:
-    """Half the width of an interval around an error that is a mean over so many rows."""
-    one = np.ones(1)
-    low, high = interval(0 * one, std_error * one, (rows - 1.0) * one, LEVEL)
+def _half_width(std_error: float, rows: int) -> float:
+    """Returns half the width of an interval for a mean over this number of rows."""
+    low, high = interval(np.zeros(1), np.full(1, std_error), np.full(1, rows - 1.0), LEVEL)
     return float(high[0] - low[0]) / 2
 
 
-def _is_near(quality: RemovalQuality, name: str) -> bool:
-    apart, error = quality.difference(name)
-    return apart <= _reach(error, quality.rows)
+def _is_among_best(quality: RemovalQuality, name: str) -> bool:
+    difference, error = quality.difference(name)
+    return difference <= _half_width(error, quality.rows)
 
 
 def _sentences(quality: RemovalQuality) -> list[str]:
-    found: list[Any] = [
+    sentences = [
         f"95% intervals over {quality.rows:,} rows, each with {quality.coalitions:,} coalitions. Blue: the best, and "
-        "what cannot be told from it."
+        "those that cannot be distinguished from it."
     ]
     if quality.variance > 0:
-        found.append("Dotted: the variance of f, which the mean of f alone would leave.")
-    return found
+        sentences.append("Dotted: the variance of f, the error of its mean as a constant prediction.")
+    return sentences

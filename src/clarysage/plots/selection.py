@@ -1,4 +1,4 @@
-"""Which players a plot shows, in what order, and what becomes of the others."""
+"""Selection of the players that a plot shows, their order, and the sum of the others."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from clarysage.results.monitoring_view import features_to_show
 
 @dataclass(frozen=True)
 class Selection:
-    """Rows of a plot, in the order in which they are drawn.
+    """Rows of a plot, in the order of drawing.
 
     Attributes
     ----------
     names, values, low, high : (k,) of each row
     has_interval : (k,) whether low and high are the ends of an interval
-    others : how many players the last row sums up; 0 if it is a player itself
+    others : number of players that the last row sums up; 0 if it is a player itself
     """
 
     names: tuple[str, ...]
@@ -33,22 +33,22 @@ class Selection:
 
 
 def largest(explanation: Explanation, top: int | None) -> np.ndarray:
-    """Places of the ``top`` players with the largest absolute values, by value, largest first; None for all."""
+    """Returns indices of the ``top`` players with the largest absolute values (None: all), by value, largest first."""
     _check_top(top)
     values = explanation.values
-    kept = np.sort(np.argsort(-np.abs(values), kind="stable")[:top])  # sorted, so that ties keep the players' order
-    return np.asarray(kept[np.argsort(-values[kept], kind="stable")])
+    selected = np.sort(np.argsort(-np.abs(values), kind="stable")[:top])  # sorted: ties stay in the players' order
+    return np.asarray(selected[np.argsort(-values[selected], kind="stable")])
 
 
 def largest_of_all(importances: Importances, top: int | None) -> list[str]:
-    """Names of the ``top`` features with the largest shares on average over measures, most important first.
+    """Returns names of the ``top`` features with the largest mean shares over measures, most important first.
 
-    Shares count by size, so that harmful features are not left out.
+    Absolute shares count, so that harmful features are included.
     """
     _check_top(top)
     shares = importances.shares().abs().mean(axis=1)
-    kept = set(shares.sort_values(ascending=False, kind="stable").index[:top])
-    return [name for name in importances.order if name in kept]
+    selected = set(shares.sort_values(ascending=False, kind="stable").index[:top])
+    return [name for name in importances.order if name in selected]
 
 
 def notable(monitoring: Monitoring, top: int | None, most: int, least: int) -> list[str]:
@@ -65,44 +65,44 @@ def _check_top(top: int | None) -> None:
 
 
 def select(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:
-    """The players of :func:`largest`, without the others."""
-    kept = largest(explanation, top)
+    """Selects the players of :func:`largest`, without the others."""
+    selected = largest(explanation, top)
     low, high = explanation.interval(level, about=about, joint=joint)
-    names = tuple(explanation.feature_names[i] for i in kept)
-    known = np.full(len(kept), explanation.draws > 0 or about != "data")
-    return Selection(names, explanation.values[kept], low[kept], high[kept], known)
+    names = tuple(explanation.feature_names[i] for i in selected)
+    has_interval = np.full(len(selected), explanation.draws > 0 or about != "data")
+    return Selection(names, explanation.values[selected], low[selected], high[selected], has_interval)
 
 
 def select_and_sum(explanation: Explanation, top: int | None, level: float, joint: bool, about: str) -> Selection:
-    """The players of :func:`largest`, and a last row for the sum of the others."""
+    """Selects the players of :func:`largest`, with a last row for the sum of the others."""
     first = select(explanation, top, level, joint, about)
-    rest = np.setdiff1d(np.arange(len(explanation.values)), largest(explanation, top))
-    if len(rest) == 0:
+    others = np.setdiff1d(np.arange(len(explanation.values)), largest(explanation, top))
+    if len(others) == 0:
         return first
-    value = float(explanation.values[rest].sum())
-    ends = _interval_of_sum(explanation, rest, level, joint) if about == "data" else None
+    value = float(explanation.values[others].sum())
+    ends = _interval_of_sum(explanation, others, level, joint) if about == "data" else None
     low, high = (value, value) if ends is None else ends
     return Selection(
-        names=(*first.names, f"{len(rest):,} other{'s' if len(rest) > 1 else ''}"),
+        names=(*first.names, f"{len(others):,} other{'s' if len(others) > 1 else ''}"),
         values=np.append(first.values, value),
         low=np.append(first.low, low),
         high=np.append(first.high, high),
         has_interval=np.append(first.has_interval, ends is not None),
-        others=len(rest),
+        others=len(others),
     )
 
 
 def _interval_of_sum(
-    explanation: Explanation, rest: np.ndarray, level: float, joint: bool
+    explanation: Explanation, others: np.ndarray, level: float, joint: bool
 ) -> tuple[float, float] | None:
-    """Ends for the sum of some values, from their covariance; None if exact, or if the covariance was not kept."""
+    """Returns the interval of a sum of values, from their covariance; None if exact, or without a covariance."""
     if explanation.covariance is None or explanation.draws == 0:
         return None
-    # values are negatively correlated, so the variance of a sum may be zero, and by rounding a hair below
-    variance = max(float(explanation.covariance[np.ix_(rest, rest)].sum()), 0.0)
-    # one entry a player, so that joint intervals are as many here as in Explanation.interval: at least those shown
+    # values are negatively correlated, so the variance of a sum may be zero, and by rounding slightly negative
+    variance = max(float(explanation.covariance[np.ix_(others, others)].sum()), 0.0)
+    # one entry for each player, so that as many joint intervals are adjusted for as in Explanation.interval
     p = len(explanation.values)
-    centre, error = np.full(p, explanation.values[rest].sum()), np.full(p, np.sqrt(variance))
+    centre, error = np.full(p, explanation.values[others].sum()), np.full(p, np.sqrt(variance))
     assert explanation.dof is not None
-    low, high = interval(centre, error, float(explanation.dof[rest].min()), level, joint=joint)
+    low, high = interval(centre, error, float(explanation.dof[others].min()), level, joint=joint)
     return float(low[0]), float(high[0])

@@ -1,4 +1,4 @@
-"""Signs: which features help the model, which hurt it, and for which the run cannot tell."""
+"""Signs of the values: features that help the model, that hurt it, and that are undecided."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clarysage.results import Explanation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# sign -> word, marker, colour, and whether the marker is filled: no two differ by colour alone
+# sign -> word, marker, colour, and whether the marker is filled: no two differ only by colour
 STYLES = {
     1: ("helps", ">", BLUE, True),
     -1: ("hurts", "<", VERMILLION, True),
@@ -51,8 +51,8 @@ def signs(
     explanation : what to draw
     ax : axis to draw on; default a new figure, sized by the number of features and the length of their names
     level, joint, about : of the intervals, as in :meth:`clarysage.Explanation.interval`; joint by default, so that all
-        signs hold at once with this probability
-    top : draw the ``top`` features with the largest absolute values only; the legend still counts all. Default: all
+        signs are right simultaneously with this probability
+    top : draw only the ``top`` features with the largest absolute values; the legend counts all. Default: all
     title : text above the axis
 
     Returns
@@ -61,8 +61,8 @@ def signs(
 
     Notes
     -----
-    A feature that hurts makes the predictions worse than leaving it out would: noise the model was fitted to, or a
-    column that has gone wrong. The note below says what the signs are about. About the data nothing is undecided in an
+    A feature that hurts makes predictions worse than they would be without it: noise that the model was fitted to, or
+    a corrupted column. The note below explains what the signs are about. About the data, nothing is undecided in an
     exact result; a value of zero has no effect.
 
     Examples
@@ -77,10 +77,10 @@ def signs(
     """
     check(explanation, ax)
     about = explanation.shown if about is None else about
-    everything = _signs(select(explanation, None, level, joint, about))
+    all_signs = _signs(select(explanation, None, level, joint, about))
     selection = select(explanation, top, level, joint, about)
     ax, width = feature_axis(ax, selection.names, spare=LEGEND)
-    _draw(ax, selection, _signs(selection), everything)
+    _draw(ax, selection, _signs(selection), all_signs)
     value_axis(ax, value_label(explanation))
     note(ax, _sentences(explanation, selection, level, joint, about), width)
     if title is not None:
@@ -89,28 +89,35 @@ def signs(
 
 
 def _signs(selection: Selection) -> np.ndarray:
-    """1, -1, 0 where the interval contains zero, or 2 where it is zero."""
-    is_nothing = (selection.low == 0) & (selection.high == 0)
-    return np.where(selection.low > 0, 1, np.where(selection.high < 0, -1, np.where(is_nothing, 2, 0)))
+    """Returns 1 or -1, 0 where the interval contains zero, and 2 where it is exactly zero."""
+    is_zero = (selection.low == 0) & (selection.high == 0)
+    return np.where(selection.low > 0, 1, np.where(selection.high < 0, -1, np.where(is_zero, 2, 0)))
 
 
-def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarray) -> None:
-    places, is_exact = np.arange(len(selection.values)), not selection.has_interval.any()
+def _draw(ax: Any, selection: Selection, drawn: np.ndarray, all_signs: np.ndarray) -> None:
+    positions, is_exact = np.arange(len(selection.values)), not selection.has_interval.any()
     for sign, (word, marker, colour, is_filled) in STYLES.items():
-        own = drawn == sign
-        if (is_exact and sign == 0) or (not is_exact and sign == 2 and not (everything == 2).any()):
+        has_sign = drawn == sign
+        if (is_exact and sign == 0) or (not is_exact and sign == 2 and not (all_signs == 2).any()):
             continue
         if not is_exact:
-            ax.hlines(places[own], selection.low[own], selection.high[own], color=colour, linewidth=1.6, gid=word)
+            ax.hlines(
+                positions[has_sign],
+                selection.low[has_sign],
+                selection.high[has_sign],
+                color=colour,
+                linewidth=1.6,
+                gid=word,
+            )
         ax.plot(
-            selection.values[own],
-            places[own],
+            selection.values[has_sign],
+            positions[has_sign],
             linestyle="none",
             marker=marker,
             markersize=7,
             color=colour,
             markerfacecolor=colour if is_filled else "white",
-            label=f"{word}: {(everything == sign).sum()}",
+            label=f"{word}: {(all_signs == sign).sum()}",
         )
     ax.legend(
         loc="lower center",
@@ -124,11 +131,11 @@ def _draw(ax: Any, selection: Selection, drawn: np.ndarray, everything: np.ndarr
 
 
 def _sentences(explanation: Explanation, selection: Selection, level: float, joint: bool, about: str) -> list[str]:
-    found = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
+    sentences = [*convergence_note(explanation), *interval_note(explanation, level, joint, about)]
     if selection.has_interval.any():
-        found.append("Undecided: the interval contains zero.")
+        sentences.append("Undecided: the interval contains zero.")
     if len(selection.names) < len(explanation.values):
-        found.append(
+        sentences.append(
             f"{len(selection.names):,} of {len(explanation.values):,} features are drawn; the legend counts all."
         )
-    return found
+    return sentences

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage._utils.display import columns, isolated, shortened
-from clarysage.plots.axes import DATE, kept_of, places_of
+from clarysage.plots.axes import DATE, slice_positions, spaced_apart
 from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
 from clarysage.results.summary import Ends, Line, Lines, Panel, Series
 
@@ -127,7 +127,7 @@ class _SliceAxis:
 
     @classmethod
     def of(cls, names: Sequence[str]) -> _SliceAxis:
-        places = places_of(names)
+        places = slice_positions(names)
         pitch = (WIDTH - LEFT - RIGHT) / (places[-1] - places[0] + 1)
         return cls(places, np.round(LEFT + (places - places[0] + 0.5) * pitch, 1), round(float(pitch), 1))
 
@@ -137,7 +137,7 @@ class _SliceAxis:
         longest = LETTER * max(map(columns, texts))
         is_level = longest + NAME_GAP <= self.pitch or all(map(DATE.fullmatch, names))
         spacing = longest + NAME_GAP if is_level else 2 * LETTER
-        indices = kept_of(self.places, spacing / self.pitch)
+        indices = spaced_apart(self.places, spacing / self.pitch)
         return (
             tuple((float(self.x[i]), texts[i]) for i in indices),
             is_level,
