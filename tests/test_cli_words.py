@@ -8,7 +8,7 @@ import pytest
 
 from clarysage._measures.options import Run
 from clarysage.cli.messages import advice_in_shell, error_in_shell, in_shell, note_in_shell
-from clarysage.cli.options import KeptRunFlags, RunFlags
+from clarysage.cli.options import CheckpointOptions, StoppingOptions
 from clarysage.errors import Call, Either, InputError, Note, Or, PythonOnly, Set, Words
 
 PROBABILITIES = Call("as_predictor", "model", (Set("output", "predict_proba"),))
@@ -87,7 +87,7 @@ def test_note_stays_a_warning_with_options_in_its_advice() -> None:
 
 
 def test_run_options_are_those_of_the_library_with_the_same_defaults() -> None:
-    ours = {option.name: option.default for group in (RunFlags, KeptRunFlags) for option in fields(group)}
+    ours = {option.name: option.default for group in (StoppingOptions, CheckpointOptions) for option in fields(group)}
     library = {option.name: option.default for option in fields(Run)}
     own = {"backend", "address", "seed", "n_jobs"}  # together what n_jobs and rng are in Python
     assert {name: default for name, default in ours.items() if name not in own} == {

@@ -24,7 +24,7 @@ MAY_BE_FEATURES = ("--sample-weight", "--by")  # options whose columns may be fe
 
 
 @dataclass(frozen=True)
-class Table:
+class InputTable:
     """A table in memory or on disk, with its argument and file name for messages."""
 
     argument: str
@@ -59,7 +59,7 @@ class Table:
             )
 
 
-def read_table(argument: str, path: Path, max_rows_of: Callable[[Any], float] | None = None) -> Table:
+def read_table(argument: str, path: Path, max_rows_of: Callable[[Any], float] | None = None) -> InputTable:
     """Reads a table from a CSV or Parquet file, or a folder of Parquet files; ``argument`` names it in messages.
 
     ``max_rows_of`` returns how many rows of a Parquet table are needed; a larger table is not read, but stays on disk
@@ -74,7 +74,7 @@ def read_table(argument: str, path: Path, max_rows_of: Callable[[Any], float] | 
         if READERS[suffix] is _parquet and max_rows_of is not None:
             large = _large(argument, path, max_rows_of)
         if large is not None:
-            return Table(argument, path.name, large)
+            return InputTable(argument, path.name, large)
         frame = READERS[suffix](path)
     except ClarysageError:
         raise
@@ -84,7 +84,7 @@ def read_table(argument: str, path: Path, max_rows_of: Callable[[Any], float] | 
         ) from error
     if len(frame) == 0:
         raise FormatError(argument, got=f"{path.name}, which has no rows", wanted="a table with rows")
-    return Table(argument, path.name, frame)
+    return InputTable(argument, path.name, frame)
 
 
 def header(path: Path) -> list[str]:
@@ -93,7 +93,7 @@ def header(path: Path) -> list[str]:
     return _first_line(path)[1] if suffix is not None and READERS[suffix] is _csv else []
 
 
-def features(table: Table, fitted: Sequence[str] | None, others: dict[str, str], say: Say) -> Any:
+def features(table: InputTable, fitted: Sequence[str] | None, others: dict[str, str], say: Say) -> Any:
     """Returns the feature columns of a table: those the model was fitted on, in its order; all if it does not say.
 
     ``others`` maps columns that are not features to the option that says so.

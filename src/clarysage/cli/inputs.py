@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clarysage.cli.console import Say
-from clarysage.cli.data_files import Table, check_groups, features, read_groups, read_table, with_categories
+from clarysage.cli.data_files import InputTable, check_groups, features, read_groups, read_table, with_categories
 from clarysage.cli.files import check_readable
 from clarysage.cli.model_files import Trust, load_model
 from clarysage.cli.options import ModelOptions, ProblemOptions
@@ -40,7 +40,7 @@ class Columns:
         """Returns the features among columns: without target and weights, unless the model was fitted on these."""
         return [column for column in columns if column not in self.read_with_features or column in (fitted or ())]
 
-    def option_by_column(self, table: Table) -> dict[str, str]:
+    def option_by_column(self, table: InputTable) -> dict[str, str]:
         """Maps the columns to the options that name them; raises an error if the table lacks a column.
 
         The ``--by`` column is needed in the current rows only.

@@ -27,14 +27,14 @@ def _explained(registry: Registry[Named]) -> str:
     return f"{', '.join(first)}, or {last}"
 
 
-class Group:
+class OptionGroup:
     """A group of options that several commands share: a dataclass whose fields are the options."""
 
 
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorates a command function: each parameter that is a :class:`Group` becomes the options of the group."""
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorates a command function: each parameter that is a :class:`OptionGroup` becomes the options of the group."""
     hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, Group)}
+    groups = {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, OptionGroup)}
     parameters = [
         option
         for parameter in inspect.signature(command).parameters.values()
@@ -52,7 +52,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _options_of(group: type[Group] | None, parameter: inspect.Parameter) -> list[inspect.Parameter]:
+def _options_of(group: type[OptionGroup] | None, parameter: inspect.Parameter) -> list[inspect.Parameter]:
     """Returns the options of a group, or the parameter itself; keyword-only, since typer passes them by name."""
     if group is None:
         return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
@@ -98,7 +98,7 @@ Method = Annotated[
 
 
 @dataclass(frozen=True)
-class ProblemOptions(Group):
+class ProblemOptions(OptionGroup):
     """Options of the explained problem: background, features and loss."""
 
     background_rows: Annotated[
@@ -161,7 +161,7 @@ class ProblemOptions(Group):
 
 
 @dataclass(frozen=True)
-class ModelOptions(Group):
+class ModelOptions(OptionGroup):
     """Options of the model file: how it is read, and which of its outputs is explained."""
 
     output: Annotated[
@@ -205,7 +205,7 @@ class ModelOptions(Group):
 
 
 @dataclass(frozen=True)
-class RunFlags(Group):
+class StoppingOptions(OptionGroup):
     """Options of the run: stopping rules, parallel workers and the seed."""
 
     tolerance: Annotated[
@@ -260,7 +260,7 @@ class RunFlags(Group):
 
 
 @dataclass(frozen=True)
-class StorageOptions(Group):
+class StorageOptions(OptionGroup):
     """Options that limit how much of a large table is read, and how much memory is used."""
 
     max_rows: Annotated[
@@ -299,7 +299,7 @@ class StorageOptions(Group):
 
 
 @dataclass(frozen=True)
-class KeptRunFlags(StorageOptions):
+class CheckpointOptions(StorageOptions):
     """The storage options with a checkpoint file for unfinished runs."""
 
     checkpoint: Annotated[
@@ -314,7 +314,7 @@ class KeptRunFlags(StorageOptions):
 
 
 @dataclass(frozen=True)
-class DifferenceOptions(Group):
+class DifferenceOptions(OptionGroup):
     """Options of comparisons: whether rows are paired, and which differences are significant."""
 
     paired: Annotated[
@@ -350,7 +350,7 @@ class DifferenceOptions(Group):
 
 
 @dataclass(frozen=True)
-class JsonOptions(Group):
+class JsonOptions(OptionGroup):
     """The option that writes a result as JSON."""
 
     json_file: Annotated[
@@ -416,7 +416,7 @@ class ExplanationOptions(FileOptions):
 
 
 @dataclass(frozen=True)
-class ConsoleOptions(Group):
+class ConsoleOptions(OptionGroup):
     """Options of the messages on stderr."""
 
     quiet: Annotated[

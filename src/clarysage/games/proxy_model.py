@@ -18,12 +18,12 @@ from clarysage._utils.threads import one_thread
 from clarysage.errors import InputError
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.protocols import (
-    Comparison,
     Game,
     Influence,
     Kind,
     ModelFacts,
     SelfMatched,
+    SubsampleComparison,
     SubsampledWalks,
     Walks,
     ability,
@@ -204,7 +204,7 @@ class RemainderWalks:
         rng: np.random.Generator,
         *,
         skip: bool = True,
-    ) -> Comparison:
+    ) -> SubsampleComparison:
         first, second = _twice(rng)
         of_model = self.of_model.compare(examples, coalitions, active, first, skip=skip)
         of_proxy = self.of_proxy.compare(examples, coalitions, active, second, skip=True)

@@ -28,7 +28,7 @@ from clarysage.games.influence import StepInfluence, SubsampledMeans, equals_sta
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players
-from clarysage.protocols import CoalitionInfluence, Comparison, HybridRows, Influence, Loss, Steps, Walks
+from clarysage.protocols import CoalitionInfluence, HybridRows, Influence, Loss, Steps, SubsampleComparison, Walks
 from clarysage.removal.background_draws import BackgroundDraws
 from clarysage.removal.restricted.hybrid import mean_over
 
@@ -195,14 +195,14 @@ class SubsampledPower:
         rng: np.random.Generator,
         *,
         skip: bool = True,
-    ) -> Comparison:
+    ) -> SubsampleComparison:
         """Returns payoffs of coalitions (n, p), one an example, by all rows and by a partition into subsamples."""
         at_once, active = max(1, CELLS_AT_ONCE // self.restricted.background.size), active & self._is_used
         parts = [
             self._compare(examples[start : start + at_once], coalitions[start : start + at_once], active, rng, skip)
             for start in range(0, len(examples), at_once)
         ]
-        return Comparison(
+        return SubsampleComparison(
             np.concatenate([part.exact for part in parts]),
             np.concatenate([part.subsampled for part in parts]),
             sum(part.rows for part in parts),
@@ -210,7 +210,7 @@ class SubsampledPower:
 
     def _compare(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, skip: bool
-    ) -> Comparison:
+    ) -> SubsampleComparison:
         n, m = len(examples), len(self.draws.weights)
         entry_position = np.where(coalitions[:, self.players.owner], 1, 2)  # S enters in one step, and then all others
         steps = self._steps(examples, entry_position, np.broadcast_to(np.arange(m), (n, m)), skip)
@@ -222,7 +222,7 @@ class SubsampledPower:
         means = self._means_at(each, np.repeat(coalitions, groups, axis=0), drawn, active, z)
         subsampled = self._payoffs(each, means.mean, self._is_start(z, drawn, entered))
         exact = self._payoffs(examples, self._means_of_all(examples, steps.outputs).mean)
-        return Comparison(exact[:, 0], subsampled.reshape(n, groups, -1).mean(axis=1), steps.rows)
+        return SubsampleComparison(exact[:, 0], subsampled.reshape(n, groups, -1).mean(axis=1), steps.rows)
 
     def coalition_influence(
         self, examples: np.ndarray, weights: np.ndarray, coalition: np.ndarray

@@ -198,7 +198,7 @@ class Walks:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SubsampleComparison:
     """Payoffs (n, L) with all background rows and with subsamples of them, averaged over draws; and model rows."""
 
     exact: np.ndarray
@@ -272,7 +272,7 @@ class SubsampledWalks(Protocol):
 
     def compare(
         self, examples: np.ndarray, coalitions: np.ndarray, active: np.ndarray, rng: np.random.Generator, *, skip: bool
-    ) -> Comparison:
+    ) -> SubsampleComparison:
         """Returns payoffs of coalitions (n, p), one per example, with all background rows and with subsamples."""
         ...
 

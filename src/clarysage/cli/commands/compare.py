@@ -11,14 +11,14 @@ import typer
 from clarysage.cli.config import or_configured
 from clarysage.cli.console import OptionError, clean_stdout, handled_errors, note_printer
 from clarysage.cli.files import explanation_in
-from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_groups
+from clarysage.cli.options import ConfiguredOptions, DifferenceOptions, FileOptions, with_option_groups
 from clarysage.cli.output import OutputFiles
 
 # arguments that must be equal in all files, but are not options of this command
 ARGUMENT_NAMES = dict.fromkeys(("loss", "measure", "groups"), "FILE")
 
 
-@with_groups
+@with_option_groups
 def compare(
     files: Annotated[
         list[Path] | None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
-from clarysage.cli.options import ConsoleOptions, with_groups
+from clarysage.cli.options import ConsoleOptions, with_option_groups
 from clarysage.cli.output import OutputFiles
 from clarysage.errors import InputError
 
@@ -16,7 +16,7 @@ BACKGROUND_ROWS = 64
 TOLERANCE = 0.03
 
 
-@with_groups
+@with_option_groups
 def demo(
     *,
     output: Annotated[

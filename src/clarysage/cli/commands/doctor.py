@@ -8,11 +8,11 @@ import typer
 
 from clarysage._utils.atomic import write_atomically
 from clarysage.cli.console import FAILED, clean_stdout, handled_errors, note_printer, print_data, print_error
-from clarysage.cli.options import ConsoleOptions, JsonOptions, with_groups
+from clarysage.cli.options import ConsoleOptions, JsonOptions, with_option_groups
 from clarysage.cli.output import STDOUT, OutputFiles
 
 
-@with_groups
+@with_option_groups
 def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
     """Check the installation: versions, optional libraries, cores and threads. Useful for bug reports.
 

@@ -17,14 +17,14 @@ from clarysage.cli.options import (
     DATA,
     MODEL,
     Background,
+    CheckpointOptions,
     ConfiguredOptions,
     ExplanationOptions,
-    KeptRunFlags,
     Method,
     ModelOptions,
     ProblemOptions,
-    RunFlags,
-    with_groups,
+    StoppingOptions,
+    with_option_groups,
 )
 from clarysage.cli.output import OutputFiles, available_about, has_rows
 from clarysage.registry import normalised
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from clarysage.results import Explanation
 
 
-@with_groups
+@with_option_groups
 def explain(
     model: Annotated[str, MODEL],
     data: Annotated[Path, DATA],
@@ -52,8 +52,8 @@ def explain(
     problem: ProblemOptions,
     method: Method = "auto",
     of_model: ModelOptions,
-    run: RunFlags,
-    storage: KeptRunFlags,
+    run: StoppingOptions,
+    storage: CheckpointOptions,
     written: ExplanationOptions,
     console: ConfiguredOptions,
 ) -> None:

@@ -21,9 +21,9 @@ from clarysage.cli.options import (
     FileOptions,
     ModelOptions,
     ProblemOptions,
-    RunFlags,
+    StoppingOptions,
     StorageOptions,
-    with_groups,
+    with_option_groups,
 )
 from clarysage.cli.output import OutputFiles
 from clarysage.errors import InputError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from clarysage._measures.table import Measure
 
 
-@with_groups
+@with_option_groups
 def measures(
     model: Annotated[str | None, MODEL] = None,
     data: Annotated[Path | None, DATA] = None,
@@ -74,7 +74,7 @@ def measures(
     background: Background = None,
     problem: ProblemOptions,
     of_model: ModelOptions,
-    run: RunFlags,
+    run: StoppingOptions,
     storage: StorageOptions,
     written: FileOptions,
     plot: Annotated[

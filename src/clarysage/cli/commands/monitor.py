@@ -20,9 +20,9 @@ from clarysage.cli.options import (
     Method,
     ModelOptions,
     ProblemOptions,
-    RunFlags,
+    StoppingOptions,
     StorageOptions,
-    with_groups,
+    with_option_groups,
 )
 from clarysage.cli.output import OutputFiles
 from clarysage.registry import normalised
@@ -36,7 +36,7 @@ ARGUMENT_NAMES = {
 PARTS = ("X", "y", "sample_weight")
 
 
-@with_groups
+@with_option_groups
 def monitor(
     model: Annotated[str, MODEL],
     reference: Annotated[
@@ -93,7 +93,7 @@ def monitor(
     method: Method = "auto",
     of_model: ModelOptions,
     differences: DifferenceOptions,
-    run: RunFlags,
+    run: StoppingOptions,
     storage: StorageOptions,
     written: FileOptions,
     plot: Annotated[

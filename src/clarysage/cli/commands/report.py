@@ -12,11 +12,11 @@ from clarysage.cli.completion import names
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, print_data
 from clarysage.cli.files import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
-from clarysage.cli.options import ConsoleOptions, with_groups
+from clarysage.cli.options import ConsoleOptions, with_option_groups
 from clarysage.cli.output import STDOUT, available_about
 
 
-@with_groups
+@with_option_groups
 def report(
     file: Annotated[
         Path,
