@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Unpack, overload
 
-from clarysage._measures.examples import separate_targets
 from clarysage._measures.explain import with_constant
 from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
-from clarysage._measures.player_order import PlayerOrder, column_names
-from clarysage._measures.refits import UNUSED_BY_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
+from clarysage._measures.refits import (
+    UNUSED_BY_REFITS,
+    RefitOptions,
+    RefitProblem,
+    TrainLike,
+    prepare_refits,
+)
 from clarysage._measures.table import MEASURES
 from clarysage.errors import ClarysageError
 from clarysage.estimators import (
@@ -28,7 +32,6 @@ from clarysage.protocols import (
     TargetLike,
 )
 from clarysage.results import Explanation
-from clarysage.tables import labels_of
 
 FIXED_NUMBER_OF_FITS: dict[str, str] = dict.fromkeys(
     ("tolerance", "budget", "deadline", "stop"),
@@ -224,14 +227,12 @@ def explain_one_by_one(
     as_executor(run.n_jobs)  # raises for invalid workers before anything is fitted
     seed = entropy_of(data.get("rng"))
     copied, f = learner_for_refits(model, learner), _predictor(model) if learner is None else None
-    X, y, weight = separate_targets(X, y, data.get("sample_weight"))
-    refit = RefitData.of(X, y, train=train, sample_weight=weight)
-    fitted_on = None if refit.train is None else labels_of(refit.train[0])
-    names = column_names(X, data.get("feature_names"), fitted_on, None if f is None else f.feature_names)
-    refit = refit if f is None else refit.reorder(f.arrange)  # the model may identify columns by their positions
-    player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
-    game = refit.game(copied, loss=loss, folds=folds, players=player_order.players, seed=seed)
-    problem = RefitProblem(game, player_order, loss, seed, refit.notes)
+    if f is None:
+        refit_data, player_order = prepare_refits(X, y, data, train)
+    else:  # the model may identify columns by their positions
+        refit_data, player_order = prepare_refits(X, y, data, train, names=f.feature_names, reorder=f.arrange)
+    game = refit_data.game(copied, loss=loss, folds=folds, players=player_order.players, seed=seed)
+    problem = RefitProblem(game, player_order, loss, seed, refit_data.notes)
     return problem.explain(estimator, measure=measure, headline=MEASURES[measure].headline, run=run)
 
 

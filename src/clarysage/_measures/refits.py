@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from clarysage._measures.examples import separate_targets
 from clarysage._measures.explain import explanations_of
-from clarysage._measures.options import Run, SharedOptions
-from clarysage._measures.player_order import PlayerOrder
+from clarysage._measures.options import DataOptions, Run, SharedOptions
+from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions
 from clarysage._measures.run import explain_run, observer_of, single_or_list
 from clarysage._utils.lru_cache import LRUCache
@@ -141,6 +142,28 @@ class RefitData:
             if type(error) is InputError and error.argument in ARGUMENTS:
                 raise InputError(ARGUMENTS[error.argument], **error.parts) from error
             raise
+
+
+def prepare_refits(
+    X: Any,
+    y: Any,
+    data: DataOptions,
+    train: TrainLike | None,
+    *,
+    names: Sequence[str] | None = None,
+    reorder: Callable[[Any], Any] | None = None,
+) -> tuple[RefitData, PlayerOrder]:
+    """Checks the data of refits and returns them with their players.
+
+    ``names`` are used if neither the user nor the tables name the columns; ``reorder`` puts the columns of a table into
+    the order for refits.
+    """
+    X, y, weight = separate_targets(X, y, data.get("sample_weight"))
+    refit_data = RefitData.of(X, y, train=train, sample_weight=weight)
+    train_labels = None if refit_data.train is None else labels_of(refit_data.train[0])
+    columns = column_names(X, data.get("feature_names"), train_labels, names)
+    refit_data = refit_data if reorder is None else refit_data.reorder(reorder)
+    return refit_data, PlayerOrder.of(columns, X, refit_data.X, data.get("groups"))
 
 
 def in_column_order(rows: Any, table: Any, argument: str, other: str) -> Any:

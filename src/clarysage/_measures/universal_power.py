@@ -16,7 +16,14 @@ from clarysage._measures.examples import separate_targets
 from clarysage._measures.linear_design import is_of_classes, linear_design, numeric_codes
 from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
-from clarysage._measures.refits import UNUSED_BY_REFITS, RefitData, RefitOptions, RefitProblem, TrainLike
+from clarysage._measures.refits import (
+    UNUSED_BY_REFITS,
+    RefitData,
+    RefitOptions,
+    RefitProblem,
+    TrainLike,
+    prepare_refits,
+)
 from clarysage._measures.run import rules_of
 from clarysage._measures.table import MEASURES, all_subsets, subsets_of_walks
 from clarysage.catalogue import METHODS
@@ -246,18 +253,13 @@ def shapley_net_effects(
     rules = rules_of_refits(run)
     as_executor(run.n_jobs)  # raises for invalid workers before anything is fitted
     seed = entropy_of(data.get("rng"))
-    X, y, weight = separate_targets(X, y, data.get("sample_weight"))
-    refit = RefitData.of(X, y, train=train, sample_weight=weight)
-    fitted_on = None if refit.train is None else labels_of(refit.train[0])
-    names = column_names(X, data.get("feature_names"), fitted_on)
-    refit = refit.reorder(_sorted_by_name)
-    player_order = PlayerOrder.of(names, X, refit.X, data.get("groups"))
-    designed, owner = _with_design_matrices(refit)
+    refit_data, player_order = prepare_refits(X, y, data, train, reorder=_sorted_by_name)
+    designed, owner = _with_design_matrices(refit_data)
     player_order = player_order.over_derived_columns(owner)
     default, notes = _linear_model(designed, folds, model, loss) if learner is None else (learner, ())
     learner = learner_for_refits(None, default)
     game = designed.game(learner, loss=loss, folds=folds, players=player_order.players, seed=seed)
-    problem = RefitProblem(game, player_order, loss, seed, (*refit.notes, *notes))
+    problem = RefitProblem(game, player_order, loss, seed, (*refit_data.notes, *notes))
     return over_subsets(
         problem, method, measure=NET_EFFECTS, headline=MEASURES[NET_EFFECTS].headline, run=run, rules=rules
     )
