@@ -1,4 +1,4 @@
-r"""ControlVariate variates for mean predictions over a subsample of the background.
+r"""Control variates for mean predictions over a subsample of the background.
 
 A control variate is a number c_k(S) of each background row b_k that correlates with its prediction
 z_k(S) = f(x_S, b_k), and whose mean over all rows is known (here it is 0). The adjusted mean over drawn rows,
@@ -39,7 +39,7 @@ MOST_EFFECTS = 2**23  # numbers that are held in memory
 
 
 class ControlVariate(Protocol):
-    """ControlVariate variates of drawn background rows (n, q); their mean over all rows except the self-match is 0.
+    """Control variates of drawn background rows (n, q); their mean over all rows except the self-match is 0.
 
     ``active`` (p,) are the players that can change a prediction. A player that never changes a prediction then changes
     no estimate either, so that its value is exactly zero.
