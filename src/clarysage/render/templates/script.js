@@ -1,6 +1,6 @@
 
 "use strict";
-// What the reader may change: which features are shown, in what order, which view of them, and the colours.
+// Lets the reader choose which features are shown, their order, the view, and the colours.
 (() => {
   const root = document.documentElement;
   const collator = new Intl.Collator(undefined, { numeric: true });
@@ -14,13 +14,13 @@
   dark.addEventListener("change", nameTheme);
   nameTheme();
 
-  // A section with a table, and charts of the same features; several rows may be of one feature.
+  // Makes a section with a table and charts of the same features interactive; a feature may have several rows.
   const listing = (section, data) => {
     const body = section.querySelector("table").tBodies[0];
     const rows = [...body.rows];
     const charts = [...section.querySelectorAll("svg[data-row]")].map((svg) => [svg, [...svg.querySelectorAll(".row")]]);
     const headings = [...section.querySelectorAll("th[data-key]")];
-    const [search, many, count, none] = ["[type=search]", "select", ".count", ".none"].map((one) => section.querySelector(one));
+    const [search, many, count, none] = ["[type=search]", "select", ".count", ".none"].map((selector) => section.querySelector(selector));
     const first = section.querySelector("th[aria-sort]");
     const order = { key: first.dataset.key, descending: first.getAttribute("aria-sort") === "descending" };
     const feature = (row) => data.of ? data.of[row] : row;
@@ -29,27 +29,27 @@
     const key = (row) => order.key === "name" ? data.names[feature(row)]
       : (data.columns[order.key] ?? data.views[root.dataset.view][order.key])[row];
     const compare = (a, b) => {
-      const [one, other] = [key(a), key(b)];
-      const found = typeof one === "string" ? collator.compare(one, other) : one - other;
-      return (order.descending ? -found : found) || a - b;
+      const [left, right] = [key(a), key(b)];
+      const sign = typeof left === "string" ? collator.compare(left, right) : left - right;
+      return (order.descending ? -sign : sign) || a - b;
     };
 
     const selected = () => {
-      const wanted = search ? search.value.trim().toLowerCase() : "";
-      const found = rows.map((_, row) => row).filter((row) => words[row].includes(wanted));
+      const query = search ? search.value.trim().toLowerCase() : "";
+      const matches = rows.map((_, row) => row).filter((row) => words[row].includes(query));
       const most = many ? Number(many.value) : 0;
-      if (!most) return found;
-      const largest = [...new Set(found.map(feature))].sort((a, b) => data.rank[a] - data.rank[b]).slice(0, most);
-      const kept = new Set(largest);
-      return found.filter((row) => kept.has(feature(row)));
+      if (!most) return matches;
+      const byRank = [...new Set(matches.map(feature))].sort((a, b) => data.rank[a] - data.rank[b]);
+      const largest = new Set(byRank.slice(0, most));
+      return matches.filter((row) => largest.has(feature(row)));
     };
 
     const draw = ([svg, bars], features) => {
-      const [row, head, foot] = ["row", "head", "foot"].map((one) => Number(svg.dataset[one]));
+      const [row, head, foot] = ["row", "head", "foot"].map((name) => Number(svg.dataset[name]));
       bars.forEach((bar) => bar.setAttribute("display", "none"));
-      features.forEach((place, at) => {
-        bars[place].removeAttribute("display");
-        bars[place].setAttribute("transform", `translate(0 ${head + row * at})`);
+      features.forEach((index, position) => {
+        bars[index].removeAttribute("display");
+        bars[index].setAttribute("transform", `translate(0 ${head + row * position})`);
       });
       svg.setAttribute("viewBox", `0 0 ${svg.viewBox.baseVal.width} ${head + row * features.length + foot}`);
     };
@@ -67,7 +67,7 @@
       const isSame = order.key === heading.dataset.key;
       order.descending = isSame ? !order.descending : !("rises" in heading.dataset);
       order.key = heading.dataset.key;
-      headings.forEach((one) => one.removeAttribute("aria-sort"));
+      headings.forEach((other) => other.removeAttribute("aria-sort"));
       heading.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
       show();
     }));
@@ -77,24 +77,24 @@
     return [show, rows];
   };
 
-  // An image of the features of a list: the pixel that is pointed at, or moved to by the arrow keys, is told in words.
+  // Describes the pixel of an image that the pointer or the arrow keys select.
   const image = (svg, places, rows) => {
     const side = svg.viewBox.baseVal.width;
-    const byPlace = [];
-    places.forEach((place, row) => { byPlace[place] = rows[row]; });
+    const rowOfPixel = [];
+    places.forEach((pixel, row) => { rowOfPixel[pixel] = rows[row]; });
     const frame = svg.querySelector(".pointed");
-    const told = svg.parentElement.querySelector(".pointed-at");
+    const description = svg.parentElement.querySelector(".pointed-at");
     let [x, y] = [0, 0];
 
-    const cell = (one) => (one.querySelector(`[data-of="${root.dataset.view}"]`) ?? one).textContent;
+    const text = (cell) => (cell.querySelector(`[data-of="${root.dataset.view}"]`) ?? cell).textContent;
     const point = (across, down) => {
-      [x, y] = [across, down].map((one) => Math.min(Math.max(Math.floor(one), 0), side - 1));
-      const [name, ...cells] = byPlace[y * side + x].cells;
-      const [value, ends, , known] = cells.map(cell);
+      [x, y] = [across, down].map((number) => Math.min(Math.max(Math.floor(number), 0), side - 1));
+      const [name, ...cells] = rowOfPixel[y * side + x].cells;
+      const [value, interval, , verdict] = cells.map(text);
       frame.setAttribute("x", x);
       frame.setAttribute("y", y);
       frame.removeAttribute("display");
-      told.textContent = `Row ${y + 1}, column ${x + 1}: \u2068${name.querySelector("bdi").textContent}\u2069 ${value}, ${ends}, ${known}`;
+      description.textContent = `Row ${y + 1}, column ${x + 1}: \u2068${name.querySelector("bdi").textContent}\u2069 ${value}, ${interval}, ${verdict}`;
     };
     const pointTo = (event) => {
       const box = svg.getBoundingClientRect();
@@ -113,10 +113,10 @@
   };
 
   const lists = JSON.parse(document.getElementById("data").textContent);
-  const made = Object.fromEntries(Object.entries(lists).map(([id, data]) => [id, listing(document.getElementById(id), data)]));
-  document.querySelectorAll("svg[data-list]").forEach((svg) => image(svg, lists[svg.dataset.list].places, made[svg.dataset.list][1]));
+  const listings = Object.fromEntries(Object.entries(lists).map(([id, data]) => [id, listing(document.getElementById(id), data)]));
+  document.querySelectorAll("svg[data-list]").forEach((svg) => image(svg, lists[svg.dataset.list].places, listings[svg.dataset.list][1]));
   document.querySelectorAll("input[name=view]").forEach((choice) => choice.addEventListener("change", () => {
     root.dataset.view = choice.value;
-    Object.values(made).forEach(([show]) => show());
+    Object.values(listings).forEach(([show]) => show());
   }));
 })();
