@@ -784,7 +784,7 @@ BAD_X = [
         "background of fractions for integers beyond 2^53",
         lambda: regression(X=2**60 + WHOLE),
         "X and background",
-        r"integers beyond 2\^53 beside fractions",
+        r"integers beyond 2\^53 together with fractions",
     ),
     Bad(
         "Marginal without a background",

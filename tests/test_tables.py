@@ -542,7 +542,7 @@ def pyarrow_clashes(pa: Any) -> dict[str, Any]:
 def test_columns_of_two_kinds_are_refused_by_name(pair):
     with pytest.raises(cs.InputError, match=r"background: got .*; wanted .*(same kind|one dtype)") as caught:
         schema_of(*pair)
-    assert "'a'" in str(caught.value) or "'x0'" in str(caught.value) or "beside fractions" in str(caught.value)
+    assert "'a'" in str(caught.value) or "'x0'" in str(caught.value) or "together with fractions" in str(caught.value)
 
 
 @settings(max_examples=200, deadline=None)
@@ -666,7 +666,7 @@ def test_a_model_fitted_on_frames_gets_frames_from_any_table(kind):
 @pytest.mark.parametrize("container", ["numpy", "pandas"])
 def test_a_table_is_handed_over_in_another_kind_with_every_cell(kind, container):
     table = MAKERS[kind](CELLS["X"])
-    schema = schema_of(table).handed_as(container)
+    schema = schema_of(table).for_container(container)
     handed = schema.decode(schema.encode(table, "X"))
     assert type(handed) is {"numpy": np.ndarray, "pandas": pd.DataFrame}[container]
     names = list(handed.columns) if container == "pandas" else range(4)

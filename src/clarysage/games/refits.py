@@ -272,5 +272,5 @@ def _as_one_table(X: Any, X_test: Any, learner: Any) -> tuple[Schema, Any]:
         codes = np.vstack([codes, schema.encode(X_test, "test")])
     is_arrow, is_polars = schema.container == "pyarrow", schema.container == "polars"
     if is_arrow or (is_polars and takes_pandas_alone(learner)):
-        schema = schema.handed_as("pandas")
+        schema = schema.for_container("pandas")
     return schema, schema.decode(codes)

@@ -97,7 +97,7 @@ class Predictor:
         # text does not fit into an array of numbers, but the model may accept the table as it is
         if not is_accepted and (self.containers[0] != "numpy" or schema.is_number.all()):
             labels = self.feature_names if schema.labels is None else None
-            schema = schema.handed_as(self.containers[0], labels)
+            schema = schema.for_container(self.containers[0], labels)
         return BoundPredictor(self, schema, is_arranged=self._has_order_of(schema))
 
     def _has_order_of(self, schema: Schema) -> bool:

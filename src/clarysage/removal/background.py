@@ -53,7 +53,7 @@ def bound_to(predictor: Any, X: Any, background: Any, memory_limit: float, argum
     )
     is_asked = container_of(table) == "numpy" != schema.container and f.feature_names is None and not f.containers
     if is_asked and _takes_arrays(f, schema, codes[:1]):
-        schema = schema.handed_as("numpy")
+        schema = schema.for_container("numpy")
     bound = replace(f.bind(schema), memory_limit=memory_limit, rows_asked=int(is_asked))
     return BoundTables(schema, bound, EncodedTable(X, codes), rows)
 
@@ -61,7 +61,7 @@ def bound_to(predictor: Any, X: Any, background: Any, memory_limit: float, argum
 def _takes_arrays(f: Predictor, schema: Schema, codes: np.ndarray) -> bool:
     """Tells whether a model that does not declare its input takes arrays; otherwise it gets the background's kind."""
     try:
-        f(schema.handed_as("numpy").decode(codes))
+        f(schema.for_container("numpy").decode(codes))
     except ModelError:
         return False
     return True

@@ -28,7 +28,7 @@ class Numbers:
     def decode(self, codes: np.ndarray) -> Any:
         return self.backend.from_float(codes, self.dtype)
 
-    def handed_to(self, backend: Backend) -> Numbers:
+    def converted_to(self, backend: Backend) -> Numbers:
         """Returns the column for another library, in the dtype to which a sample of it is converted there."""
         if backend == self.backend:
             return self
@@ -55,7 +55,7 @@ class Categories:
         index = np.where(np.isnan(codes), -1, codes).astype(np.int64)
         return self.backend.take(self.values, index)
 
-    def handed_to(self, backend: Backend) -> Categories:
+    def converted_to(self, backend: Backend) -> Categories:
         """Returns the column for another library, with the same codes."""
         if backend == self.backend:
             return self

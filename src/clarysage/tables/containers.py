@@ -97,7 +97,7 @@ def _as_array(table: Any, argument: str) -> np.ndarray:
 
 
 def _without_mixing(array: np.ndarray, table: Any) -> np.ndarray:
-    """Returns the array of a list of rows; undoes that numpy turns numbers beside text to text, and None to objects."""
+    """Returns the array of a list of rows, without numpy's conversion of numbers in mixed lists to text or objects."""
     if array.dtype.kind in "US":
         cells = np.asarray(table, dtype=object)
         return array if all(isinstance(cell, (str, bytes)) for cell in cells.ravel()) else cells

@@ -28,14 +28,14 @@ class Schema:
     container : the kind of table that the model gets: the kind the user passed, unless the model requires another
     labels : column labels, None if no table has any
     columns : the columns that encode cells
-    handed : the columns that decode codes to cells for the model
+    decoders : the columns that decode codes to cells for the model
     header : information of tables on their columns other than cells, such as an index of names
     """
 
     container: str
     labels: tuple[Any, ...] | None
     columns: tuple[Column, ...]
-    handed: tuple[Column, ...]
+    decoders: tuple[Column, ...]
     header: Any = None
 
     @property
@@ -77,23 +77,23 @@ class Schema:
 
     def decode(self, codes: np.ndarray) -> Any:
         """Decodes rows of codes to a new table for the model, which may write into it."""
-        library, dtype = self.handed[0].backend, _block_dtype(self.handed)
+        library, dtype = self.decoders[0].backend, _block_dtype(self.decoders)
         if dtype is not None:  # a single array, the fastest input for models
             return library.table(backend("numpy").from_float(codes, dtype), self.header)
-        return library.table([column.decode(codes[:, j]) for j, column in enumerate(self.handed)], self.header)
+        return library.table([column.decode(codes[:, j]) for j, column in enumerate(self.decoders)], self.header)
 
     def widened(self, codes: np.ndarray) -> Schema:
         """Returns a schema that can also decode these codes (a mean of integers needs a float column)."""
-        return replace(self, handed=tuple(column.widened(codes[:, j]) for j, column in enumerate(self.handed)))
+        return replace(self, decoders=tuple(column.widened(codes[:, j]) for j, column in enumerate(self.decoders)))
 
-    def handed_as(self, container: str | None, labels: Sequence[str] | None = None) -> Schema:
+    def for_container(self, container: str | None, labels: Sequence[str] | None = None) -> Schema:
         """Returns the schema for a model that requires its rows as arrays ('numpy') or as pandas frames."""
         if container is None or container == self.container:
             return self
         library = backend(container)
-        handed = tuple(column.handed_to(library) for column in self.handed)
+        decoders = tuple(column.converted_to(library) for column in self.decoders)
         labels = self.labels if labels is None else tuple(labels)
-        return replace(self, container=container, labels=labels, handed=handed, header=_names(labels, self.width))
+        return replace(self, container=container, labels=labels, decoders=decoders, header=_names(labels, self.width))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _in_one_dtype(parts: list[_Part]) -> list[_Part]:
     except TypeError as error:
         raise InputError(
             " and ".join(part.argument for part in parts),
-            got=f"integers beyond 2^53 beside fractions ({error})",
+            got=f"integers beyond 2^53 together with fractions ({error})",
             wanted="one dtype for both",
         ) from error
     return [replace(part, table=part.table.astype(dtype, copy=False)) for part in parts]
