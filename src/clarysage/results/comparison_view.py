@@ -505,6 +505,7 @@ def column_of_explanations(comparison: Comparison, indices: Sequence[int]) -> li
 
 
 def comparison_page(comparison: Comparison, level: float) -> Page:
+    """Returns the page of a comparison: findings, features, notes, and how the explanations were computed."""
     changes, names = changes_of(comparison, level), display_names(comparison)
     headline, rows, with_bars = (
         _page_headline(comparison, changes, names[0]),

@@ -21,7 +21,7 @@ FOLLOWS = "along with others"  # only its contribution changed, while another fe
 INPUTS = "inputs alone"  # its inputs shifted, without a known change of its contribution
 UNCHANGED = "unchanged"
 FLAGGED = (BOTH, ALONE)
-STILL = 0.01  # change of the mean loss, as a share of it, below which shares of the change say nothing
+NEGLIGIBLE_CHANGE = 0.01  # of the mean loss, as a share of it; shares of such a change would mean nothing
 Losses = tuple[float, float]
 SLICES_NAMED = 3  # in a sentence
 
@@ -127,7 +127,7 @@ def verdicts_of(changed: np.ndarray, shifted: np.ndarray, surely: np.ndarray) ->
 
 def is_almost_equal(before: float, after: float) -> bool:
     """Tells whether two mean losses are almost the same."""
-    return abs(after - before) < STILL * max(abs(before), abs(after)) or before == after
+    return abs(after - before) < NEGLIGIBLE_CHANGE * max(abs(before), abs(after)) or before == after
 
 
 def finding_sentence(finding: Finding, causes: list[str], losses: Losses | None) -> str:

@@ -316,6 +316,7 @@ def _picture(monitoring: Monitoring, level: float) -> Bars | Lines:
 
 
 def monitoring_page(monitoring: Monitoring, level: float) -> Page:
+    """Returns the page of a monitored model: findings, slices, features, inputs, and the meaning of verdicts."""
     comparison, changes = monitoring.comparison, changes_with_verdicts(monitoring, level)
     names = display_names(comparison)
     notes = warnings_first([*monitoring.notes, *page_notes(comparison, changes, names)])
