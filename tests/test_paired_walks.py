@@ -339,7 +339,7 @@ def test_the_ends_cost_one_row_an_example_and_one_a_background_row_once(seed):
     v = data.game(model, "squared error")
     assert model.seen == v.rows_spent == N + M
     assert v.subsampled is not None
-    assert v.subsampled.restricted.alone.shape == (M, 1)
+    assert v.subsampled.restricted.background_outputs.shape == (M, 1)
     assert model.seen == N + M
 
 

@@ -105,7 +105,7 @@ def test_a_measure_that_says_other_than_its_row_what_its_values_are_is_found_out
     def heuristic(model: Any, X: Any, y: Any = None) -> cs.Explanation:
         return replace(dummy_measure(model, X, y), values_are="heuristic")
 
-    with pytest.raises(AssertionError, match="has values_are='heuristic', and the table 'gain'"):
+    with pytest.raises(AssertionError, match="has values_are='heuristic'; the table has 'gain'"):
         check_measure(replace(measure, call=heuristic), tasks=["regression"], tables=["array"])
 
 

@@ -72,7 +72,7 @@ class StartControl:
 
     def excess(self, examples: np.ndarray, background_index: np.ndarray) -> np.ndarray:
         """Returns the excess (n, q, k) of f(b_k) of drawn rows over the mean of f over all rows but the self-match."""
-        return np.asarray(self.hybrid.alone[background_index] - self._mean(examples)[:, None, :])
+        return np.asarray(self.hybrid.background_outputs[background_index] - self._mean(examples)[:, None, :])
 
     def at_prefixes(
         self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
@@ -88,7 +88,7 @@ class StartControl:
 
     def _mean(self, examples: np.ndarray) -> np.ndarray:
         """Returns the mean predictions with nothing kept, (n, k) or (1, k)."""
-        empty = mean_over(self.hybrid.alone[None], self.hybrid.background_weights)
+        empty = mean_over(self.hybrid.background_outputs[None], self.hybrid.background_weights)
         if self.matches.of(examples) is None:
             return np.asarray(empty)
         repeated = np.broadcast_to(empty, (len(examples), 1, empty.shape[1]))
@@ -185,12 +185,12 @@ def control_variate_of(
     if not is_square:
         return start
     if hybrid.simulation is not None:
-        fitted = slopes(hybrid.simulation.latent, hybrid.alone)
+        fitted = slopes(hybrid.simulation.latent, hybrid.background_outputs)
         return start if fitted is None else ConditionalControl(start, hybrid.simulation, players, fitted)
-    if hybrid.alone.size * len(players) > MOST_EFFECTS:
+    if hybrid.background_outputs.size * len(players) > MOST_EFFECTS:
         return start
     weights = hybrid.background_weights
-    effects = main_effects(hybrid.background, hybrid.alone, weights, players.owner, len(players))
+    effects = main_effects(hybrid.background, hybrid.background_outputs, weights, players.owner, len(players))
     return start if effects is None else MainEffectsControl(start, effects)
 
 

@@ -99,7 +99,7 @@ class StepInfluence:
                 self.X[examples], self.outputs[examples], entry_position, background_index, skip=True, keep=False
             )
             walked = SubsampledMeans(steps.outputs, means.mean, means.others)
-        alone = self.hybrid.alone[background_index][:, :, None, :]
+        alone = self.hybrid.background_outputs[background_index][:, :, None, :]
         at_start = self._variance_at_start(examples, match)[:, None]
         excess = draws.sampling_variance(alone, match) - at_start  # (n, 1, k)
         variance = draws.sampling_variance(walked.z, match) - (1 - entered / n_active)[:, :, None] * excess
@@ -122,7 +122,7 @@ class StepInfluence:
         match = self.matches.of(examples)
         mean = np.broadcast_to(self._mean_alone, (len(examples), self.outputs.shape[1]))
         others = self.matches.leave_out(examples, mean[:, None])[:, 0]
-        z = self.hybrid.alone[background_index][:, :, None, :]
+        z = self.hybrid.background_outputs[background_index][:, :, None, :]
         means = SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
         targets = [target[examples] for target in self.targets]
         variance = self._variance_at_start(examples, match)[:, None]
@@ -146,7 +146,7 @@ class StepInfluence:
     def _variance_at_start(self, examples: np.ndarray, match: np.ndarray | None) -> np.ndarray:
         """Returns the variance (n, k) of the mean prediction with nothing kept, by the sampling of the background."""
         weights = self.hybrid.background_weights
-        squares = (self.hybrid.alone - self._mean_alone) ** 2
+        squares = (self.hybrid.background_outputs - self._mean_alone) ** 2
         variance = np.broadcast_to(weights @ squares, (len(examples), squares.shape[1]))
         if match is not None:  # of the rows without the self-match, around their mean
             share = self.matches.weight(match)[:, None]
@@ -159,7 +159,7 @@ class StepInfluence:
     @cached_property
     def _mean_alone(self) -> np.ndarray:
         """The mean prediction with nothing kept, (1, k)."""
-        return mean_over(self.hybrid.alone[None], self.hybrid.background_weights)
+        return mean_over(self.hybrid.background_outputs[None], self.hybrid.background_weights)
 
     @cached_property
     def _few_draws(self) -> BackgroundDraws:

@@ -188,7 +188,7 @@ class PredictivePower:
         """Returns the game of a proxy fitted to the model's predictions, and the game of the differences."""
         assert self.subsampled is not None, "the restricted model is a mean over hybrid rows"
         f_S, used = self.subsampled.restricted, active[self.players.owner]
-        answers = [(self.X, self.outputs), (f_S.background, f_S.alone), *asked]
+        answers = [(self.X, self.outputs), (f_S.background, f_S.background_outputs), *asked]
         rows, outputs = (np.vstack(part) for part in zip(*answers, strict=True))
         g = ProxyModel.fitted(regressor, rows, outputs, f_S.schema, used if used.any() else ~used)
         g_S, proxy_outputs = f_S.with_predictor(g), g(self.X)

@@ -86,7 +86,10 @@ class SubsampledPower:
         if f_S.native is not None:
             rows = max(ROWS_OF_NATIVE, rows)
         uses_all_rows = m <= LEAST_RATIO * rows
-        by_loss = [loss.debiasing.strata(loss, f_S.alone, target) for loss, target in zip(losses, targets, strict=True)]
+        by_loss = [
+            loss.debiasing.strata(loss, f_S.background_outputs, target)
+            for loss, target in zip(losses, targets, strict=True)
+        ]
         strata = by_loss[0] if all(of_loss is not None for of_loss in by_loss) else None
         class_of = np.zeros(len(X), dtype=np.intp) if strata is None else strata.class_of
         ranked = None if strata is None or uses_all_rows else strata.ranked
@@ -264,7 +267,7 @@ class SubsampledPower:
         n, p = orders.shape
         index = rng.integers(len(self.draws.weights), size=(n, 1))
         steps = self._steps(examples, self.players.entry_positions(orders), index, skip=True)
-        start, end = self.restricted.alone[index][:, :, None, :], self.outputs[examples][:, None, None, :]
+        start, end = self.restricted.background_outputs[index][:, :, None, :], self.outputs[examples][:, None, None, :]
         is_change = (np.diff(steps.outputs, axis=2, prepend=start, append=end) != 0).any(axis=(1, 3))  # (n, p)
         return np.bincount(orders[is_change], minlength=p) > 0, steps.rows
 
@@ -322,7 +325,7 @@ class SubsampledPower:
         """
         if self.uses_all_rows and self.restricted_by_all is self.restricted:
             return None
-        return equals_start(z, self.restricted.alone[index][:, :, None, :], entered)
+        return equals_start(z, self.restricted.background_outputs[index][:, :, None, :], entered)
 
     @cached_property
     def _control(self) -> ControlVariate:

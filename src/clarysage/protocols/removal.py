@@ -162,7 +162,7 @@ class HybridRows(RestrictedModel, Protocol):
         ...
 
     @property
-    def alone(self) -> np.ndarray:
+    def background_outputs(self) -> np.ndarray:
         """The predictions f(b_k) of all background rows, (m, k)."""
         ...
 

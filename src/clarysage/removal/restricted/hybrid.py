@@ -92,12 +92,12 @@ class HybridModel:
         return self.predictor(x) if self.native is None else self.native.full(x)
 
     @cached_property
-    def alone(self) -> np.ndarray:
+    def background_outputs(self) -> np.ndarray:
         """The predictions f(b_k) of all background rows, (m, k)."""
-        return self.predictor(self.background) if self.native is None else self.native.alone
+        return self.predictor(self.background) if self.native is None else self.native.background_outputs
 
     def empty(self) -> np.ndarray:
-        return np.asarray(mean_over(self.alone[None], self.background_weights)[0])
+        return np.asarray(mean_over(self.background_outputs[None], self.background_weights)[0])
 
     def steps(
         self,
@@ -122,7 +122,7 @@ class HybridModel:
         for start in range(0, len(x), at_once):
             part = slice(start, start + at_once)
             walks = self._walks(x[part], background_index[part], entry_position[part])
-            alone = self.alone[background_index[part]]
+            alone = self.background_outputs[background_index[part]]
             parts.append(evaluate(walks, alone, full[part], self.predictor, size, skip=skip, keep=keep))
         return concatenated(parts)
 

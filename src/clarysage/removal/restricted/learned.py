@@ -29,7 +29,7 @@ class SurrogateModel:
 
     Attributes
     ----------
-    alone : (m, k) predictions f(b_k) of the background rows
+    background_outputs : (m, k) predictions f(b_k) of the background rows
     learners : one for each fold of the background rows, fitted when a proper coalition is first evaluated
     fold : (m,) the learner that was not fitted to each background row
     copies : the number of masked rows that learners are fitted to, which bounds the background rows among them
@@ -39,7 +39,7 @@ class SurrogateModel:
     predictor: BoundPredictor
     background: np.ndarray
     background_weights: np.ndarray
-    alone: np.ndarray
+    background_outputs: np.ndarray
     learners: Lazy[tuple[Learner, ...]]
     output_range: OutputRange
     fold: np.ndarray
@@ -79,14 +79,14 @@ class SurrogateModel:
 
     def guarded(self, checks: tuple[Check, ...]) -> SurrogateModel:
         for check in checks:
-            check(self.alone)
+            check(self.background_outputs)
         return replace(self, predictor=self.predictor.guarded(checks), encoded=None)
 
     def full(self, x: np.ndarray) -> np.ndarray:
         return self.predictor(x)
 
     def empty(self) -> np.ndarray:
-        return np.asarray(mean_over(self.alone[None], self.background_weights)[0])
+        return np.asarray(mean_over(self.background_outputs[None], self.background_weights)[0])
 
     def predict(self, x: np.ndarray, is_kept: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Returns f_S(x); the generator is not used, since nothing is drawn."""
@@ -111,7 +111,7 @@ class SurrogateModel:
         """Returns predictions of the mean learner; for a self-match, of the learner that was not fitted to it."""
         self_match = self.self_matches.look_up(x)
         fold, all_learners = np.where(self_match >= 0, self.fold[self_match], -1), self.learners()
-        outputs = np.empty((len(x), self.alone.shape[1]))
+        outputs = np.empty((len(x), self.background_outputs.shape[1]))
         with one_thread():
             for number in np.unique(fold):
                 rows = np.flatnonzero(fold == number)

@@ -66,7 +66,7 @@ class Native:
         return self.structure.representation.with_background(self.rows, self.weights, self.structure.link)
 
     @cached_property
-    def alone(self) -> np.ndarray:
+    def background_outputs(self) -> np.ndarray:
         """The predictions f(b_k), (m, k)."""
         return apply_link(self.structure.representation.margins(self.rows), self.structure.link)
 
@@ -80,7 +80,7 @@ class Native:
         margins = self.structure.representation.prefix_margins(
             encoded, self.rows, background_index, entry_position, steps
         )
-        outputs, alone = apply_link(margins, self.structure.link), self.alone[background_index]
+        outputs, alone = apply_link(margins, self.structure.link), self.background_outputs[background_index]
         with_ends(outputs, count[:, :, :-1], count[:, :, -1:], alone, full)
         if self.is_used.any():  # f(x) may differ in the last bits from that of an equal row b_k
             is_start = np.arange(1, steps) < entry_position[:, self.is_used].min(axis=1, keepdims=True)
