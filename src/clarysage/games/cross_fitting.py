@@ -71,7 +71,7 @@ def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gener
         raise InputError(
             "test_size",
             got=f"{share!r}",
-            wanted="a share between 0 and 1 that leaves rows on both sides",
+            wanted="a share between 0 and 1 that leaves rows in both parts",
             hint=Set("test_size", 0.25),
         )
     held = round(share * rows)

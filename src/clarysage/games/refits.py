@@ -142,9 +142,7 @@ class Refits:
     def _check_parts(self) -> None:
         """Raises an error where all rows to fit on, or all held-out rows, have weight zero or are of one class."""
         if not self.weights_of(self.design.examples).any():
-            raise InputError(
-                "sample_weight", got="held-out rows that all have weight 0", wanted="some positive weights"
-            )
+            raise InputError("sample_weight", got="held-out rows that all have weight 0", wanted="positive weights")
         for part in self.design.parts:
             if not self.weights_of(part.fitted).any():
                 raise InputError(
@@ -154,7 +152,7 @@ class Refits:
                 raise InputError(
                     "y",
                     got=f"rows to fit on that are all of the class {self.y[part.fitted][0]!r}",
-                    wanted="several of each of two classes or more",
+                    wanted="several rows of each of at least two classes",
                     hint="more rows, or fewer classes",
                 )
 

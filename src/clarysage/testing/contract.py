@@ -120,9 +120,8 @@ class Trial:
 def bits(result: Explanation) -> list[bytes]:
     """Returns all numbers of an explanation as bytes."""
     targets = [getattr(target, part) for target in result.targets.values() for part in ("values", "std_error")]
-    covariance = (
-        None if result.covariance is None else np.tril(result.covariance)
-    )  # matrix products may be asymmetric by rounding
+    # one triangle of the covariance, since matrix products may be asymmetric by rounding
+    covariance = None if result.covariance is None else np.tril(result.covariance)
     arrays = [result.values, result.std_error, covariance, result.dof, result.per_example, *targets]
     ends = np.array([np.nan if end is None else end for end in (result.constant, result.total, result.base)])
     return [b"" if array is None else np.asarray(array).tobytes() for array in (*arrays, ends)]
