@@ -20,7 +20,7 @@ from clarysage.tables.containers import labels_of, select
 Task = Literal["classification", "regression"]
 
 ROWS_PER_CALL = 32_768
-COPIES_PER_ROW = 6  # of a row, held at once while a model predicts: codes, table, and what the model makes of it
+COPIES_PER_ROW = 6  # in memory while a model predicts: codes, table, and copies that the model makes
 
 
 @dataclass(frozen=True)
@@ -239,15 +239,15 @@ def _as_outputs(raw: Any, n_rows: int, name: str) -> np.ndarray:
 
 
 def feature_columns(
-    columns: Sequence[str], fitted: Sequence[str] | None, apart: Collection[str], *, argument: str, table: str
+    columns: Sequence[str], fitted: Sequence[str] | None, excluded: Collection[str], *, argument: str, table: str
 ) -> list[str]:
-    """Returns the columns that a model was fitted on, in its order; if it has no names, all columns but ``apart``.
+    """Returns the columns that a model was fitted on, in its order; if it has no names, all columns but ``excluded``.
 
     Parameters
     ----------
     columns : names of the table's columns
     fitted : the model's feature names, None where it has none
-    apart : columns with another role, such as the target
+    excluded : columns with another role, such as the target
     argument, table : names of the argument and of the table in errors
 
     Examples
@@ -258,7 +258,7 @@ def feature_columns(
     ['b', 'a']
     """
     if fitted is None:
-        features = [column for column in columns if column not in apart]
+        features = [column for column in columns if column not in excluded]
     else:
         features = [_column_of(name, columns, argument, table) for name in fitted]
     if not features:

@@ -292,7 +292,7 @@ def train_regressor(
     module: Any,
     rows: np.ndarray,
     targets: np.ndarray,
-    held: np.ndarray,
+    is_held_out: np.ndarray,
     weights: np.ndarray | None = None,
     *,
     seed: int,
@@ -300,31 +300,31 @@ def train_regressor(
     """Trains a copy of a module on rows (n, c) and targets (n, k), with early stopping on the held-out rows.
 
     Minimizes the weighted squared error of standardized outputs with Adam, from one seed for everything random. Returns
-    the parameters with the smallest error on the held-out rows, ``held`` (n,).
+    the parameters with the smallest error on the held-out rows, ``is_held_out`` (n,).
     """
     import torch
 
     weights = np.ones(len(rows)) if weights is None else weights
-    inputs, outputs = (Standardization.of(part[~held], weights[~held]) for part in (rows, targets))
+    inputs, outputs = (Standardization.of(part[~is_held_out], weights[~is_held_out]) for part in (rows, targets))
     Z, Y = inputs(rows), outputs(targets)
     learner, order = deepcopy(module).cpu().float(), np.random.default_rng(seed)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             tensors = [torch.tensor(part, dtype=torch.float32) for part in (Z, Y, weights[:, None])]
-            best = _best_parameters(learner, tensors[0], tensors[1], tensors[2], held, order)
+            best = _best_parameters(learner, tensors[0], tensors[1], tensors[2], is_held_out, order)
     except RuntimeError as error:
         raise _training_error(module, f"RuntimeError from {{}}: {error}") from error
     learner.load_state_dict(best)
     return TrainedRegressor(learner.eval(), inputs, outputs)
 
 
-def _best_parameters(learner: Any, Z: Any, Y: Any, W: Any, held: np.ndarray, rng: np.random.Generator) -> Any:
+def _best_parameters(learner: Any, Z: Any, Y: Any, W: Any, is_held_out: np.ndarray, rng: np.random.Generator) -> Any:
     """Returns the parameters after the epoch with the least error on held-out rows (on all if none is held out)."""
     import torch
 
-    optimizer, train = torch.optim.Adam(learner.parameters(), lr=LEARNING_RATE), np.flatnonzero(~held)
-    validation = torch.tensor(np.flatnonzero(held) if held.any() else train)
+    optimizer, train = torch.optim.Adam(learner.parameters(), lr=LEARNING_RATE), np.flatnonzero(~is_held_out)
+    validation = torch.tensor(np.flatnonzero(is_held_out) if is_held_out.any() else train)
     least, best, since = math.inf, deepcopy(learner.state_dict()), 0
     for _ in range(MOST_EPOCHS):
         learner.train()
@@ -337,7 +337,7 @@ def _best_parameters(learner: Any, Z: Any, Y: Any, W: Any, held: np.ndarray, rng
         with torch.no_grad():
             error = float(_error(learner, Z[validation], Y[validation], W[validation]))
         if not math.isfinite(error):
-            raise _training_error(learner, "a {} whose training does not stay finite")
+            raise _training_error(learner, "a {} whose training diverges")
         if error < least:
             least, best, since = error, deepcopy(learner.state_dict()), 0
         else:

@@ -1,7 +1,7 @@
 """Abilities of models: coefficients, gains, split counts and layer weights, read by adapters or representations.
 
-They are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model has no
-such numbers.
+They are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model does
+not have these numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Möbius terms of mean margins: f_S is the sum of a_A over all sets A of players within S.
 
-The a_A are the Möbius coefficients (Harsanyi dividends) of the game S -> f_S, which is also the interventional
+The a_A are the Möbius (Moebius) coefficients, or Harsanyi dividends, of the game S -> f_S, and also the interventional
 functional ANOVA of the margins. Linear models have a term for each player, trees one for each set of players that share
 a path from a root to a leaf, so that few terms are enough where trees are shallow.
 """
@@ -110,15 +110,15 @@ class LeafTerms:
 
 
 class Terms(Protocol):
-    """Moebius coefficients a_A of a form, for those sets A of players that have one; the empty set comes first."""
+    """Möbius terms a_A of mean margins, for those sets A of players that have one; the empty set comes first."""
 
     @property
     def sets(self) -> np.ndarray:
-        """The players of each set, (M, p)."""
+        """The players of each set A, (M, p)."""
         ...
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """Coefficients (n, M, K) of inner rows (n, D)."""
+        """Returns terms (n, M, K) of inner rows (n, D)."""
         ...
 
 

@@ -237,7 +237,7 @@ class TreeEvaluator:
 
     @cached_property
     def blocks(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Blocks of background rows: which of them go left at each node, which there are, and their weights."""
+        """Blocks of background rows: those that go left at each node, the set of all, and their weights."""
         from clarysage.structure.kernels.trees import ROWS
 
         blocks = []

@@ -166,7 +166,7 @@ def walk_margins_of_row_sets(
     """Writes margins (n, p - 1, K, m) along walks of x (n, words) with m background rows, at most ``ROWS``; see above.
 
     ``goes_left`` (nodes, WORDS) has the rows that go left at each node as bit sets; ``all_rows`` (WORDS,) is the set of
-    the rows that there are.
+    the m rows.
     """
     bit, empty = np.uint64(1), np.uint64(0)
     steps, rows = margins.shape[1] + 1, margins.shape[3]

@@ -1,1 +1,1 @@
-"""Readers: the insides of fitted models, one file per library; adapters in ``models`` call them."""
+"""Readers of the structure of fitted models, one file for each library; adapters in ``models`` call them."""
