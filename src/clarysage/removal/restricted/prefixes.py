@@ -87,7 +87,7 @@ class FixedRowWalks:
     def rows(self, walk: np.ndarray, draw: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Returns the hybrid rows (r, d) of the given walks with the given background rows at the given steps."""
         rows = np.empty((len(walk), self.x.shape[1]))
-        for part in _slices(len(walk), max(1, CELLS_AT_ONCE // self.x.shape[1])):
+        for part in batches(len(walk), max(1, CELLS_AT_ONCE // self.x.shape[1])):
             rows[part] = self.b[walk[part], draw[part]]
             has_entered = self.entry_position[walk[part]] <= step[part, None]
             np.copyto(rows[part], self.x[walk[part]], where=has_entered)
@@ -120,7 +120,7 @@ def evaluate(
     walk, draw, step = np.nonzero(is_new)
     is_searched = skip and len(walk) <= WORTH_A_SEARCH * is_new.size
     predictions, rows, asked = [], 0, []
-    for part in _slices(len(walk), at_once):
+    for part in batches(len(walk), at_once):
         hybrid = walks.rows(walk[part], draw[part], step[part] + 1)
         distinct, inverse = _distinct(hybrid) if is_searched else (hybrid, None)
         outputs = predict(distinct)
@@ -171,7 +171,8 @@ def impute(
     return outputs, int(is_new.sum())
 
 
-def _slices(count: int, size: int) -> Iterator[slice]:
+def batches(count: int, size: int) -> Iterator[slice]:
+    """Returns slices that divide ``count`` rows into batches of at most ``size``."""
     return (slice(start, start + size) for start in range(0, count, size))
 
 

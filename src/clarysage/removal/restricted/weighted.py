@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -14,7 +13,7 @@ from clarysage.protocols import Check, ModelFacts, SingleImputations
 from clarysage.removal.background import SelfMatchLookup
 from clarysage.removal.background_draws import inverse_cdf
 from clarysage.removal.restricted.hybrid import COALITIONS_AT_ONCE, DRAWS_OF_CONDITIONAL, mean_over
-from clarysage.removal.restricted.prefixes import at_prefixes, impute
+from clarysage.removal.restricted.prefixes import at_prefixes, batches, impute
 from clarysage.tables import EncodedTable, Schema
 
 NOTE = (
@@ -115,7 +114,7 @@ class WeightedModel:
         background_index, columns = inverse_cdf(self.background_weights, levels), np.flatnonzero(~is_kept)
         if is_kept.any():
             self_match = self.self_matches.look_up(x)
-            for part in _slices(len(x), COALITIONS_AT_ONCE):
+            for part in batches(len(x), COALITIONS_AT_ONCE):
                 background_index[part] = self._drawn(x[part], is_kept, self_match[part], levels[part])
         cells = self.background[background_index[:, :, None], columns]
         return SingleImputations(*impute(x, columns, cells, full, self.predictor), background_index=background_index)
@@ -131,9 +130,9 @@ class WeightedModel:
         """Returns weighted means over the chosen rows, in calls of bounded size."""
         self_match, means = self.self_matches.look_up(x), []
         rows_per_batch = max(1, self.predictor.rows_per_call // self.choice.rows)
-        for part in _slices(len(x), COALITIONS_AT_ONCE):
+        for part in batches(len(x), COALITIONS_AT_ONCE):
             background_index, weights = self.choice(x[part], is_kept[part], self_match[part])
-            for batch in _slices(len(background_index), rows_per_batch):
+            for batch in batches(len(background_index), rows_per_batch):
                 mask, index = is_kept[part][batch], background_index[batch]
                 rows = np.where(mask[:, None], x[part][batch][:, None], self.background[index])
                 outputs = self.predictor(rows.reshape(-1, x.shape[1])).reshape(*index.shape, -1)  # (n, K, k)
@@ -145,7 +144,3 @@ def weighted_mean(outputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns means of (n, K, k) over K by weights (n, K); exact to the last bit for equal predictions."""
     first = outputs[:, 0]
     return np.asarray(first + np.einsum("nbk,nb->nk", outputs - first[:, None], weights))
-
-
-def _slices(count: int, size: int) -> Iterator[slice]:
-    return (slice(start, start + size) for start in range(0, count, size))
