@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import os
 import re
@@ -185,6 +186,37 @@ def test_the_page_of_integrations_can_be_tried_in_a_folder(tmp_path):
 def test_links_of_a_page_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#:]+)\)", page.read_text())
     missing = [link for link in links if not (page.parent / link).exists()]
+    assert missing == []
+
+
+def names_defined_in(path):
+    """The names that a file of the source defines: classes and their members, functions, variables."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def files_called(path):
+    """The files that a page means by a path: of the repository, of the source, or by the end of it."""
+    whole = [folder / path for folder in (ROOT, ROOT / "src" / "clarysage") if (folder / path).exists()]
+    return whole or [file for file in (ROOT / "src").rglob("*.py") if file.as_posix().endswith(f"/{path}")]
+
+
+@pytest.mark.parametrize("page", ["glossary.md", "design.md"])
+def test_files_and_names_that_a_page_gives_exist(page):
+    text = (ROOT / "docs" / page).read_text()
+    references = re.findall(r"`([\w/]+\.py)(?:: (\w+(?:, \w+)*))?`", text)
+    assert len(references) > 20
+    missing = [
+        f"{path}: {name}"
+        for path, names in references
+        for name in names.split(", ")
+        if not any(not name or name in names_defined_in(file) for file in files_called(path))
+    ]
     assert missing == []
 
 
