@@ -85,7 +85,7 @@ OF_OTHERS: dict[type, tuple[str, ...]] = {  # attributes, whatever layout files 
         "to_frame",
     ),
     cs.Importances: ("explanations", "traits", "order", "shares", "ranks"),
-    cs.Interactions: ("pairs", "found", "sage", "unexplained", "unexplained_error", "matrix", "interval"),
+    cs.Interactions: ("pairs", "explanation", "sage", "unexplained", "unexplained_error", "matrix", "interval"),
     cs.Agreement: (
         "subsets",
         "u",
@@ -104,6 +104,7 @@ OF_OTHERS: dict[type, tuple[str, ...]] = {  # attributes, whatever layout files 
     cs.RemovalQuality: ("names", "scores", "covariance", "variance", "model_rows", "rows", "coalitions"),
 }
 NAMES = {"feature_names", "groups", "pairs", "feature", "column", "changed", "flagged", "shifted", "top"}
+FORMER_NAMES = {"explanation": "found"}  # of attributes, in base commits that do not have the name
 LEFT_OUT = {"provenance", "version", "versions", "commit", "seconds", "elapsed"}  # times and versions
 
 Case = Callable[[], Any]
@@ -154,7 +155,7 @@ def _members(value: Any) -> Mapping[Any, Any]:
         return {name: getattr(value, name, None) for name in OF_EXPLANATION}
     for kind, names in OF_OTHERS.items():
         if isinstance(value, kind):
-            parts = {name: getattr(value, name) for name in names}
+            parts = {name: getattr(value, name if hasattr(value, name) else FORMER_NAMES[name]) for name in names}
             return {name: part() if callable(part) else part for name, part in parts.items()}
     if hasattr(value, "to_dict"):  # data frames
         return dict(value.to_dict())

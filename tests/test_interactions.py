@@ -617,7 +617,7 @@ def test_heat_map_has_a_number_for_each_pair_and_bars_an_interval(result):
     ax = result.plot(title="pairs")
     written = [text for text in ax.texts if text.get_gid() == "value"]
     assert len(written) == 6
-    show, cells = number_format(result.found), ax.images[0].get_array()
+    show, cells = number_format(result.explanation), ax.images[0].get_array()
     for text in written:
         column, row = text.get_position()
         assert text.get_text().strip("()") == show(float(cells[int(row), int(column)]))

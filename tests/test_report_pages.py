@@ -83,7 +83,7 @@ def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
     found = pairs(5)
     text = html(found)
     assert unexplained_words(found) in text
-    assert [row[0] for row in rows(text)] == [found.found.feature_names[i] for i in np.argsort(-found.values)]
+    assert [row[0] for row in rows(text)] == [found.explanation.feature_names[i] for i in np.argsort(-found.values)]
     assert "worth more together" in text
     assert "share what they know" in text
     assert "helps" not in Page(text).texts["table"][0]
@@ -93,7 +93,7 @@ def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
 
 def test_the_grid_of_pairs_is_the_matrix_of_interactions():
     found = pairs(4)
-    shown, show = squares(pair_grid(found, 0.95, None)), number_format(found.found)
+    shown, show = squares(pair_grid(found, 0.95, None)), number_format(found.explanation)
     matrix = found.matrix
     assert [one.text for one in shown.squares] == [show(value) for value in matrix[~np.isnan(matrix)]]
     assert len(pair_grid(pairs(MOST + 2), 0.95, None).rows) == MOST

@@ -66,17 +66,17 @@ def interactions(
         raise InputError("kind", got=f"{kind!r}", wanted=f"one of {', '.join(map(repr, KINDS))}")
     is_matrix = kind == "matrix" or (kind == "auto" and interactions.is_complete and len(interactions.players) > 2)
     if not is_matrix:
-        ax = bars(interactions.found, ax=ax, level=level, about=about, title=title)
+        ax = bars(interactions.explanation, ax=ax, level=level, about=about, title=title)
         ax.set_xlabel(_unit(interactions))
         return ax
     is_new = ax is None
     ax = _matrix(interactions, ax)
     if len(interactions.players) <= MOST_WRITTEN:
         _write(ax, interactions, interactions.meanings(level, about=about))
-    about = interactions.found.shown if about is None else about
+    about = interactions.explanation.shown if about is None else about
     sentences = [
-        *convergence_note(interactions.found),
-        *interval_note(interactions.found, level, False, about),
+        *convergence_note(interactions.explanation),
+        *interval_note(interactions.explanation, level, False, about),
         unexplained_words(interactions),
     ]
     if UNDECIDED in interactions.meanings(level, about=about):
@@ -115,7 +115,7 @@ def _matrix(interactions: Interactions, ax: Axes | None) -> Any:
 
 def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
     """Writes numbers into the cells, in white on dark ones."""
-    show, index = number_format(interactions.found), {name: i for i, name in enumerate(interactions.players)}
+    show, index = number_format(interactions.explanation), {name: i for i, name in enumerate(interactions.players)}
     largest = float(np.abs(interactions.values).max()) or 1.0
     size = 0.8 * font_points()
     for (first, second), value, meaning in zip(interactions.pairs, interactions.values, meanings, strict=True):

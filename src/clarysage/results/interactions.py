@@ -58,7 +58,7 @@ class Interactions(Result):
     Attributes
     ----------
     pairs : names of the two players of each of the K pairs
-    found : the interactions as an :class:`~clarysage.Explanation` of K values, in the same order
+    explanation : the interactions as an :class:`~clarysage.Explanation` of K values, in the same order
     sage : the SAGE values of all players
     unexplained : lack of fit of the additive proxy u(S), the sum of SAGE values: 1 - R2, its mean squared distance from
         v(S) as a share of the variance of v(S), over subsets of a size uniform on 0, ..., p (as in Table 2, and in
@@ -67,13 +67,13 @@ class Interactions(Result):
     """
 
     pairs: tuple[tuple[str, str], ...]
-    found: Explanation
+    explanation: Explanation
     sage: Explanation
     unexplained: float | None = None
     unexplained_error: float | None = None
 
     def __post_init__(self) -> None:
-        require(len(self.pairs) == len(self.found.values), "pairs", self.pairs, "a pair for each interaction")
+        require(len(self.pairs) == len(self.explanation.values), "pairs", self.pairs, "a pair for each interaction")
         players = set(self.sage.feature_names)
         is_right = all(first != second and {first, second} <= players for first, second in self.pairs)
         is_distinct = len(set(map(frozenset, self.pairs))) == len(self.pairs)
@@ -82,12 +82,12 @@ class Interactions(Result):
     @property
     def values(self) -> np.ndarray:
         """Interaction values, (K,)."""
-        return self.found.values
+        return self.explanation.values
 
     @property
     def std_error(self) -> np.ndarray:
         """Standard errors by the sampling of the run, (K,)."""
-        return self.found.std_error
+        return self.explanation.std_error
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -97,23 +97,23 @@ class Interactions(Result):
     @property
     def model_rows(self) -> int:
         """Rows passed to the model, including those for SAGE values that were computed in the same run."""
-        return self.found.model_rows
+        return self.explanation.model_rows
 
     @property
     def stopped(self) -> StopReason:
-        return self.found.stopped
+        return self.explanation.stopped
 
     @property
     def converged(self) -> bool:
-        return self.found.converged
+        return self.explanation.converged
 
     @property
     def loss(self) -> str:
-        return self.found.loss
+        return self.explanation.loss
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        return self.found.notes
+        return self.explanation.notes
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -136,18 +136,18 @@ class Interactions(Result):
             values[index[first], index[second]] = values[index[second], index[first]] = value
         return values
 
-    def between(self, one: str, other: str) -> float:
+    def between(self, first: str, second: str) -> float:
         """Return the interaction of two players, in either order."""
         for pair, value in zip(self.pairs, self.values, strict=True):
-            if {one, other} == set(pair):
+            if {first, second} == set(pair):
                 return float(value)
-        raise InputError("pair", got=f"{(one, other)!r}", wanted="one of the pairs in `pairs`")
+        raise InputError("pair", got=f"{(first, second)!r}", wanted="one of the pairs in `pairs`")
 
     def interval(
         self, level: float = 0.95, *, about: str | None = None, joint: bool = False
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return low and high ends of an interval for each value, (K,); see :meth:`clarysage.Explanation.interval`."""
-        return self.found.interval(level, about=about, joint=joint)
+        return self.explanation.interval(level, about=about, joint=joint)
 
     def meanings(self, level: float = 0.95, *, about: str | None = None) -> list[str]:
         """Return the meaning of each value by its interval, such as "worth more together" or "share what they know"."""
@@ -168,7 +168,7 @@ class Interactions(Result):
         meaning = self.meanings(level, about=about)
         frame = pd.DataFrame({"feature": first, "other": second, **columns, "meaning": meaning})
         frame = frame.iloc[self.order].reset_index(drop=True)
-        frame.attrs.update(about=about or self.found.shown, unexplained=self.unexplained)
+        frame.attrs.update(about=about or self.explanation.shown, unexplained=self.unexplained)
         return frame
 
     @property
@@ -182,16 +182,19 @@ class Interactions(Result):
 
     def summary(self, level: float = 0.95, *, about: str | None = None) -> Summary:
         """Return the pairs in brief, the strongest first."""
-        about = self.found.shown if about is None else about
-        words = [unexplained_words(self), interval_words(self.found, about), cost_words(self.found)]
+        about = self.explanation.shown if about is None else about
+        words = [unexplained_words(self), interval_words(self.explanation, about), cost_words(self.explanation)]
         return replace(
-            self.found.summary(level, about=about),
+            self.explanation.summary(level, about=about),
             kind="interactions",
-            headline=self.found.headline,
+            headline=self.explanation.headline,
             tables=(_table(self, level, about),),
             notes=(*map(Note, words), *self.notes),
             figure=value_bars(
-                self.found, [verdicts_about(self.found, about, level)], items_by_value(self.found), "pair"
+                self.explanation,
+                [verdicts_about(self.explanation, about, level)],
+                items_by_value(self.explanation),
+                "pair",
             ),
             pictures={"plot": partial(self.plot, about=about)},
         )
@@ -201,7 +204,7 @@ class Interactions(Result):
         grid = pair_grid(self, level, about)
         picture = [] if grid is None else [Section("pairs", "All pairs", (GRID_WORDS, grid))]
         return page_of_values(
-            self.found, level, about, WORDS, overview=(Paragraph(unexplained_words(self)),), pictures=picture
+            self.explanation, level, about, WORDS, overview=(Paragraph(unexplained_words(self)),), pictures=picture
         )
 
 
@@ -210,12 +213,12 @@ GRID_WORDS = Paragraph("Stronger colours are further from zero.", "quiet", key=(
 
 def _table(interactions: Interactions, level: float, about: str) -> Table:
     """Returns the table of pairs, the strongest first, with intervals and their meanings."""
-    show, order = number_format(interactions.found), interactions.order
+    show, order = number_format(interactions.explanation), interactions.order
     low, high = interactions.interval(level, about=about)
     meanings = interactions.meanings(level, about=about)
     return Table(
         (
-            Column("features", [interactions.found.feature_names[i] for i in order], "name"),
+            Column("features", [interactions.explanation.feature_names[i] for i in order], "name"),
             Column("value", [show(interactions.values[i]) for i in order]),
             Column(f"{100 * level:g}% interval", [f"[{show(low[i])}, {show(high[i])}]" for i in order], "interval"),
             Column("", [meanings[i] for i in order], "words"),
@@ -241,7 +244,7 @@ def pair_grid(interactions: Interactions, level: float, about: str | None) -> Sq
     if len(players) < FEWEST:
         return None
     numbers = interactions.matrix[: len(players), : len(players)]
-    show = number_format(interactions.found)
+    show = number_format(interactions.explanation)
     meanings = dict(zip(map(frozenset, interactions.pairs), interactions.meanings(level, about=about), strict=True))
     names = tuple(shortened(name, LABEL_COLUMNS) for name in players)
     texts = [["" if np.isnan(value) else show(value) for value in row] for row in numbers]
