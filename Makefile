@@ -42,6 +42,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.lab.language
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/equal_error.py

@@ -19,7 +19,7 @@ EXAMPLES_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
-class Table:
+class CoalitionPayoffs:
     """Mean payoffs of consecutive coalitions, (n, L), and their contributions to values.
 
     Attributes
@@ -46,7 +46,7 @@ class Exact:
 
     @property
     def state_classes(self) -> tuple[type, ...]:
-        return (Table,)
+        return (CoalitionPayoffs,)
 
     def check(self, game: Game) -> None:
         rows = self.rows(game, 2**game.n_players)
@@ -83,29 +83,29 @@ class Exact:
         """Returns the number of all coalitions between the empty and the full one."""
         return int(2**game.n_players - 2)
 
-    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> CoalitionPayoffs:
         return enumerate_coalitions(game, first, draws, rng, shapley_coefficients)
 
-    def merge(self, state: Table, other: Table) -> Table:
+    def merge(self, state: CoalitionPayoffs, other: CoalitionPayoffs) -> CoalitionPayoffs:
         background = None
         if state.background is not None and other.background is not None:
             background = state.background.plus(other.background)
-        return Table(
+        return CoalitionPayoffs(
             np.concatenate([state.payoffs, other.payoffs]),
             state.clipped + other.clipped,
             state.contributions + other.contributions,
             background,
         )
 
-    def components(self, game: Game, state: Table) -> VarianceComponents:
+    def components(self, game: Game, state: CoalitionPayoffs) -> VarianceComponents:
         """Returns contributions of examples, and the influence of background rows."""
         return VarianceComponents.exact(state.contributions, state.background)
 
-    def local_values(self, game: Game, state: Table) -> LocalValues:
+    def local_values(self, game: Game, state: CoalitionPayoffs) -> LocalValues:
         """Returns the values of the examples of positive weight, each in a game of its own."""
         return LocalValues.exact(state.contributions, game.weights[game.weights > 0])
 
-    def read(self, game: Game, state: Table) -> Estimate:
+    def read(self, game: Game, state: CoalitionPayoffs) -> Estimate:
         return Estimate.exact(
             shapley_values(state.payoffs).T,  # Eq. 6, (L, p)
             model_rows=game.rows_spent + self.rows(game, 2**game.n_players),
@@ -117,13 +117,15 @@ class Exact:
 
 def enumerate_coalitions(
     game: Game, first: int, draws: int, rng: np.random.Generator, shares: Callable[[np.ndarray], np.ndarray]
-) -> Table:
+) -> CoalitionPayoffs:
     """Evaluates consecutive coalitions; ``shares`` (p,) -> (q,) gives the share of a coalition in each of q values."""
     losses = game.ends[0].shape[1]
     examples = np.flatnonzero(game.weights > 0)
     coalitions = masks(np.arange(first, first + draws), game.n_players)
     shape = (losses, len(shares(coalitions[0])))
-    table = Table(np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _no_influence(game, shape))
+    table = CoalitionPayoffs(
+        np.zeros((draws, losses)), 0, np.zeros((len(examples), *shape)), _no_influence(game, shape)
+    )
     for index, coalition in enumerate(coalitions):
         share = shares(coalition)
         for start in range(0, len(examples), EXAMPLES_AT_ONCE):

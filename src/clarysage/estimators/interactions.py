@@ -17,7 +17,7 @@ import numpy as np
 from clarysage.coalitions import draw_uniform_sizes, interaction_coefficients, shapley_coefficients
 from clarysage.errors import InputError
 from clarysage.estimators.draws import scale
-from clarysage.estimators.exact import Exact, Table, enumerate_coalitions
+from clarysage.estimators.exact import CoalitionPayoffs, Exact, enumerate_coalitions
 from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.estimators.paired_walks.antithetic import rows_of_pair
 from clarysage.estimators.paired_walks.bias_correction import BiasCorrection
@@ -47,7 +47,7 @@ class ExactInteractions:
 
     @property
     def state_classes(self) -> tuple[type, ...]:
-        return (Table,)
+        return (CoalitionPayoffs,)
 
     def check(self, game: Game) -> None:
         self.exact.check(game)
@@ -65,20 +65,20 @@ class ExactInteractions:
     def limit(self, game: Game) -> int | None:
         return self.exact.limit(game)
 
-    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Table:
+    def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> CoalitionPayoffs:
         return enumerate_coalitions(game, first, draws, rng, self._shares)
 
     def _shares(self, coalition: np.ndarray) -> np.ndarray:
         return np.concatenate([shapley_coefficients(coalition), interaction_coefficients(coalition, self.pairs)])
 
-    def merge(self, state: Table, other: Table) -> Table:
+    def merge(self, state: CoalitionPayoffs, other: CoalitionPayoffs) -> CoalitionPayoffs:
         return self.exact.merge(state, other)
 
-    def components(self, game: Game, state: Table) -> VarianceComponents:
+    def components(self, game: Game, state: CoalitionPayoffs) -> VarianceComponents:
         """Returns contributions of examples, and the influence of background rows."""
         return self.exact.components(game, state)
 
-    def read(self, game: Game, state: Table) -> Estimate:
+    def read(self, game: Game, state: CoalitionPayoffs) -> Estimate:
         return Estimate.exact(
             state.contributions.sum(axis=0),  # (L, p + K)
             model_rows=game.rows_spent + self.rows(game, 2**game.n_players),

@@ -119,7 +119,7 @@ def _pixels(indices: Sequence[int], side: int) -> str:
 
 
 @dataclass(frozen=True)
-class Trace:
+class TraceCurve:
     """A curve: points of a polyline, ticks (position, number) of both axes, and descriptions."""
 
     line: str
@@ -130,10 +130,10 @@ class Trace:
     words: str
 
 
-def curve(figure: Curve) -> Trace:
+def curve(figure: Curve) -> TraceCurve:
     """Lays out a line on logarithmic axes, with percentages on the y axis."""
     across, down = _LogScale.of(figure.x, LEFT, WIDTH - RIGHT), _LogScale.of(figure.y, CURVE_HEIGHT - BOTTOM, TOP)
-    return Trace(
+    return TraceCurve(
         " ".join(f"{across(a)},{down(b)}" for a, b in zip(figure.x, figure.y, strict=True)),
         tuple((across(tick), f"{tick:,.0f}") for tick in across.ticks()),
         tuple((down(tick), f"{100 * tick:.6g} %") for tick in down.ticks()),
