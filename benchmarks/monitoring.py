@@ -1,18 +1,19 @@
-"""Does monitoring name what broke, and is it quiet otherwise? On fresh rows in every run, beside the usual practice.
+"""Error rates and power of monitoring, with fresh rows in every run, and of the usual practice for comparison.
 
     make bench-monitoring
     CLARYSAGE_DATA=... python benchmarks/monitoring.py --write
 
-Two tables. Alarms where nothing broke: runs in which anything is flagged, at most 5 % by design, or any column is known
-to have shifted, again 5 %. Then the three faults of the paper's Figure 3: how often the broken column is flagged, and
-how often another one is, by the number of rows on each side; in fresh rows, and in the reference's own rows. Beside
-them the usual practice: two bar charts of permutation importances (scikit-learn's, five repeats), a feature being
-flagged where bars of two standard deviations over repeats do not overlap.
+The first table has false alarms without a fault: the share of runs in which anything is flagged, at most 5 % by design,
+and the share in which any column has a significant shift, again at most 5 %. The second has the three faults of the
+paper's Figure 3: how often the corrupted column is flagged, and how often another one is, by the number of rows on each
+side; in fresh rows, and in the reference rows themselves. The usual practice compares two bar charts of permutation
+importances (scikit-learn's, five repeats): it flags a feature if the error bars of two standard deviations over repeats
+do not overlap.
 
-The simulated bank is that of tests/lab/bank.py. With CLARYSAGE_DATA set the bank table of the paper is split at random
-as well. Runs have few background rows and few draws to be cheap, but for one line that has the default options. Seconds
-are of one process, without waiting. ``--write`` keeps tables in docs/monitoring.md and numbers in docs/monitoring.json;
-with ``--keep FILE`` a run that was ended goes on where it was.
+The simulated bank table is that of tests/lab/bank.py. If CLARYSAGE_DATA is set, the bank table of the paper is split
+at random as well. To be fast, runs have few background rows and few draws, except for one line with the default
+options. Seconds are processor seconds. ``--write`` stores the tables in docs/monitoring.md and the numbers in
+docs/monitoring.json. With ``--keep FILE`` an interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from kept import ROOT, Cells, digest, line, made, put
+from doc_tables import ROOT, CellCache, digest, provenance, replace_block, table, table_row
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.inspection import permutation_importance
 from threadpoolctl import threadpool_limits
@@ -42,29 +43,29 @@ from tests.lab.bank import CORRUPTIONS, bank, bank_model
 
 PAGE, DATA = ROOT / "docs" / "monitoring.md", ROOT / "docs" / "monitoring.json"
 ROWS = (200, 500, 1000, 2000)
-CLEAN, REAL_CLEAN = ((200, 200), (1000, 1000), (2000, 200)), ((1000, 1000), (2000, 200))
+FAULTLESS, REAL_FAULTLESS = ((200, 200), (1000, 1000), (2000, 200)), ((1000, 1000), (2000, 200))
 REAL_ROWS = (500, 2000)
-SLICES, OF_SLICE = 12, 100
-CHEAP: dict[str, Any] = {"background_rows": 24, "tolerance": 0.1, "method": "paired walks"}
-REPEATS, BARS, RIVALS = 5, 2.0, 40  # of the usual practice; how many runs it is tried in, where nothing broke
-QUIET = ("table", "rows", "runs", "anything flagged", "any column shifted", "usual practice", "seconds")
-NAMED = (
+SLICES, ROWS_OF_SLICE = 12, 100
+FAST: dict[str, Any] = {"background_rows": 24, "tolerance": 0.1, "method": "paired walks"}
+REPEATS, ERROR_BAR, USUAL_RUNS = 5, 2.0, 40  # of the usual practice; its runs in each line without a fault
+FALSE_ALARMS = ("table", "rows", "runs", "anything flagged", "any column shifted", "usual practice", "seconds")
+POWER = (
     "table",
     "fault",
     "rows",
     "runs",
     "flagged",
-    "another too",
-    "own rows: flagged",
-    "another too",
+    "another flagged",
+    "same rows: flagged",
+    "another flagged",
     "usual practice: flagged",
-    "another too",
+    "another flagged",
 )
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model, and where reference and current rows come from."""
+    """A model, and the distribution or table from which reference and current rows are drawn."""
 
     name: str
     model: Any
@@ -85,7 +86,7 @@ def simulated(seed: int) -> Source:
 
 
 def real(seed: int) -> Source:
-    """The paper's table, half of which the model is fitted to; rows are drawn from the other half."""
+    """Fits a model to one half of the paper's table; rows are drawn from the other half."""
     X, y = cs.datasets.bank(download=False)
     table = X.rename(columns=str.lower).astype({"duration": float}).assign(y=y)
     table = table.sample(frac=1.0, random_state=seed, ignore_index=True)
@@ -97,30 +98,30 @@ def real(seed: int) -> Source:
 
 @dataclass
 class Tally:
-    """How often things happened."""
+    """Counts of events over runs, and the seconds of the runs."""
 
     runs: int = 0
     seconds: float = 0.0
     counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, **happened: bool) -> None:
+    def add(self, **events: bool) -> None:
         self.runs += 1
-        for name, it_did in happened.items():
-            self.counts[name] = self.counts.get(name, 0) + bool(it_did)
+        for name, happened in events.items():
+            self.counts[name] = self.counts.get(name, 0) + bool(happened)
 
     def timed(self, call: Callable[[], cs.Monitoring]) -> cs.Monitoring:
         begun = time.process_time()
-        found = call()
+        monitoring = call()
         self.seconds += time.process_time() - begun
-        return found
+        return monitoring
 
     def cell(self) -> dict[str, Any]:
         return {"runs": self.runs, "seconds": round(self.seconds / self.runs, 2), **self.counts}
 
 
-def usual(source: Source, reference: pd.DataFrame, current: pd.DataFrame, seed: int) -> list[str]:
-    """Features whose bars of permutation importances do not overlap."""
-    found = [
+def usual_practice(source: Source, reference: pd.DataFrame, current: pd.DataFrame, seed: int) -> list[str]:
+    """Returns the features whose error bars of permutation importance do not overlap."""
+    importances = [
         permutation_importance(
             source.model,
             side.drop(columns=source.target),
@@ -131,142 +132,139 @@ def usual(source: Source, reference: pd.DataFrame, current: pd.DataFrame, seed: 
         )
         for side in (reference, current)
     ]
-    gap = np.abs(found[1].importances_mean - found[0].importances_mean)
-    reach = BARS * (found[0].importances_std + found[1].importances_std)
+    difference = np.abs(importances[1].importances_mean - importances[0].importances_mean)
+    bars = ERROR_BAR * (importances[0].importances_std + importances[1].importances_std)
     names = reference.drop(columns=source.target).columns
-    return [name for name, is_apart in zip(names, gap > reach, strict=True) if is_apart]
+    return [name for name, is_flagged in zip(names, difference > bars, strict=True) if is_flagged]
 
 
-def clean(
+def without_fault(
     source: Source, reference: int, current: int, runs: int, seed: int, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Fresh rows on both sides, of the same law."""
-    tally, rival = Tally(), Tally()
+    """Counts false alarms with fresh rows from the same distribution on both sides."""
+    tally, usual = Tally(), Tally()
     for i in range(runs):
         sides = source.sides(reference, current, np.random.default_rng([seed, 2, reference, current, i]))
-        found = tally.timed(partial(source.monitor, *sides, i, **options))
-        tally.add(flagged=found.is_flagged, shifted=bool(found.shifted))
-        if i < RIVALS:
-            rival.add(usual=bool(usual(source, *sides, i)))
-    return {**tally.cell(), "usual runs": rival.runs, **rival.counts}
+        monitoring = tally.timed(partial(source.monitor, *sides, i, **options))
+        tally.add(flagged=monitoring.is_flagged, shifted=bool(monitoring.shifted))
+        if i < USUAL_RUNS:
+            usual.add(usual=bool(usual_practice(source, *sides, i)))
+    return {**tally.cell(), "usual runs": usual.runs, **usual.counts}
 
 
 def sliced(source: Source, runs: int, seed: int) -> dict[str, Any]:
-    """Twelve slices at once."""
+    """Counts false alarms in any of twelve slices of the current rows."""
     tally = Tally()
     for i in range(runs):
         rng = np.random.default_rng([seed, 3, i])
-        sides = source.sides(1000, SLICES * OF_SLICE, rng)
-        found = tally.timed(partial(source.monitor, *sides, i, every=OF_SLICE, **CHEAP))
-        tally.add(flagged=found.is_flagged, shifted=bool(found.shifted))
+        sides = source.sides(1000, SLICES * ROWS_OF_SLICE, rng)
+        monitoring = tally.timed(partial(source.monitor, *sides, i, every=ROWS_OF_SLICE, **FAST))
+        tally.add(flagged=monitoring.is_flagged, shifted=bool(monitoring.shifted))
     return tally.cell()
 
 
 def unlabelled(source: Source, runs: int, seed: int) -> dict[str, Any]:
-    """Without responses: Shapley effects."""
+    """Counts false alarms without responses: the values are Shapley effects."""
     tally = Tally()
     for i in range(runs):
         sides = source.sides(1000, 1000, np.random.default_rng([seed, 4, i]))
-        told = [side.drop(columns=source.target) for side in sides]
-        found = tally.timed(partial(source.monitor, *told, i, target=None, **CHEAP))
-        tally.add(flagged=found.is_flagged, shifted=bool(found.shifted))
+        unlabelled_sides = [side.drop(columns=source.target) for side in sides]
+        monitoring = tally.timed(partial(source.monitor, *unlabelled_sides, i, target=None, **FAST))
+        tally.add(flagged=monitoring.is_flagged, shifted=bool(monitoring.shifted))
     return tally.cell()
 
 
-def broken(source: Source, name: str, rows: int, runs: int, seed: int) -> dict[str, Any]:
-    """One fault, in fresh rows and in the reference's own."""
+def with_fault(source: Source, name: str, rows: int, runs: int, seed: int) -> dict[str, Any]:
+    """Counts how often the corrupted column and others are flagged, in fresh rows and in the reference rows."""
     fault, tally = CORRUPTIONS[name], Tally()
     for i in range(runs):
         reference, current = source.sides(rows, rows, np.random.default_rng([seed, 5, rows, i]))
-        fresh, own = fault(current), fault(reference)
-        found = {
-            "flagged": tally.timed(partial(source.monitor, reference, fresh, i, **CHEAP)).flagged,
-            "own rows": tally.timed(partial(source.monitor, reference, own, i, paired=True, **CHEAP)).flagged,
-            "usual": usual(source, reference, fresh, i),
+        fresh, same = fault(current), fault(reference)
+        flags = {
+            "flagged": tally.timed(partial(source.monitor, reference, fresh, i, **FAST)).flagged,
+            "own rows": tally.timed(partial(source.monitor, reference, same, i, paired=True, **FAST)).flagged,
+            "usual": usual_practice(source, reference, fresh, i),
         }
-        happened = {what: fault.column in flagged for what, flagged in found.items()}
-        others = {f"{what}, another": bool(set(flagged) - {fault.column}) for what, flagged in found.items()}
-        tally.add(**happened, **others)
+        hits = {kind: fault.column in columns for kind, columns in flags.items()}
+        others = {f"{kind}, another": bool(set(columns) - {fault.column}) for kind, columns in flags.items()}
+        tally.add(**hits, **others)
     return {"fault": name, **tally.cell()}
 
 
 def main() -> int:
     options = read_options()
-    begun, kept = time.monotonic(), Cells.of(options.keep)
-    quiet, named = [], []
+    begun, cache = time.monotonic(), CellCache.load(options.keep)
+    false_alarms, power = [], []
     for source in sources(options.seed):
-        print(line(QUIET))
-        for where, make in quiet_cells(source, options.runs[0], options.seed).items():
-            key = (source.name, where, options.runs[0], options.seed)
-            quiet.append({"table": source.name, "rows": where, **kept.get(key, make)})
-            print(quiet_row(quiet[-1]), flush=True)
-        print(line(NAMED))
+        print(table_row(FALSE_ALARMS))
+        for setting, count in false_alarm_cells(source, options.runs[0], options.seed).items():
+            key = (source.name, setting, options.runs[0], options.seed)
+            false_alarms.append({"table": source.name, "rows": setting, **cache.get(key, count)})
+            print(false_alarm_row(false_alarms[-1]), flush=True)
+        print(table_row(POWER))
         for name, rows in product(CORRUPTIONS, source.sizes):
             key = (source.name, name, rows, options.runs[1], options.seed)
-            make = partial(broken, source, name, rows, options.runs[1], options.seed)
-            named.append({"table": source.name, "rows": rows, **kept.get(key, make)})
-            print(named_row(named[-1]), flush=True)
+            count = partial(with_fault, source, name, rows, options.runs[1], options.seed)
+            power.append({"table": source.name, "rows": rows, **cache.get(key, count)})
+            print(power_row(power[-1]), flush=True)
     print(clock(time.monotonic() - begun))
     if options.write:
-        write(quiet, named, made("monitoring.py", options.seed, kept.commits))
+        write(false_alarms, power, provenance("monitoring.py", options.seed, cache.commits))
     return 0
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, nargs=2, default=[200, 20], help="where nothing broke, and of each fault")
+    parser.add_argument("--runs", type=int, nargs=2, default=[200, 20], help="without a fault, and of each fault")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", type=Path, help="a file for cells as they are made, which are not made again")
-    parser.add_argument("--write", action="store_true", help="keep tables and numbers in docs/")
+    parser.add_argument("--keep", type=Path, help="file of finished cells, which are not computed again")
+    parser.add_argument("--write", action="store_true", help="store tables and numbers in docs/")
     return parser.parse_args()
 
 
 def sources(seed: int) -> list[Source]:
-    """The simulated table, and the paper's where it is there."""
+    """Returns the simulated table and, if it is available, the paper's."""
     try:
         return [simulated(seed), real(seed)]
     except MissingDataError as error:
-        print(f"The paper's table is left out: {error}.")
+        print(f"The paper's table is skipped: {error}.")
     return [simulated(seed)]
 
 
-def quiet_cells(source: Source, runs: int, seed: int) -> dict[str, Callable[[], dict[str, Any]]]:
-    """What is tried where nothing broke, by what it is called; what is dear, in fewer runs."""
+def false_alarm_cells(source: Source, runs: int, seed: int) -> dict[str, Callable[[], dict[str, Any]]]:
+    """Returns the settings without a fault by name; expensive ones have fewer runs."""
     if source.name != "simulated":
-        return {f"{n} and {m}": partial(clean, source, n, m, runs // 2, seed, CHEAP) for n, m in REAL_CLEAN}
+        return {f"{n} and {m}": partial(without_fault, source, n, m, runs // 2, seed, FAST) for n, m in REAL_FAULTLESS}
     return {
-        **{f"{n} and {m}": partial(clean, source, n, m, runs, seed, CHEAP) for n, m in CLEAN},
+        **{f"{n} and {m}": partial(without_fault, source, n, m, runs, seed, FAST) for n, m in FAULTLESS},
         "1000 and 1000, without labels": partial(unlabelled, source, runs, seed),
-        f"1000 and {SLICES} slices of {OF_SLICE}": partial(sliced, source, runs // 4, seed),
-        "1000 and 1000, default options": partial(clean, source, 1000, 1000, runs // 4, seed, {}),
+        f"1000 and {SLICES} slices of {ROWS_OF_SLICE}": partial(sliced, source, runs // 4, seed),
+        "1000 and 1000, default options": partial(without_fault, source, 1000, 1000, runs // 4, seed, {}),
     }
 
 
-def percent(cell: dict[str, Any], what: str) -> str:
-    """A share of the runs; of 40 of them, where the usual practice was tried in these alone."""
-    runs = cell.get(f"{what} runs", cell["runs"])
-    return f"{cell[what] / runs:.1%}" if what in cell else ""
+def percent(cell: dict[str, Any], event: str) -> str:
+    """Returns the share of the runs with an event; the usual practice may have a smaller number of runs."""
+    runs = cell.get(f"{event} runs", cell["runs"])
+    return f"{cell[event] / runs:.1%}" if event in cell else ""
 
 
-def quiet_row(cell: dict[str, Any]) -> str:
-    rates = [percent(cell, what) for what in ("flagged", "shifted", "usual")]
-    return line([cell["table"], cell["rows"], cell["runs"], *rates, f"{cell['seconds']:.1f}"])
+def false_alarm_row(cell: dict[str, Any]) -> str:
+    rates = [percent(cell, event) for event in ("flagged", "shifted", "usual")]
+    return table_row([cell["table"], cell["rows"], cell["runs"], *rates, f"{cell['seconds']:.1f}"])
 
 
-def named_row(cell: dict[str, Any]) -> str:
-    rates = [percent(cell, what) for word in ("flagged", "own rows", "usual") for what in (word, f"{word}, another")]
-    return line([cell["table"], cell["fault"], cell["rows"], cell["runs"], *rates])
+def power_row(cell: dict[str, Any]) -> str:
+    rates = [percent(cell, event) for kind in ("flagged", "own rows", "usual") for event in (kind, f"{kind}, another")]
+    return table_row([cell["table"], cell["fault"], cell["rows"], cell["runs"], *rates])
 
 
-def write(quiet: list[dict[str, Any]], named: list[dict[str, Any]], how: dict[str, Any]) -> None:
-    sha256 = digest([quiet, named])
-    DATA.write_text(json.dumps({"made": how, "sha256": sha256, "quiet": quiet, "named": named}, indent=1) + "\n")
-    tables = [
-        "\n".join([line(names), line(["---"] * len(names)), *map(show, found)])
-        for names, show, found in ((QUIET, quiet_row, quiet), (NAMED, named_row, named))
-    ]
-    said = f"Made by `{how['command']}` at commit {how['commit']}; sha256 of the numbers: {sha256[:16]}."
-    put(PAGE, "\n\n".join([said, *tables]))
+def write(false_alarms: list[dict[str, Any]], power: list[dict[str, Any]], how: dict[str, Any]) -> None:
+    sha256 = digest([false_alarms, power])
+    DATA.write_text(json.dumps({"made": how, "sha256": sha256, "quiet": false_alarms, "named": power}, indent=1) + "\n")
+    tables = [table(FALSE_ALARMS, map(false_alarm_row, false_alarms)), table(POWER, map(power_row, power))]
+    made = f"Made by `{how['command']}` at commit {how['commit']}; sha256 of the numbers: {sha256[:16]}."
+    replace_block(PAGE, "\n\n".join([made, *tables]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What workers do for a run: how much sooner it ends, what starting takes, memory, and whether bits are the same."""
+"""Measurements of runs on workers: speed-up, start-up time, memory, and whether the results are bitwise equal."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scaling_problems import (
-    Holding,
+from scaling_simulation import rounds_of
+from scaling_workloads import (
+    EXAMPLES,
+    RUN_DRAWS,
+    SECONDS,
+    LockHolding,
+    LockReleasing,
     Problem,
-    Releasing,
-    Timed,
-    at,
-    bare_processes,
+    TimedExecutor,
+    additive,
+    after_draws,
     dask_cluster,
+    draw_data,
     engine_of,
     engines_of,
     executor_of,
-    is_quiet,
-    plain,
-    rows,
-    watched,
+    independent_processes,
+    measured_use,
+    wait_until_idle,
 )
-from scaling_simulator import rounds_of
 
 import clarysage as cs
 from clarysage.estimators import PairedWalks, estimate
@@ -35,13 +38,12 @@ from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 
 PROCESSES = ("loky", "dask", "ray")
-EXAMPLES, MADE, RUN = 2500, 1100, 300  # draws that the round that is timed goes past; draws of the whole run
-SMALL_BATCH = 1024  # rows, of which a batch has half: some hundredths of a second of the model
-SECONDS = ("round", "rounds", "run")  # of one long round, of all rounds of a run, and of the run
-MODELS = {"holding": Holding(), "releasing": Releasing()}
-TURNS_PER_RUN = 2  # of the long round, which is quicker done
+ROUND_AFTER = 1100  # draws; the round that is timed is the one that goes past them
+SMALL_BATCH = 1024  # rows; a batch has half of them, which takes the model some hundredths of a second
+MODELS = {"holding": LockHolding(), "releasing": LockReleasing()}
+ROUNDS_PER_RUN = 2  # the long round is timed more often than the run, since it takes less time
 Case = tuple[str, int | None]  # a model, and batch_size
-BLOCKS: list[tuple[str, int, list[Case]]] = [  # workers, and what they compute by turns with one process
+BLOCKS: list[tuple[str, int, list[Case]]] = [  # kind and number of workers, and the cases that they compute
     ("loky", 2, [("holding", None), ("holding", SMALL_BATCH)]),
     ("threads", 2, [("holding", None), ("releasing", None)]),
     ("dask", 1, [("holding", None)]),
@@ -50,101 +52,101 @@ BLOCKS: list[tuple[str, int, list[Case]]] = [  # workers, and what they compute 
     ("ray", 1, [("holding", None)]),
     ("ray", 2, [("holding", None), ("holding", SMALL_BATCH)]),
 ]
-APART, ROWS_APART = "processes apart", 35_000  # rows, as many as in the long round
+INDEPENDENT, INDEPENDENT_ROWS = "processes apart", 35_000  # rows, as many as in the long round
 MEGABYTES = (8, 80, 400)
 COLUMNS_OF_MEMORY = 50
 
 
 def round_after(game: Any, made: int) -> tuple[ChunkSampler, list[Chunk]]:
-    """The work of a run, and the batches of the round within which it comes to more than so many draws."""
+    """Returns the sampler of a run, and the batches of the round in which it gets past this number of draws."""
     estimator, rounds = rounds_of(game, made + 1)
     return ChunkSampler(estimator, game, 0), rounds[-1]
 
 
 def speeds(repeats: int) -> list[dict[str, Any]]:
-    """One process and the workers of a block by turns, again and again: the least seconds of each, and by how much
-    workers were sooner than the process just before them, the median of all turns.
+    """Times one process and the workers of each block alternately.
 
-    One block at a time: clusters take a part of the cores even when they have nothing to do. Ratios by turns, as the
-    pace of a core may change by a third from one minute to the next.
+    Seconds are the minimum of the repetitions. Speed-ups are medians of the ratios between the workers and the process
+    just before them, since the speed of a core may change by a third from one minute to the next. Blocks are measured
+    one at a time, since an idle cluster still takes a part of the cores.
     """
-    found: list[dict[str, Any]] = []
+    cells: list[dict[str, Any]] = []
     alone: dict[Case, list[dict[str, Any]]] = {}
     for kind, workers, cases in BLOCKS:
         with engine_of(kind, workers) as engine:
             pairs = [
                 tuple(
-                    speed(*case, *kind_and_workers, with_run=turn % TURNS_PER_RUN == 0)
+                    speed(*case, *kind_and_workers, with_run=turn % ROUNDS_PER_RUN == 0)
                     for kind_and_workers in (("serial", 1, 1), (kind, workers, engine))
                 )
-                for turn in range(TURNS_PER_RUN * repeats)
+                for turn in range(ROUNDS_PER_RUN * repeats)
                 for case in cases
             ]
-        for place, case in enumerate(cases):
-            by_turns = pairs[place :: len(cases)]
-            twin = quietest([one for one, _ in by_turns])
+        for position, case in enumerate(cases):
+            turns = pairs[position :: len(cases)]
+            serial = fastest([process for process, _ in turns])
             ratios = {
-                name: float(np.median([one[name] / other[name] for one, other in by_turns if name in one]))
+                name: float(np.median([process[name] / shared[name] for process, shared in turns if name in process]))
                 for name in (*SECONDS, "busiest in round")
-                if name in twin
+                if name in serial
             }
-            found.append(
+            cells.append(
                 {
-                    **quietest([other for _, other in by_turns]),
+                    **fastest([shared for _, shared in turns]),
                     "times sooner": ratios,
-                    "batches alone": twin.get("of batches"),
+                    "batches alone": serial.get("of batches"),
                 }
             )
-            alone.setdefault(case, []).append(twin)
-    return [*map(quietest, alone.values()), *found]
+            alone.setdefault(case, []).append(serial)
+    return [*map(fastest, alone.values()), *cells]
 
 
 def speed(
     model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, with_run: bool
 ) -> dict[str, Any]:
-    """Seconds of one long round, and of a run."""
+    """Times one long round and, on request, a run."""
     problem = Problem(MODELS[model], n=EXAMPLES, batch_size=batch_size)
     game = problem.game()
-    work, chunks = round_after(game, MADE)
+    work, chunks = round_after(game, ROUND_AFTER)
     executor = executor_of(engine)
-    list(executor.map(work, chunks[:4]))  # workers unpack what they are sent, and it is seen how long batches take
-    found = {"model": model, "batch_size": batch_size, "engine": kind, "workers": workers, "batches": len(chunks)}
-    is_quiet()
-    with watched() as use:
+    list(executor.map(work, chunks[:4]))  # workers unpack the data, and the scheduler sees how long batches take
+    cell = {"model": model, "batch_size": batch_size, "engine": kind, "workers": workers, "batches": len(chunks)}
+    wait_until_idle()
+    with measured_use() as use:
         begun = time.perf_counter()
         list(executor.map(work, chunks))
-        found["round"] = time.perf_counter() - begun
-    found |= {"others in round": use.others, "busiest in round": use.busiest}
+        cell["round"] = time.perf_counter() - begun
+    cell |= {"others in round": use.others, "busiest in round": use.busiest}
     if with_run and model == "holding":
-        is_quiet()
-        with watched() as use:
-            found |= whole_run(problem, engine)
-        found |= {"others in run": use.others, "busiest in run": use.busiest}
-    return found
+        wait_until_idle()
+        with measured_use() as use:
+            cell |= timed_run(problem, engine)
+        cell |= {"others in run": use.others, "busiest in run": use.busiest}
+    return cell
 
 
-def quietest(each: list[dict[str, Any]]) -> dict[str, Any]:
-    """The least seconds of repeats; what is told of a run is that of the quickest."""
-    found = dict(min(each, key=lambda one: one.get("run", float("inf"))))
-    best = min(each, key=lambda one: one["round"])
-    found |= {name: best[name] for name in ("round", "others in round")}
-    found["busiest in round"] = min(one["busiest in round"] for one in each)
-    return found
+def fastest(repetitions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the numbers of the fastest run and those of the fastest long round."""
+    cell = dict(min(repetitions, key=lambda repetition: repetition.get("run", float("inf"))))
+    best = min(repetitions, key=lambda repetition: repetition["round"])
+    cell |= {name: best[name] for name in ("round", "others in round")}
+    cell["busiest in round"] = min(repetition["busiest in round"] for repetition in repetitions)
+    return cell
 
 
 def doubled(kind: str, turns: int) -> dict[str, Any]:
-    """One long round by one worker and by two of a kind, new ones each time: by how much two are sooner."""
+    """Times one long round on one worker and on two of the same kind, alternately, with new workers each time."""
     taken: dict[int, list[float]] = {1: [], 2: []}
     for turn in range(turns):
         for workers in (1, 2) if turn % 2 == 0 else (2, 1):
-            taken[workers].append(apart(workers) if kind == APART else long_round(kind, workers))
+            taken[workers].append(independent_round(workers) if kind == INDEPENDENT else long_round(kind, workers))
     ratios = np.array(taken[1]) / np.array(taken[2])
     return {
         "engine": kind,
         "turns": turns,
         "one": float(np.median(taken[1])),
         "two": float(np.median(taken[2])),
-        "times sooner": [float(one) for one in np.quantile(ratios, [0.25, 0.5, 0.75])],
+        "times sooner": np.quantile(ratios, [0.25, 0.5, 0.75]).tolist(),
     }
 
 
@@ -153,42 +155,42 @@ def long_round(kind: str, workers: int) -> float:
         return float(speed("holding", None, kind, workers, engine, with_run=False)["round"])
 
 
-def apart(processes: int) -> float:
-    """Seconds of as many rows of the model, by processes that have nothing to do with each other."""
-    is_quiet()
-    return bare_processes(processes, ROWS_APART // processes)
+def independent_round(processes: int) -> float:
+    """Times as many model rows in processes that do not communicate."""
+    wait_until_idle()
+    return independent_processes(processes, INDEPENDENT_ROWS // processes)
 
 
-def whole_run(problem: Problem, engine: Any) -> dict[str, Any]:
-    """A run in its parts: ends of the game, rounds, and what is between them (plan, looks)."""
+def timed_run(problem: Problem, engine: Any) -> dict[str, Any]:
+    """Times a run and its parts: null and full payoffs, rounds, and what is between (pilot, evaluations)."""
     begun = time.perf_counter()
     game = problem.game()
     ends = time.perf_counter() - begun
-    timed = Timed(executor_of(engine), tasks=engine == 1)
-    found = estimate(game, PairedWalks(), stop=[at(RUN)], executor=timed)
+    executor = TimedExecutor(executor_of(engine), times_tasks=engine == 1)
+    result = estimate(game, PairedWalks(), stop=[after_draws(RUN_DRAWS)], executor=executor)
     seconds = time.perf_counter() - begun
-    batches = [(chunk.draws, taken) for chunk, taken in timed.found]
+    batches = [(chunk.draws, taken) for chunk, taken in executor.tasks]
     return {
         "run": seconds,
-        "rounds": sum(timed.rounds),
+        "rounds": sum(executor.rounds),
         "ends": ends,
-        "between": seconds - ends - sum(timed.rounds),
-        "each": timed.rounds,
-        "draws": found.draws,
-        "rows": found.model_rows,
+        "between": seconds - ends - sum(executor.rounds),
+        "each": executor.rounds,
+        "draws": result.draws,
+        "rows": result.model_rows,
         "of batches": batches,
     }
 
 
-# start
+# Start
 
 
-def quick(n_jobs: Any) -> float:
-    """Seconds of a run that is over in a moment."""
-    X, y = rows(200, 8)
+def short_run(n_jobs: Any) -> float:
+    """Returns the seconds of a very short run."""
+    X, y = draw_data(200, 8)
     begun = time.perf_counter()
     cs.sage(
-        plain,
+        additive,
         X,
         y,
         background=X[:64],
@@ -202,35 +204,35 @@ def quick(n_jobs: Any) -> float:
 
 
 def start(kind: str) -> dict[str, Any]:
-    """Seconds that a quick run takes on workers that never saw the library, and again, beside a process by itself."""
-    quick(1)
-    alone = min(quick(1) for _ in range(5))
+    """Times short runs on new workers, which have not imported the library: the first, later ones, and one process."""
+    short_run(1)
+    alone = min(short_run(1) for _ in range(5))
     with engine_of(kind, 2) as engine:
-        is_quiet()
-        with watched() as use:
-            first = quick(engine)
-            later = [quick(_anew(kind, engine)) for _ in range(3)]
+        wait_until_idle()
+        with measured_use() as use:
+            first = short_run(engine)
+            later = [short_run(_new_backend(kind, engine)) for _ in range(3)]
     return {"engine": kind, "alone": alone, "first": first - alone, "later": min(later) - alone, "others": use.others}
 
 
 def start_connected() -> dict[str, Any]:
-    """The same by the address of a Dask scheduler, so that a client has to be made."""
-    alone = min(quick(1) for _ in range(5))
+    """Times the same runs with the address of a Dask scheduler, so that each makes a client."""
+    alone = min(short_run(1) for _ in range(5))
     with dask_cluster(2) as client:
         address = client.scheduler.address
-        first, later = quick(cs.Dask(address)), [quick(cs.Dask(address)) for _ in range(3)]
+        first, later = short_run(cs.Dask(address)), [short_run(cs.Dask(address)) for _ in range(3)]
     return {"engine": "dask by address", "alone": alone, "first": first - alone, "later": min(later) - alone}
 
 
-def _anew(kind: str, engine: Any) -> Any:
+def _new_backend(kind: str, engine: Any) -> Any:
     return {"dask": lambda: cs.Dask(engine.client), "ray": cs.Ray}.get(kind, lambda: engine)()
 
 
-# memory
+# Memory
 
 
-def status(task: Any) -> tuple[int, dict[str, int]]:
-    """Which process this is, and its memory in bytes: peak, and now, of its own and shared."""
+def process_memory(task: Any) -> tuple[int, dict[str, int]]:
+    """Returns the id of this process and its memory in bytes: the peak, and what is private and shared now."""
     time.sleep(0.1)
     lines = [line.split() for line in Path("/proc/self/status").read_text().splitlines()]
     names = {"VmHWM:": "peak", "RssAnon:": "own", "RssFile:": "mapped", "RssShmem:": "shared"}
@@ -238,14 +240,14 @@ def status(task: Any) -> tuple[int, dict[str, int]]:
 
 
 def memory(kind: str, megabytes: int) -> dict[str, Any]:
-    """The largest peak of a worker in a run on data of such a size; 0 for next to none."""
+    """Returns the largest peak of a worker in a run on data of this size; 0 stands for very small data."""
     n = max(200, megabytes * 10**6 // (8 * COLUMNS_OF_MEMORY))
-    problem = Problem(plain, n=n, d=COLUMNS_OF_MEMORY)
+    problem = Problem(additive, n=n, d=COLUMNS_OF_MEMORY)
     X, y, background = problem.data
     with engine_of(kind, 2) as engine:
         budget = n + len(background) + 1_000_000
         cs.sage(
-            plain,
+            additive,
             X,
             y,
             background=background,
@@ -255,40 +257,40 @@ def memory(kind: str, megabytes: int) -> dict[str, Any]:
             rng=0,
             n_jobs=engine,
         )
-        told = dict(Scheduler(engine, group=1).map(status, range(8)))
-    most = max(told.values(), key=lambda one: one["peak"])
-    return {"engine": kind, "megabytes": megabytes, "examples": n, "workers seen": len(told), **most}
+        by_process = dict(Scheduler(engine, group=1).map(process_memory, range(8)))
+    largest = max(by_process.values(), key=lambda process: process["peak"])
+    return {"engine": kind, "megabytes": megabytes, "examples": n, "workers seen": len(by_process), **largest}
 
 
-# bits
+# Bits
 
 
 def bits(seeds: int, kinds: Sequence[str] = ("serial", "loky", "threads", "dask", "ray")) -> dict[str, Any]:
-    """How many runs, to a stopping rule, have the bits of one process, for each kind of workers.
+    """Counts the runs to a stopping rule whose results are bitwise those of one process, for each kind of workers.
 
-    Every round goes to the workers, in groups of 1 to 3 batches: rounds as short as these would else be done here.
+    Each round is sent in groups of 1 to 3 batches, since rounds as short as these would be computed in the parent.
     """
-    same, looked = dict.fromkeys(kinds, 0), 0
+    same, by_rule = dict.fromkeys(kinds, 0), 0
     with engines_of([(kind, 1 if kind == "serial" else 2) for kind in kinds]) as engines:
         for seed in range(seeds):
-            game = Problem(plain, n=100, d=6, m=32, batch_size=2048, seed=seed).game()
-            wanted = estimate(game, PairedWalks(), stop=[cs.Converged(0.08)], executor=Serial(), seed=seed)
-            looked += wanted.stopped.is_converged
+            game = Problem(additive, n=100, d=6, m=32, batch_size=2048, seed=seed).game()
+            expected = estimate(game, PairedWalks(), stop=[cs.Converged(0.08)], executor=Serial(), seed=seed)
+            by_rule += expected.stopped.is_converged
             for (kind, _), engine in engines.items():
                 executor = Serial() if kind == "serial" else Scheduler(engine, group=1 + seed % 3)
                 stop = [cs.Converged(0.08)]
-                found = estimate(game, PairedWalks(), stop=stop, executor=executor, seed=seed)
-                same[kind] += _bytes(found) == _bytes(wanted)
-    return {"seeds": seeds, "stopped by the rule": looked, "same": same}
+                result = estimate(game, PairedWalks(), stop=stop, executor=executor, seed=seed)
+                same[kind] += _bytes(result) == _bytes(expected)
+    return {"seeds": seeds, "stopped by the rule": by_rule, "same": same}
 
 
-def _bytes(found: Any) -> list[Any]:
-    targets = [getattr(one, name) for one in found.targets.values() for name in ("values", "std_error", "dof")]
-    arrays = [found.values, found.covariance, found.dof, found.components.contributions, found.trace, *targets]
-    return [None if one is None else np.asarray(one).tobytes() for one in arrays] + [
-        found.draws,
-        found.model_rows,
-        found.stopped,
-        found.visited,
-        found.clipped,
+def _bytes(result: Any) -> list[Any]:
+    targets = [getattr(target, name) for target in result.targets.values() for name in ("values", "std_error", "dof")]
+    arrays = [result.values, result.covariance, result.dof, result.components.contributions, result.trace, *targets]
+    return [None if array is None else np.asarray(array).tobytes() for array in arrays] + [
+        result.draws,
+        result.model_rows,
+        result.stopped,
+        result.coverage,
+        result.clipped,
     ]

@@ -19,19 +19,18 @@ import clarysage as cs
 import oracle
 from clarysage.estimators import METHODS, estimate
 from clarysage.losses import as_loss
-from tests.lab.bars import AT_A_STOP, Bars, failures
-from tests.lab.cells import calibrate, losses_of, tolerance_for_twice, trial_of
-from tests.lab.faults import ESTIMATE_FAULTS
-from tests.lab.problems import PROBLEMS, problem
-from tests.lab.tabulated import exact_values, tabulated
+from tests.lab.calibration import AT_OWN_STOP, CalibrationLimits, violations
+from tests.lab.calibration_runs import calibrate, losses_of, settings_of, tolerance_for_twice
+from tests.lab.estimate_faults import ESTIMATE_FAULTS
+from tests.lab.problems import PROBLEMS, exact_values, problem, tabulated
 
 ROOT = Path(__file__).parent.parent
 SAMPLING = [name for name in METHODS if name != "exact"]
 QUICK = [name for name in SAMPLING if name != "surrogate walks"]
 LOSSES = [(name, loss) for name in PROBLEMS for loss in problem(name).losses]
 CELLS = [(method, name, loss) for method in SAMPLING for name in PROBLEMS for loss in losses_of(method, name)]
-FEW = Bars(allowance=4)
-FEW_AT_A_STOP = replace(AT_A_STOP, allowance=4)
+LIMITS = CalibrationLimits(allowance=4)
+LIMITS_AT_OWN_STOP = replace(AT_OWN_STOP, allowance=4)
 BIASES = 8 * len(CELLS)
 
 
@@ -46,14 +45,14 @@ def words(*cell):
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", QUICK)
 def test_intervals_errors_and_values_are_right_within_what_300_runs_can_tell(method, name, loss, seed):
-    assert failures(calibrate(method, name, loss, runs=300, seed=seed), FEW, tests=BIASES) == []
+    assert violations(calibrate(method, name, loss, runs=300, seed=seed), LIMITS, tests=BIASES) == []
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", QUICK)
 def test_convergence_that_is_claimed_in_spite_of_a_rare_example_is_true(method, seed):
-    found = calibrate(method, "rare", "squared error", runs=60, tolerance=0.05, seed=seed)
-    assert failures(found, FEW_AT_A_STOP) == []
+    calibration = calibrate(method, "rare", "squared error", runs=60, tolerance=0.05, seed=seed)
+    assert violations(calibration, LIMITS_AT_OWN_STOP) == []
 
 
 @pytest.mark.statistical
@@ -64,17 +63,17 @@ def test_planted_faults_are_found_out(method, seed):
         name: calibrate(method, "linear", "squared error", runs=600, fault=fault, seed=seed)
         for name, fault in ESTIMATE_FAULTS.items()
     }
-    assert [name for name, cell in cells.items() if not failures(cell, FEW, tests=BIASES)] == []
+    assert [name for name, cell in cells.items() if not violations(cell, LIMITS, tests=BIASES)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "name", "loss"), CELLS, ids=[words(*cell) for cell in CELLS])
 def test_so_they_are_in_every_cell_of_the_table_and_where_the_data_say_when_to_stop(method, name, loss, seed):
-    runs, stop_runs = (round(share * n) for share, n in zip(trial_of(method).shares, (400, 200), strict=True))
+    runs, stop_runs = (round(share * n) for share, n in zip(settings_of(method).shares, (400, 200), strict=True))
     fixed = calibrate(method, name, loss, runs=runs, seed=seed)
-    assert failures(fixed, FEW, tests=BIASES) == []
+    assert violations(fixed, LIMITS, tests=BIASES) == []
     stopped = calibrate(method, name, loss, runs=stop_runs, tolerance=tolerance_for_twice(fixed), seed=seed)
-    assert failures(stopped, FEW_AT_A_STOP) == []
+    assert violations(stopped, LIMITS_AT_OWN_STOP) == []
 
 
 @pytest.mark.parametrize(("name", "loss"), LOSSES, ids=[words(*cell) for cell in LOSSES])
@@ -118,9 +117,9 @@ def test_a_game_and_its_table_give_the_same_estimate(method, name, seed):
 @pytest.mark.parametrize(("name", "ignored"), [("linear", [7]), ("logistic", [7]), ("interaction", [6, 7])])
 @pytest.mark.parametrize("method", [name for name in QUICK if name != "kernel"])  # which spreads its error over all
 def test_a_feature_that_the_model_ignores_is_worth_exactly_nothing(method, name, ignored, seed):
-    found = calibrate(method, name, problem(name).losses[0], runs=5, seed=seed)
-    assert np.flatnonzero(~found.moves).tolist() == ignored
-    assert (found.by_player[ignored] == 1).all()
+    calibration = calibrate(method, name, problem(name).losses[0], runs=5, seed=seed)
+    assert np.flatnonzero(~calibration.varies).tolist() == ignored
+    assert (calibration.coverage_by_player[ignored] == 1).all()
 
 
 def kept():

@@ -25,7 +25,7 @@ from clarysage.removal import Marginal
 from clarysage.results.compare import reordered
 from tests.lab.coverage import binomial_room, covers
 from tests.lab.populations import POPULATIONS
-from tests.lab.runs import AfterDraws
+from tests.lab.repeated_runs import AfterDraws
 
 NOTHING_BY_ROW = {"parts": None, "parts_weight": None, "parts_error": None}
 

@@ -31,7 +31,7 @@ from oracle import shapley
 from tests.lab.coverage import binomial_room
 from tests.lab.population_runs import population_runs
 from tests.lab.populations import POPULATIONS
-from tests.lab.runs import AfterDraws
+from tests.lab.repeated_runs import AfterDraws
 
 ROOT = Path(__file__).parent.parent
 LOSSES = ["squared error", "cross entropy", "brier", "absolute error"]
@@ -436,8 +436,8 @@ def test_intervals_about_the_population_hold_it(name, rows, background, overlap,
     room = binomial_room(7 * runs, std_errors=9) + 0.01  # features are not independent; 1 % for so few rows
     assert 0.95 - room < found.coverage < 0.95 + room + 0.015
     assert found.worst > 0.93 - binomial_room(runs, std_errors=4.5, level=0.93)
-    assert found.held_by_data.mean() < 0.85
-    assert found.any_false_by_holm < 0.05 + binomial_room(runs, std_errors=4.5, level=0.05)
+    assert found.covers_by_data.mean() < 0.85
+    assert found.any_false_positive_by_holm < 0.05 + binomial_room(runs, std_errors=4.5, level=0.05)
     assert 0.85 < found.ratio < 1.25
 
 

@@ -18,8 +18,8 @@ from clarysage.execution.serial import Serial
 ROOT = Path(__file__).parent.parent
 sys.path.append(str(ROOT / "benchmarks"))
 
-from kept import put  # noqa: E402
-from scaling_simulator import Overheads, resampled, rounds_of, simulate  # noqa: E402
+from doc_tables import replace_block  # noqa: E402
+from scaling_simulation import Overheads, resampled, rounds_of, simulate  # noqa: E402
 
 COST = Overheads(start=3.0, round=0.5, share=0.25, group=0.01, merge=0.002)
 MANY = 10**6
@@ -146,18 +146,24 @@ def test_resampled_seconds_have_the_mean_that_is_expected(rng):
 def test_text_goes_between_the_marks_of_its_name_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- one -->\nold\n<!-- end -->\nb\n<!-- two -->\nkept\n<!-- end -->\n")
-    put(page, "new", "one")
-    put(page, "new", "one")
+    replace_block(page, "new", "one")
+    replace_block(page, "new", "one")
     assert page.read_text() == "a\n<!-- one -->\n\nnew\n\n<!-- end -->\nb\n<!-- two -->\nkept\n<!-- end -->\n"
 
 
 def test_tables_of_the_page_are_those_of_the_numbers_that_are_kept():
-    from scaling import PARTS, said
+    from scaling import PARTS, provenance_line
 
     page = (ROOT / "docs" / "scaling.md").read_text()
     kept = json.loads((ROOT / "docs" / "scaling.json").read_text())
     assert set(kept) == set(PARTS)
     for part, one in kept.items():
         assert one["sha256"] == hashlib.sha256(json.dumps(one["cells"], sort_keys=True).encode()).hexdigest()
-        for text in [said(one), *PARTS[part][1](one["cells"])]:
+        for text in [provenance_line(one), *PARTS[part][1](one["cells"])]:
             assert text in page, part
+
+
+def test_runs_on_threads_are_bitwise_equal_to_those_of_one_process():
+    from scaling_workers import bits
+
+    assert bits(1, ("serial", "threads"))["same"] == {"serial": 1, "threads": 1}

@@ -1,4 +1,4 @@
-"""Runs that stop when a decision falls: how often it is wrong, and how many draws it took."""
+"""Runs that stop at a decision by a sequential test: how often it is wrong, and how many draws it needs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from clarysage.inference.sequential import HELPS, HURTS, UNDECIDED, TopKnown, le
 from clarysage.inference.stopping import Budget
 from clarysage.protocols import Executor, Game
 
-ALONE = Serial()
+SERIAL = Serial()
 
 
 @dataclass(frozen=True)
 class DecisionRuns:
-    """Of runs that stopped when a decision fell: whether it was wrong, whether all was decided, passes it took."""
+    """Results of runs that stop at a decision.
+
+    Attributes
+    ----------
+    wrong : (runs,) true if any decision was wrong
+    decided : (runs,) true if everything was decided
+    passes : (runs,) draws per example
+    """
 
     wrong: np.ndarray
     decided: np.ndarray
@@ -27,17 +34,16 @@ class DecisionRuns:
 
 
 @dataclass(frozen=True)
-class Hasty:
-    """The same decision as a rule makes, by whoever looks at every pause with the same 95 %; for comparison."""
+class UnadjustedRule:
+    """The decision of a rule without adjustment for interim analyses: each of them uses the full 5 %."""
 
     rule: Any
 
-    def __call__(self, found: Estimate) -> StopReason | None:
+    def __call__(self, current: Estimate) -> StopReason | None:
         if isinstance(self.rule, TopKnown):
-            least, _ = least_lead(found.values[0], found.covariance[0], found.dof[0], self.rule.k, 0.95)
+            least, _ = least_lead(current.values[0], current.covariance[0], current.dof[0], self.rule.k, 0.95)
             return StopReason.RULE if least > 0 else None
-        said = _each_on_its_own(found)
-        return None if UNDECIDED in said else StopReason.RULE
+        return None if UNDECIDED in _unadjusted_signs(current) else StopReason.RULE
 
 
 def decision_runs(
@@ -50,7 +56,7 @@ def decision_runs(
     seed: int = 0,
     executor: Executor | None = None,
 ) -> DecisionRuns:
-    """Runs with seeds of their own, until the rule has its decision, or the budget is spent.
+    """Makes runs with different seeds until the rule decides or the budget is spent.
 
     Examples
     --------
@@ -58,24 +64,23 @@ def decision_runs(
     >>> from clarysage.inference.sequential import SignsKnown
     >>> from tests.lab.problems import problem
     >>> game = problem("linear", examples=20).game("squared error")
-    >>> found = decision_runs(game, estimate(game, Exact()).values[0], SignsKnown(), runs=2)
-    >>> found.wrong.tolist()
+    >>> decision_runs(game, estimate(game, Exact()).values[0], SignsKnown(), runs=2).wrong.tolist()
     [False, False]
     """
     seeds = [1_000_003 * (seed + 1) + number for number in range(runs)]
-    found = list((executor or ALONE).map(DecidingRun(game, rule, budget), seeds))
-    judged = [_judged(one, truth, rule) for one in found]
+    estimates = list((executor or SERIAL).map(DecidingRun(game, rule, budget), seeds))
+    outcomes = [_wrong_and_decided(result, truth, rule) for result in estimates]
     length = int((game.weights > 0).sum())
     return DecisionRuns(
-        np.array([wrong for wrong, _ in judged]),
-        np.array([decided for _, decided in judged]),
-        np.array([one.draws / length for one in found]),
+        np.array([wrong for wrong, _ in outcomes]),
+        np.array([decided for _, decided in outcomes]),
+        np.array([result.draws / length for result in estimates]),
     )
 
 
 @dataclass(frozen=True)
 class DecidingRun:
-    """Makes the run of a seed; what a worker needs to know."""
+    """A run as a function of its seed, which can be sent to workers."""
 
     game: Game
     rule: Any
@@ -83,27 +88,32 @@ class DecidingRun:
 
     def __call__(self, seed: int) -> Estimate:
         rules = [self.rule, Budget(int(self.budget))]
-        return estimate(self.game, PairedWalks(), stop=rules, seed=seed, executor=ALONE)
+        return estimate(self.game, PairedWalks(), stop=rules, seed=seed, executor=SERIAL)
 
 
-def _judged(found: Estimate, truth: np.ndarray, rule: Any) -> tuple[bool, bool]:
-    """Whether anything claimed is wrong, and whether all was claimed."""
-    is_hasty = isinstance(rule, Hasty)
-    asked = rule.rule if is_hasty else rule
-    level = 0.95 if is_hasty else level_of(0.95, found.interim.count)
-    if isinstance(asked, TopKnown):
-        least, _ = least_lead(found.values[0], found.covariance[0], found.dof[0], asked.k, level)
-        chosen, right = (set(np.argsort(-values, kind="stable")[: asked.k]) for values in (found.values[0], truth))
-        return least > 0 and chosen != right, least > 0
-    said = _each_on_its_own(found) if is_hasty else signs(found.values[0], found.std_error[0], found.dof[0], level)
-    wrong = any(
-        (word == HELPS and value <= 0) or (word == HURTS and value >= 0)
-        for word, value in zip(said, truth, strict=True)
+def _wrong_and_decided(result: Estimate, truth: np.ndarray, rule: Any) -> tuple[bool, bool]:
+    """Tells whether any decision is wrong, and whether everything is decided."""
+    is_unadjusted = isinstance(rule, UnadjustedRule)
+    sequential = rule.rule if is_unadjusted else rule
+    level = 0.95 if is_unadjusted else level_of(0.95, result.interim.count)
+    if isinstance(sequential, TopKnown):
+        k = sequential.k
+        least, _ = least_lead(result.values[0], result.covariance[0], result.dof[0], k, level)
+        top, true_top = (set(np.argsort(-values, kind="stable")[:k]) for values in (result.values[0], truth))
+        return least > 0 and top != true_top, least > 0
+    decisions = (
+        _unadjusted_signs(result)
+        if is_unadjusted
+        else signs(result.values[0], result.std_error[0], result.dof[0], level)
     )
-    return wrong, UNDECIDED not in said
+    wrong = any(
+        (decision == HELPS and value <= 0) or (decision == HURTS and value >= 0)
+        for decision, value in zip(decisions, truth, strict=True)
+    )
+    return wrong, UNDECIDED not in decisions
 
 
-def _each_on_its_own(found: Estimate) -> list[str]:
-    """Signs at 95 % each."""
-    values, errors, dof = (part[0][:, None] for part in (found.values, found.std_error, found.dof))
+def _unadjusted_signs(result: Estimate) -> list[str]:
+    """Decides the sign of each value at 95 %, without adjustment for their number."""
+    values, errors, dof = (part[0][:, None] for part in (result.values, result.std_error, result.dof))
     return [signs(value, error, nu, 0.95)[0] for value, error, nu in zip(values, errors, dof, strict=True)]

@@ -1,4 +1,4 @@
-"""Runs on fresh rows of a population: how often intervals hold its values, and tests see what is not there."""
+"""Repeated runs on fresh rows of a population: coverage of intervals, and false positives of tests."""
 
 from __future__ import annotations
 
@@ -13,75 +13,77 @@ from clarysage.inference.estimate import Estimate, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.protocols import Executor
 from tests.lab.populations import POPULATIONS
-from tests.lab.runs import LEVEL, ROUNDING, AfterDraws, size_of
+from tests.lab.repeated_runs import LEVEL, ROUNDING, AfterDraws, range_with_zero
 
-ALONE = Serial()
+SERIAL = Serial()
 PASSES = 2
-CHANCE = 0.05  # at which tests are judged
+SIGNIFICANCE = 0.05  # level of the tests
 
 
 @dataclass(frozen=True)
 class PopulationRuns:
-    """What runs on fresh rows found; a run is a row.
+    """Results of runs on fresh rows.
 
     Attributes
     ----------
     truth : (p,) values of the population
-    values, plain : (runs, p) estimates of them, freed of the bias of a finite background, and as they are
-    std_error : (runs, p) as reported, about the population
-    held, held_by_rows, held_by_data : (runs, p) whether intervals held the truth, about the population, about the rows
-        alone, and about the data alone, as other libraries have them
-    held_together : (runs,) whether joint intervals held all of it
-    helps, helps_by_holm : (runs, p) whether tests said that a feature helps
+    values : (runs, p) estimates, corrected for the bias of a finite background
+    uncorrected : (runs, p) estimates without this correction
+    std_error : (runs, p) reported standard errors about the population
+    covers : (runs, p) true if the interval about the population contains the truth
+    covers_by_rows : (runs, p) the same for intervals about the population of rows, with the background fixed
+    covers_by_data : (runs, p) the same for intervals about the given data, as in other libraries
+    covers_jointly : (runs,) true if the joint intervals contain all values
+    helps, helps_by_holm : (runs, p) true if the test decides that the feature helps, without and with adjustment
     """
 
     truth: np.ndarray
     values: np.ndarray
-    plain: np.ndarray
+    uncorrected: np.ndarray
     std_error: np.ndarray
-    held: np.ndarray
-    held_by_rows: np.ndarray
-    held_by_data: np.ndarray
-    held_together: np.ndarray
+    covers: np.ndarray
+    covers_by_rows: np.ndarray
+    covers_by_data: np.ndarray
+    covers_jointly: np.ndarray
     helps: np.ndarray
     helps_by_holm: np.ndarray
 
-    def covered(self, held: np.ndarray) -> np.ndarray:
-        """How often intervals held the truth, for each feature that is not ignored."""
-        return np.asarray(held[:, (self.std_error > 0).any(axis=0)].mean(axis=0))
+    def coverage_by_feature(self, covers: np.ndarray) -> np.ndarray:
+        """Returns the coverage for each feature that the model does not ignore."""
+        return np.asarray(covers[:, (self.std_error > 0).any(axis=0)].mean(axis=0))
 
     @property
     def coverage(self) -> float:
-        return float(self.covered(self.held).mean())
+        return float(self.coverage_by_feature(self.covers).mean())
 
     @property
     def worst(self) -> float:
-        return float(self.covered(self.held).min())
+        return float(self.coverage_by_feature(self.covers).min())
 
     @property
     def is_null(self) -> np.ndarray:
-        """Features that do not help, (p,)."""
-        return self.truth <= ROUNDING * size_of(self.truth)
+        """True for features that do not help, (p,)."""
+        return self.truth <= ROUNDING * range_with_zero(self.truth)
 
     @property
-    def false_helps(self) -> float:
-        """The largest share of runs in which a feature that does not help was said to."""
+    def false_positives(self) -> float:
+        """The largest share of runs in which the test decides that a feature helps, over features that do not."""
         return float(self.helps[:, self.is_null].mean(axis=0).max(initial=0.0))
 
     @property
-    def any_false_by_holm(self) -> float:
-        """The share of runs in which any such was said to, when tests are adjusted for their number."""
+    def any_false_positive_by_holm(self) -> float:
+        """The family-wise error rate: the share of runs with any false positive after Holm's adjustment."""
         return float(self.helps_by_holm[:, self.is_null].any(axis=1).mean())
 
     @property
     def bias(self) -> np.ndarray:
-        """(2, p), as shares of the range: of estimates as they are, and freed of the bias of a finite background."""
-        means = np.stack([self.plain.mean(axis=0), self.values.mean(axis=0)])
-        return np.asarray((means - self.truth) / size_of(self.truth))
+        """Bias as a share of the range, (2, p): without and with the correction for a finite background."""
+        means = np.stack([self.uncorrected.mean(axis=0), self.values.mean(axis=0)])
+        return np.asarray((means - self.truth) / range_with_zero(self.truth))
 
     @property
     def ratio(self) -> float:
-        """Reported to observed standard deviation, over all features."""
+        """Reported over observed standard deviation, summed over all features."""
         reported = np.sqrt((self.std_error**2).mean(axis=0)).sum()
         return float(reported / self.values.std(axis=0, ddof=1).sum())
 
@@ -96,7 +98,7 @@ def population_runs(
     seed: int = 0,
     executor: Executor | None = None,
 ) -> PopulationRuns:
-    """Runs of two passes over fresh rows each, with fresh background rows or such as are drawn from the rows.
+    """Makes runs of two passes over fresh rows, with fresh background rows or, with ``overlap``, a part of the rows.
 
     Examples
     --------
@@ -104,27 +106,27 @@ def population_runs(
     (3, 8)
     """
     work = FreshRun(name, examples, background, overlap, seed)
-    found = list((executor or ALONE).map(work, list(range(runs))))
+    estimates = list((executor or SERIAL).map(work, list(range(runs))))
     truth = POPULATIONS[name]().truth
-    about = [one.targets["population"] for one in found]
-    helps = [p_values(*_first(one), skew=one.skew[0]) for one in about]
+    targets = [result.targets["population"] for result in estimates]
+    p_by_run = [p_values(*_first_loss(target), skew=target.skew[0]) for target in targets]
     return PopulationRuns(
         truth=truth,
-        values=np.array([one.values[0] for one in about]),
-        plain=np.array([one.values[0] for one in found]),
-        std_error=np.array([one.std_error[0] for one in about]),
-        held=np.array([_holds(one, truth) for one in about]),
-        held_by_rows=np.array([_holds(one.targets["rows"], truth) for one in found]),
-        held_by_data=np.array([_holds(_of_run(one), truth) for one in found]),
-        held_together=np.array([_holds(one, truth, joint=True).all() for one in about]),
-        helps=np.array([p < CHANCE for p in helps]),
-        helps_by_holm=np.array([adjusted(p, "holm") < CHANCE for p in helps]),
+        values=np.array([target.values[0] for target in targets]),
+        uncorrected=np.array([result.values[0] for result in estimates]),
+        std_error=np.array([target.std_error[0] for target in targets]),
+        covers=np.array([_covers(target, truth) for target in targets]),
+        covers_by_rows=np.array([_covers(result.targets["rows"], truth) for result in estimates]),
+        covers_by_data=np.array([_covers(_about_data(result), truth) for result in estimates]),
+        covers_jointly=np.array([_covers(target, truth, joint=True).all() for target in targets]),
+        helps=np.array([p < SIGNIFICANCE for p in p_by_run]),
+        helps_by_holm=np.array([adjusted(p, "holm") < SIGNIFICANCE for p in p_by_run]),
     )
 
 
 @dataclass(frozen=True)
 class FreshRun:
-    """Makes the run of a number; what a worker needs to know."""
+    """A run on fresh rows as a function of its number, which can be sent to workers."""
 
     name: str
     examples: int
@@ -136,19 +138,19 @@ class FreshRun:
         rng = np.random.default_rng([self.seed, number, self.examples, self.background, self.overlap])
         game = POPULATIONS[self.name]().game(self.examples, self.background, rng, overlap=self.overlap)
         rules: list[Any] = [AfterDraws(PASSES * self.examples)]
-        return estimate(game, PairedWalks(), stop=rules, seed=int(rng.integers(2**32)), executor=ALONE)
+        return estimate(game, PairedWalks(), stop=rules, seed=int(rng.integers(2**32)), executor=SERIAL)
 
 
-def _of_run(found: Estimate) -> Target:
-    """What the run says of the data, as if it were said of the population."""
-    return Target(found.values, found.std_error, found.dof, np.zeros_like(found.values))
+def _about_data(result: Estimate) -> Target:
+    """Returns the estimate about the given data in place of one about the population."""
+    return Target(result.values, result.std_error, result.dof, np.zeros_like(result.values))
 
 
-def _first(found: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return found.values[0], found.std_error[0], found.dof[0]
+def _first_loss(target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return target.values[0], target.std_error[0], target.dof[0]
 
 
-def _holds(found: Target, truth: np.ndarray, joint: bool = False) -> np.ndarray:
-    low, high = interval(*_first(found), LEVEL, joint=joint, skew=found.skew[0])
-    slack = ROUNDING * size_of(truth)  # of the truth itself
+def _covers(target: Target, truth: np.ndarray, joint: bool = False) -> np.ndarray:
+    low, high = interval(*_first_loss(target), LEVEL, joint=joint, skew=target.skew[0])
+    slack = ROUNDING * range_with_zero(truth)  # rounding error of the truth
     return np.asarray((low - slack <= truth) & (truth <= high + slack))

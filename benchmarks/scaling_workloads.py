@@ -1,4 +1,4 @@
-"""What scaling is measured on: models that hold a core, games of any size, workers of every kind, a quiet machine."""
+"""Models, games of any size and workers of every kind for measurements of scaling, and the load of the machine."""
 
 from __future__ import annotations
 
@@ -22,53 +22,55 @@ from clarysage.execution.scheduler import Scheduler
 from clarysage.execution.serial import Serial
 from clarysage.protocols import unlimited_time
 
-HOLDING, RELEASING = 1100, 24  # steps of the models below that take about 100 microseconds a row
+HOLDING, RELEASING = 1100, 24  # steps of the models below that take about 100 microseconds per row
 WIDTH, BLOCK = 256, 64
-PATIENCE = 20.0  # seconds to wait for a quiet machine
+EXAMPLES, RUN_DRAWS = 2500, 300  # of the run that is timed with each kind of workers
+SECONDS = ("round", "rounds", "run")  # what is timed: one long round, all rounds of a run, and the run
+PATIENCE = 20.0  # seconds to wait until the machine is idle
 
 
-class Holding:
-    """A model in plain Python, which holds the interpreter's lock and a core as long as it is asked."""
+class LockHolding:
+    """A model in plain Python, which holds the interpreter's lock."""
 
     def __init__(self, steps: int = HOLDING) -> None:
         self.steps = steps
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
-        return np.array([self._one(row) for row in np.asarray(Z).tolist()])
+        return np.array([self._predict_row(row) for row in np.asarray(Z).tolist()])
 
-    def _one(self, row: list[float]) -> float:
+    def _predict_row(self, row: list[float]) -> float:
         wave, last = 0.0, row[-1]
         for _ in range(self.steps):
             wave = math.sin(wave + last)
         return row[0] * row[1] + row[2] + 0.1 * wave
 
 
-class Releasing:
-    """A model in NumPy, which lets other threads compute meanwhile."""
+class LockReleasing:
+    """A model in NumPy, which releases the interpreter's lock, so that other threads can compute."""
 
     def __init__(self, steps: int = RELEASING) -> None:
         self.steps = steps
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
-        return np.concatenate([self._some(Z[first : first + BLOCK]) for first in range(0, len(Z), BLOCK)])
+        return np.concatenate([self._predict_block(Z[first : first + BLOCK]) for first in range(0, len(Z), BLOCK)])
 
-    def _some(self, Z: np.ndarray) -> np.ndarray:
+    def _predict_block(self, Z: np.ndarray) -> np.ndarray:
         wave = np.repeat(Z[:, -1:], WIDTH, axis=1)
         for _ in range(self.steps):
             wave = np.sin(wave + 1.0)
         return np.asarray(Z[:, 0] * Z[:, 1] + Z[:, 2] + 0.1 * wave[:, 0])
 
 
-def plain(Z: np.ndarray) -> np.ndarray:
-    """A model that takes next to nothing."""
+def additive(Z: np.ndarray) -> np.ndarray:
+    """A model that takes almost no time."""
     return np.asarray(Z[:, 0] * Z[:, 1] + Z[:, 2] + np.sin(Z[:, -1]))
 
 
-def rows(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Examples and responses."""
+def draw_data(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Draws n examples of d features, and their responses."""
     rng = np.random.default_rng([seed, n, d])
     X = rng.normal(size=(n, d))
-    return X, plain(X) + rng.normal(size=n)
+    return X, additive(X) + rng.normal(size=n)
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Problem:
 
     @property
     def data(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return (*rows(self.n, self.d, self.seed), rows(self.m, self.d, self.seed + 1)[0])
+        return (*draw_data(self.n, self.d, self.seed), draw_data(self.m, self.d, self.seed + 1)[0])
 
     def game(self) -> Any:
         X, y, background = self.data
@@ -92,32 +94,32 @@ class Problem:
         return cs.game(f, X, y, background=background, loss="squared error")
 
 
-def at(draws: int) -> Callable[[Any], bool]:
-    """A rule that stops at the first look at so many draws."""
+def after_draws(draws: int) -> Callable[[Any], bool]:
+    """Returns a stopping rule: stop at the first evaluation with at least this many draws."""
     return lambda estimate: estimate.draws >= draws
 
 
 @dataclass
-class Timed:
-    """An executor that takes down how long each round took, and each task of it where it is told to."""
+class TimedExecutor:
+    """An executor that records the seconds of each round and, if ``times_tasks``, of each task."""
 
     executor: Any
-    tasks: bool = False
+    times_tasks: bool = False
     rounds: list[float] = field(default_factory=list)
-    found: list[tuple[Any, float]] = field(default_factory=list)
+    tasks: list[tuple[Any, float]] = field(default_factory=list)
 
     def map(
         self, function: Callable[[Any], Any], tasks: Sequence[Any], time_left: Callable[[], float] = unlimited_time
     ) -> Generator[Any, None, None]:
         begun = time.perf_counter()
-        yield from self.executor.map(self._timed(function) if self.tasks else function, tasks, time_left)
+        yield from self.executor.map(self._timed(function) if self.times_tasks else function, tasks, time_left)
         self.rounds.append(time.perf_counter() - begun)
 
     def _timed(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def timed(task: Any) -> Any:
             begun = time.perf_counter()
             result = function(task)
-            self.found.append((task, time.perf_counter() - begun))
+            self.tasks.append((task, time.perf_counter() - begun))
             return result
 
         return timed
@@ -128,15 +130,18 @@ class Timed:
 
 @contextmanager
 def dask_cluster(workers: int, *, is_calm: bool = False) -> Iterator[Any]:
-    """By its client. Workers know nothing of this process: those that it starts itself would import what it has."""
+    """Starts a Dask cluster in a process of its own and yields a client.
+
+    Workers that this process started itself would import the modules that it has imported.
+    """
     from distributed import Client
 
     started = subprocess.Popen(
-        [sys.executable, "-c", CLUSTER, str(workers)],
+        [sys.executable, "-c", CLUSTER_SCRIPT, str(workers)],
         stdin=subprocess.PIPE,
         text=True,
         stdout=subprocess.PIPE,
-        env=os.environ | (CALM if is_calm else {}),
+        env=os.environ | (QUIET_SETTINGS if is_calm else {}),
     )
     try:
         with Client(started.stdout.readline().strip()) as client:
@@ -146,12 +151,12 @@ def dask_cluster(workers: int, *, is_calm: bool = False) -> Iterator[Any]:
         started.communicate("\n")
 
 
-CALM = {  # what a cluster does for its dashboard, every 10 to 20 ms in every process
+QUIET_SETTINGS = {  # a cluster does these for its dashboard every 10 to 20 ms, in every process
     "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
     "DASK_DISTRIBUTED__ADMIN__SYSTEM_MONITOR__INTERVAL": "5s",
     "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
 }
-CLUSTER = """
+CLUSTER_SCRIPT = """
 import logging, sys
 from distributed import LocalCluster
 with LocalCluster(n_workers=int(sys.argv[1]), threads_per_worker=1, dashboard_address="127.0.0.1:0",
@@ -182,7 +187,7 @@ def ray_cluster(workers: int) -> Iterator[Any]:
 
 @contextmanager
 def engine_of(kind: str, workers: int) -> Iterator[Any]:
-    """Workers of a kind, as ``n_jobs`` takes them; 1 for a process by itself. New ones, where they are processes."""
+    """Starts workers of a kind and yields them as an argument for ``n_jobs``; 1 for a single process."""
     if kind == "serial":
         yield 1
     elif kind == "threads":
@@ -209,31 +214,30 @@ def executor_of(engine: Any) -> Any:
 
 @contextmanager
 def engines_of(kinds: Sequence[tuple[str, int]]) -> Iterator[dict[tuple[str, int], Any]]:
-    """Workers of several kinds at once, by their kind and number."""
+    """Starts workers of several kinds at once, and yields them by kind and number."""
     with ExitStack() as stack:
         yield {workers: stack.enter_context(engine_of(*workers)) for workers in kinds}
 
 
-# a machine that others may be using
+# The load of the machine
 
 
 @dataclass
-class Watched:
-    """What was done with the machine meanwhile.
+class MachineUse:
+    """Processor time during a measurement.
 
     Attributes
     ----------
-    others : cores that others have used, on average
-    busiest : seconds of a core that the busiest of our processes has used, which is what it takes on a machine of our
-        own, but for waiting
+    others : cores used by other programs, on average
+    busiest : seconds of a core used by the busiest of our processes, without waiting
     """
 
     others: float = 0.0
     busiest: float = 0.0
 
 
-def is_quiet(least: float = 0.85) -> bool:
-    """Waits until nearly all cores are idle for a second, as long as there is patience; whether they are."""
+def wait_until_idle(least: float = 0.85) -> bool:
+    """Waits, at most ``PATIENCE`` seconds, for a second in which nearly all cores are idle; returns whether it came."""
     import psutil
 
     ends = time.monotonic() + PATIENCE
@@ -245,16 +249,17 @@ def is_quiet(least: float = 0.85) -> bool:
 
 
 @contextmanager
-def watched() -> Iterator[Watched]:
-    """Takes down what others do with the machine while something is measured."""
+def measured_use() -> Iterator[MachineUse]:
+    """Measures the processor time of this process, its children and other programs while the block runs."""
     import psutil
 
-    found, begun = Watched(), time.perf_counter()
-    busy, own = _busy(psutil), _own(psutil)
-    yield found
-    took, ours = time.perf_counter() - begun, {pid: used - own.get(pid, 0.0) for pid, used in _own(psutil).items()}
-    found.others = round(max(0.0, _busy(psutil) - busy - sum(ours.values())) / took, 2)
-    found.busiest = max(ours.values())
+    use, begun = MachineUse(), time.perf_counter()
+    busy, before = _busy(psutil), _our_seconds(psutil)
+    yield use
+    seconds = time.perf_counter() - begun
+    ours = {pid: used - before.get(pid, 0.0) for pid, used in _our_seconds(psutil).items()}
+    use.others = round(max(0.0, _busy(psutil) - busy - sum(ours.values())) / seconds, 2)
+    use.busiest = max(ours.values())
 
 
 def _busy(psutil: Any) -> float:
@@ -262,25 +267,25 @@ def _busy(psutil: Any) -> float:
     return float(sum(times) - times.idle - getattr(times, "iowait", 0.0) - getattr(times, "guest", 0.0))
 
 
-def _own(psutil: Any) -> dict[int, float]:
-    """Seconds of cores that this process and those it has started have used, by their numbers; -1 for those ended."""
-    here = psutil.Process()
-    ended = here.cpu_times()
-    found = {-1: float(ended.children_user + ended.children_system)}
-    for process in [here, *here.children(recursive=True)]:
+def _our_seconds(psutil: Any) -> dict[int, float]:
+    """Returns the processor seconds of this process and its children by process id; -1 for children that ended."""
+    parent = psutil.Process()
+    ended = parent.cpu_times()
+    seconds = {-1: float(ended.children_user + ended.children_system)}
+    for process in [parent, *parent.children(recursive=True)]:
         try:
             times = process.cpu_times()
         except psutil.Error:
             continue
-        found[process.pid] = float(times.user + times.system)
-    return found
+        seconds[process.pid] = float(times.user + times.system)
+    return seconds
 
 
-def bare_processes(count: int, rows_each: int) -> float:
-    """Seconds that so many processes take for the model alone, each for so many rows, at the same time: the longest."""
+def independent_processes(count: int, rows_each: int) -> float:
+    """Runs the model alone in several processes at the same time; returns the seconds of the slowest one."""
     code = (
-        "import sys, time, numpy as np; from scaling_problems import Holding; Z = np.ones((int(sys.argv[1]), 20));"
-        "f = Holding(); f(Z[:500]); begun = time.perf_counter(); f(Z); print(time.perf_counter() - begun)"
+        "import sys, time, numpy as np; from scaling_workloads import LockHolding; Z = np.ones((int(sys.argv[1]), 20));"
+        "f = LockHolding(); f(Z[:500]); begun = time.perf_counter(); f(Z); print(time.perf_counter() - begun)"
     )
     started = [
         subprocess.Popen(
@@ -288,4 +293,4 @@ def bare_processes(count: int, rows_each: int) -> float:
         )
         for _ in range(count)
     ]
-    return max(float(one.communicate()[0]) for one in started)
+    return max(float(process.communicate()[0]) for process in started)
