@@ -1,7 +1,21 @@
 """Coalitions (subsets S of the players) as boolean masks, their Shapley weights (Eqs. 6 and 8), and random coalitions.
 
 Shapley values: Shapley (1953). Shapley kernel: Charnes et al. (1988), Lundberg and Lee (2017). Shapley interaction
-index of pairs: Grabisch and Roubens (1999).
+index of pairs: Grabisch and Roubens (1999). Weights inverse to probabilities of draws: Hansen and Hurwitz (1943) for
+independent draws, which are made here (importance sampling), Horvitz and Thompson (1952) for any design.
+
+References
+----------
+M. H. Hansen, W. N. Hurwitz (1943). On the theory of sampling from finite populations. Annals of Mathematical Statistics
+14, 333-362.
+D. G. Horvitz, D. J. Thompson (1952). A generalization of sampling without replacement from a finite universe. JASA 47,
+663-685.
+L. S. Shapley (1953). A value for n-person games. In Contributions to the Theory of Games II, 307-317. Princeton.
+A. Charnes, B. Golany, M. Keane, J. Rousseau (1988). Extremal principle solutions of games in characteristic function
+form: core, Chebychev and Shapley value generalizations. In Econometrics of Planning and Efficiency, 123-133.
+M. Grabisch, M. Roubens (1999). An axiomatic approach to the concept of interaction among players in cooperative games.
+International Journal of Game Theory 28, 547-565.
+S. M. Lundberg, S.-I. Lee (2017). A unified approach to interpreting model predictions. NeurIPS 30.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Antithetic permutations: pairs of walks along an order of the players and its reverse, on the same example.
 
 The two walks of a pair err in opposite directions (antithetic variates, Hammersley & Morton 1956; for permutations of
-players Mitchell et al. 2022): i's predecessors in the two orders are together all other players.
+players Mitchell et al. 2022): i's predecessors in the two orders are together all other players. The orders themselves
+are drawn by :func:`clarysage.coalitions.permutations`, and reversed here.
 
 References
 ----------
 J. M. Hammersley, K. W. Morton (1956). A new Monte Carlo technique: antithetic variates. Mathematical Proceedings of
 the Cambridge Philosophical Society 52, 449-475.
-R. Mitchell, J. Cooper, E. Frank, G. Holmes (2022). Sampling permutations for Shapley value estimation. JMLR 23, 1-46.
+R. Mitchell, J. Cooper, E. Frank, G. Holmes (2022). Sampling permutations for Shapley value estimation. JMLR 23(43).
 """
 
 from __future__ import annotations

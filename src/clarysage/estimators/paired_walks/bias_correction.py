@@ -6,7 +6,8 @@ Values are linear in the game, so with v_q the game of subsamples of q backgroun
 
 as in multilevel Monte Carlo (Giles 2008). The second term is small. It is sampled by single coalitions, not by walks:
 a step of a walk is expensive with all background rows, and the errors of neighbouring steps are almost the same, so
-single coalitions of many examples tell as much at a fraction of the model rows.
+single coalitions of many examples tell as much at a fraction of the model rows. How many are drawn is decided in the
+pilot run (:mod:`clarysage.estimators.paired_walks.pilot`).
 
 References
 ----------
@@ -31,7 +32,7 @@ class BiasCorrection:
 
     Attributes
     ----------
-    chances : (N,) probability of each example to be drawn
+    chances : (N,) probability of each example to be drawn (importance sampling)
     active : (p,) players that may have an effect
     skip : whether predictions that are known are reused
     """

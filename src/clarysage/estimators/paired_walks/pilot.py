@@ -1,8 +1,8 @@
 """The pilot run of paired walks: what they learn about a game before they begin, from draws that do not count.
 
-It tests whether the model is deterministic and which players have an effect, and allocates model rows between walks and
-draws of their bias correction, in proportion to standard deviation over the square root of cost (as samples are
-allocated to the levels of multilevel Monte Carlo; Giles 2008).
+It tests whether the model is deterministic and which players have an effect, and chooses the numbers of pairs of walks
+and of draws of their bias correction: in proportion to standard deviation over the square root of cost, as multilevel
+Monte Carlo allocates samples to levels (Giles 2008).
 
 References
 ----------
@@ -119,7 +119,7 @@ def _allocate(
     .. math:: n_1 c_1 / (n_0 c_0) = \sqrt{V_1 c_1 / (V_0 c_0)}
 
     V_0 and c_0 are the variance and the cost of a pair of walks, within an example; V_1 and c_1 those of a draw of the
-    correction.
+    correction, by its second moment about zero.
     """
     c_0, c_1 = rows_of_pair, correction.cost(game)
     if 2 * PAIRS_OF_PAIRS * c_0 + CORRECTIONS * c_1 > budget:

@@ -1,9 +1,10 @@
-"""The sampling design: which example each draw looks at.
+"""The sampling design: stratified systematic sampling of examples, with Neyman allocation of further visits.
 
-Every example has a known total, l(x, nothing) - l(x, everything), which its contributions add up to. Examples are
-ranked by it and stratified; within a pass over the examples the strata take turns, as in systematic sampling (Cochran
-1977, ch. 8), so that any part of a pass represents all strata. After two passes further visits go to examples in
-proportion to a size measure, which is larger where contributions are expected to vary more (Neyman 1934).
+It says which example each draw looks at. Every example has a known total, l(x, nothing) - l(x, everything), which its
+contributions add up to. Examples are ranked by it and stratified; within a pass over the examples the strata take
+turns, as in systematic sampling (Cochran 1977, ch. 8), so that any part of a pass represents all strata. After two
+passes further visits go to examples in proportion to a size measure, which is larger where contributions are expected
+to vary more (Neyman 1934).
 
 References
 ----------
@@ -162,9 +163,10 @@ def _strata(examples: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _allocate(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Returns the visits beyond two of a Neyman allocation: proportional to the size measure, but at least two.
+    """Returns the visits beyond two of a Neyman allocation, in random order: proportional to size, within limits.
 
-    The variance of the sum is least where the visits to each example are proportional to its standard deviation.
+    The variance of the sum is least where the visits to each example are proportional to its standard deviation, for
+    which the size measure stands. Every example has at least two visits, and at most ``MOST_VISITS``.
     """
     visits = np.clip(np.rint(2 * size / size.mean()), 2, MOST_VISITS).astype(np.intp)
     return np.asarray(rng.permutation(np.repeat(np.arange(len(size)), visits - 2)))
