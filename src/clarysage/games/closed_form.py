@@ -1,6 +1,6 @@
 r"""Closed-form (analytic) Shapley values of games whose model has a known structure.
 
-Restricted predictions are sums of Moebius coefficients, which game theory calls Harsanyi dividends (Harsanyi 1963),
+Restricted predictions are sums of Möbius (Moebius) coefficients, or Harsanyi dividends in game theory (Harsanyi 1963),
 
 .. math:: f_S = \sum_{A \subseteq S} a_A
 
@@ -215,7 +215,7 @@ class Coalitions:
 
 @dataclass(frozen=True)
 class FromTerms:
-    """Mean predictions of all coalitions, by the Moebius inversion: sums of terms over subsets."""
+    """Mean predictions of all coalitions: sums of terms over subsets (the zeta transform)."""
 
     terms: Terms
     native: KnownStructure

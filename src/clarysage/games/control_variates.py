@@ -7,8 +7,11 @@ z_k(S) = f(x_S, b_k), and whose mean over all rows is known (here it is 0). The 
 
 has the same expectation as the plain mean, and a smaller variance: the noise of the draw that both share cancels (Owen
 2013, sec. 8.9). Survey sampling calls it the difference estimator (Särndal, Swensson & Wretman 1992, ch. 6). The
-prediction f(b_k) of every background row with nothing kept is known and costs no further model rows. The three control
-variates here differ in how they extrapolate it to coalitions in which features are kept:
+coefficient of c_k is 1, not a regression on the sample, so that no bias arises from its estimation. It is
+subtracted in :mod:`clarysage.games.subsampled`.
+
+The prediction f(b_k) of every background row with nothing kept is known and costs no further model rows. The three
+control variates here differ in how they extrapolate it to coalitions in which features are kept:
 
 - :class:`StartControl`: the excess of f(b_k) over its mean, shrunk linearly to zero along the walk;
 - :class:`MainEffectsControl`: the main effects of features not yet kept, which are pure noise of the draw until they

@@ -1,10 +1,10 @@
 r"""Influence of the background on payoffs: their finite-background bias, and their influence function.
 
-A payoff is minus the loss of a mean prediction over M background rows. If these rows are a sample from an infinite
+A payoff is minus the loss of a mean prediction over m background rows. If these rows are a sample from an infinite
 population, the loss of their mean is biased upwards where the loss is convex (Jensen's gap, by the delta method of
 second order),
 
-.. math:: E[\ell(\bar f_M)] \approx \ell(E f) + \tfrac12 \ell''(E f) \, Var(f) / M
+.. math:: E[\ell(\bar f)] \approx \ell(E f) + \tfrac12 \ell''(E f) \, Var(f) / m
 
 which is exact for squares. The ``bias_correction`` is to be added to payoffs. The influence of a row is the derivative
 of the payoff when weight moves to the row. It is the empirical influence function, from which the infinitesimal
@@ -14,6 +14,9 @@ jackknife estimates variances (Jaeckel 1972; Efron & Tibshirani 1993, ch. 21),
 
 Where the mean is estimated from the drawn rows, each row is left out of the mean that it is compared with; otherwise
 the noise of the draw would look like influence. A row that is the example itself (a self-match) has no influence.
+
+Here the influence is on single payoffs. :mod:`clarysage.inference.influence` accumulates it over walks, and
+:mod:`clarysage.inference.population` makes variances of it.
 
 References
 ----------

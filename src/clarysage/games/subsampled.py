@@ -121,7 +121,7 @@ class SubsampledPower:
 
     @property
     def is_unbiased(self) -> bool:
-        """Tells whether payoffs are unbiased, so that no bias correction by walks with all rows is needed."""
+        """Tells whether payoffs are unbiased, so that no bias correction by payoffs with all rows is needed."""
         is_simple = self.draws.ranked is None
         return self.draws.uses_all_rows or (is_simple and all(loss.debiasing.is_unbiased for loss in self.losses))
 
@@ -286,7 +286,7 @@ class SubsampledPower:
         return self._means(examples, z, self._control.at(examples, coalitions, index, active))
 
     def _means(self, examples: np.ndarray, z: np.ndarray, control: np.ndarray) -> SubsampledMeans:
-        """Estimates means from predictions z (n, q, steps, k) with drawn rows and a control variate of mean 0."""
+        """Estimates means of predictions z (n, q, steps, k) with drawn rows, less a control variate of mean 0."""
         match, k = self.matches.of(examples), z.shape[3]
         adjusted = z - control
         variance = self.draws.variance_of_mean(adjusted, match)

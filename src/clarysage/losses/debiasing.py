@@ -5,9 +5,10 @@ method, that is Taylor's series, of second order)
 
 .. math:: E[\ell(\bar a)] - \ell(E \bar a) \approx \tfrac12 \ell''(E \bar a) \, Var(\bar a)
 
-:class:`UnbiasedSquare` subtracts the gap exactly, :class:`TaylorLogarithm` subtracts its second-order term,
-:class:`UnbiasedLinear` has no gap, and :class:`PlugIn` does not correct it. The attribute ``debiasing`` of a loss is
-the estimator that it uses. The same formulas give the bias of losses because the background itself is finite.
+For squared error and the Brier score :class:`UnbiasedSquare` subtracts an unbiased estimate of the gap, for cross
+entropy :class:`TaylorLogarithm` subtracts its second-order term; :class:`UnbiasedLinear` has no gap, and
+:class:`PlugIn` does not correct it. The attribute ``debiasing`` of a loss is the estimator that it uses. The same
+formulas give the bias of losses because the background itself is finite.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ class UnbiasedSquare:
 
 @dataclass(frozen=True)
 class TaylorLogarithm:
-    r"""Minus the logarithm of a mean probability, with a bounded second-order correction.
+    r"""Cross entropy, minus the logarithm of a mean probability, with a bounded second-order correction.
 
     .. math:: -\log A - \tfrac12 \frac{r}{1 + r}, \qquad r = \widehat{Var}(\bar a) / A^2
 

@@ -1,6 +1,12 @@
 """Subsamples of the background: simple random samples, or stratified ones with one row from each stratum.
 
-Variances of their means are those of sampling from a finite population (Cochran, Sampling techniques, 1977, chs. 2, 5).
+Variances of their means are those of sampling from a finite population (Cochran 1977, chs. 2, 5). Where each stratum
+has one row, they are estimated by successive differences (Wolter 2007, ch. 8).
+
+References
+----------
+W. G. Cochran (1977). Sampling Techniques, 3rd edition. Wiley.
+K. M. Wolter (2007). Introduction to Variance Estimation, 2nd edition. Springer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
 r"""Conditional Gaussian simulation by Matheron's rule: draws from a law become draws given the kept columns of a row.
 
 The normal scores of columns have a Gaussian law N(0, R). A draw from it is moved by the regression of its error in the
-known scores, after which it has the conditional law (Journel & Huijbregts, Mining geostatistics, 1978, ch. 7; Wilson et
-al., Efficiently sampling functions from Gaussian process posteriors, ICML 2020).
+known scores, after which it has the conditional law (Journel & Huijbregts 1978, ch. 7; Wilson et al. 2020).
+
+References
+----------
+A. G. Journel, C. J. Huijbregts (1978). Mining Geostatistics. Academic Press.
+J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P. Deisenroth (2020). Efficiently sampling functions from
+Gaussian process posteriors. ICML 119, 10292-10302.
 """
 
 from __future__ import annotations
