@@ -6,14 +6,18 @@ Its influence function (Hampel 1974) at a row b is the Gateaux derivative of T w
 .. math:: \psi(b) = \frac{d}{dt} T((1 - t) B + t \delta_b) \Big|_{t = 0}
 
 and the sum of squares of w_k psi_k estimates the variance of T over samples of the background (the infinitesimal
-jackknife: Jaeckel 1972, Efron & Stein 1981). Walks that draw a few rows each give noisy influences. The variance of the
-noise is estimated as well, so that it can be subtracted from the sum of squares.
+jackknife: Jaeckel 1972; Efron & Tibshirani 1993, ch. 21). Influences on payoffs (:mod:`clarysage.games.influence`) are
+accumulated over walks here. Walks that draw a few rows each give noisy influences. The variance of the noise is
+estimated as well, so that it can be subtracted from the sum of squares (the Monte Carlo bias correction of the
+infinitesimal jackknife: Wager, Hastie & Efron 2014).
 
 References
 ----------
 F. R. Hampel (1974). The influence curve and its role in robust estimation. JASA 69, 383-393.
 L. A. Jaeckel (1972). The infinitesimal jackknife. Bell Laboratories Memorandum MM 72-1215-11.
-B. Efron, C. Stein (1981). The jackknife estimate of variance. Annals of Statistics 9, 586-596.
+B. Efron, R. J. Tibshirani (1993). An Introduction to the Bootstrap. Chapman & Hall.
+S. Wager, T. Hastie, B. Efron (2014). Confidence intervals for random forests: the jackknife and the infinitesimal
+jackknife. JMLR 15, 1625-1651.
 """
 
 from __future__ import annotations

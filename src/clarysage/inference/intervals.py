@@ -14,6 +14,8 @@ N. J. Johnson (1978). Modified t tests and confidence intervals for asymmetrical
 S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 65-70.
 Y. Benjamini, Y. Hochberg (1995). Controlling the false discovery rate: a practical and powerful approach to multiple
 testing. Journal of the Royal Statistical Society B 57, 289-300.
+Y. Benjamini, D. Yekutieli (2001). The control of the false discovery rate in multiple testing under dependency. Annals
+of Statistics 29, 1165-1188.
 """
 
 from __future__ import annotations
@@ -151,7 +153,11 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
-    """Returns p-values (p,) adjusted by the step-up method of Benjamini and Hochberg (1995)."""
+    """Returns p-values (p,) adjusted by the step-up method of Benjamini and Hochberg (1995).
+
+    The bound of the false discovery rate is proved for independent tests, and for positively dependent ones (Benjamini
+    and Yekutieli 2001). Values of one game may depend on each other negatively, so that it holds only approximately.
+    """
     from scipy.stats import false_discovery_control
 
     return np.asarray(false_discovery_control(p, method="bh"))

@@ -1,13 +1,14 @@
 r"""Variances about populations of examples and of background rows, by influence functions; and their differences.
 
 A value is a mean over examples, in a game whose payoffs depend on means over background rows. It is a functional of two
-samples, like two-sample U- and V-statistics (Hoeffding 1948). Its variance to first order is that of its Hajek
-projection, a sum of influence functions at each example and at each background row (the infinitesimal jackknife).
+samples, like U- and V-statistics (Hoeffding 1948) of two samples (Lehmann 1951). Its variance to first order is that of
+its Hajek projection (Hajek 1968), a sum of influence functions at each example and at each background row (the
+infinitesimal jackknife).
 With e_x the contribution of example x of weight w_x, and c_k = w_k (psi_k - mean) the centred influence of background
 row k (:mod:`clarysage.inference.influence`),
 
 .. math:: V_R = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
-    V_B = \frac{m}{m - 1} \sum_k c_k^2 - noise, \qquad V_X = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
+    V_B = \frac{m}{m - 1} \Big( \sum_k c_k^2 - noise \Big), \qquad V_X = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
 
 and V = V_R + V_B + V_X. The covariance V_X is not zero where examples are background rows themselves (self-matches).
 
@@ -18,6 +19,10 @@ References
 ----------
 W. Hoeffding (1948). A class of statistics with asymptotically normal distribution. Annals of Mathematical Statistics
 19, 293-325.
+E. L. Lehmann (1951). Consistency and unbiasedness of certain nonparametric tests. Annals of Mathematical Statistics 22,
+165-179.
+J. Hajek (1968). Asymptotic normality of simple linear rank statistics under alternatives. Annals of Mathematical
+Statistics 39, 325-346.
 B. L. Welch (1947). The generalization of "Student's" problem when several different population variances are involved.
 Biometrika 34, 28-35.
 """

@@ -1,11 +1,16 @@
 """Stopping rules: the paper's convergence criterion (Sec. 3.3), one relative to a given scale, a budget, a deadline.
 
-Convergence is a fixed-width criterion: sampling continues until standard errors are small enough (Chow & Robbins 1965).
+Convergence is a sequential criterion: sampling continues until standard errors are small enough, as for intervals of a
+fixed width (Chow & Robbins 1965), or of a width in proportion to the mean (Nadas 1969); here in proportion to the range
+of the values. The loop (``estimators/loop.py``) asks the rules at the end of each round; a budget and a deadline limit
+the draws beforehand.
 
 References
 ----------
 Y. S. Chow, H. Robbins (1965). On the asymptotic theory of fixed-width sequential confidence intervals for the mean.
 Annals of Mathematical Statistics 36, 457-462.
+A. Nadas (1969). An extension of a theorem of Chow and Robbins on sequential confidence intervals for the mean. Annals
+of Mathematical Statistics 40, 667-671.
 """
 
 from __future__ import annotations
