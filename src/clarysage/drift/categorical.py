@@ -11,7 +11,7 @@ import numpy as np
 
 from clarysage.drift.columns import NUMBERS, NUMERAL, TEXT, ColumnSample, missing_hint, missing_p
 from clarysage.drift.numeric import number_facts, number_hints
-from clarysage.drift.tests import (
+from clarysage.drift.two_sample_tests import (
     COLUMN_LEVEL,
     HINT_LEVEL,
     are_rare,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from clarysage.drift.tests import HINT_LEVEL, hypergeometric_p
+from clarysage.drift.two_sample_tests import HINT_LEVEL, hypergeometric_p
 from clarysage.drift.wording import from_to, percent, plain_number
 from clarysage.errors import InputError
 from clarysage.tables.cells import Backend, backend

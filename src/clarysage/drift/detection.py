@@ -20,7 +20,7 @@ from clarysage.drift.columns import (
     reads_as_numbers,
 )
 from clarysage.drift.numeric import compare_numbers
-from clarysage.drift.tests import bonferroni, hypergeometric_p
+from clarysage.drift.two_sample_tests import bonferroni, hypergeometric_p
 from clarysage.drift.wording import quoted
 from clarysage.errors import Argument, InputError, Or, resembling
 from clarysage.results.finding import Shift

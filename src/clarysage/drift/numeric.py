@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.drift.columns import DATES, DURATIONS, ColumnSample, missing_hint, missing_p
-from clarysage.drift.tests import (
+from clarysage.drift.transformations import (
+    NumberSamples,
+    clipping_hints,
+    find_offset,
+    find_rescaling,
+    find_rounding,
+    recoding_hint,
+)
+from clarysage.drift.two_sample_tests import (
     COLUMN_LEVEL,
     HINT_LEVEL,
     TwoSampleECDF,
@@ -17,14 +25,6 @@ from clarysage.drift.tests import (
     log_p_all_current,
     smallest_attainable_p,
     tarone_p,
-)
-from clarysage.drift.transformations import (
-    NumberSamples,
-    clipping_hints,
-    find_offset,
-    find_rescaling,
-    find_rounding,
-    recoding_hint,
 )
 from clarysage.drift.wording import (
     about,

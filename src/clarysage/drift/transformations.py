@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clarysage.drift.tests import HINT_LEVEL, TwoSampleECDF, hypergeometric_p
+from clarysage.drift.two_sample_tests import HINT_LEVEL, TwoSampleECDF, hypergeometric_p
 from clarysage.drift.wording import about, few_digits, percent
 
 LARGEST = 1e100  # numbers from here on are treated as infinite, since their products may be
