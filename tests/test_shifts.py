@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom, chi2_contingency, hypergeom, ks_2samp
 
 from clarysage.drift import shifts, shifts_of_each
-from clarysage.drift.columns import read_column
+from clarysage.drift.column_samples import read_column
 from clarysage.drift.numeric import number_hints
 from clarysage.drift.two_sample_tests import (
     TwoSampleECDF,

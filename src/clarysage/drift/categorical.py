@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.drift.columns import NUMBERS, NUMERAL, TEXT, ColumnSample, missing_hint, missing_p
+from clarysage.drift.column_samples import NUMBERS, NUMERAL, TEXT, ColumnSample, missing_hint, missing_p
 from clarysage.drift.numeric import number_facts, number_hints
 from clarysage.drift.two_sample_tests import (
     COLUMN_LEVEL,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.drift.categorical import compare_categories
-from clarysage.drift.columns import (
+from clarysage.drift.column_samples import (
     NUMBERS,
     TEXT,
     ColumnSample,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage.drift.columns import DATES, DURATIONS, ColumnSample, missing_hint, missing_p
+from clarysage.drift.column_samples import DATES, DURATIONS, ColumnSample, missing_hint, missing_p
 from clarysage.drift.transformations import (
     NumberSamples,
     clipping_hints,
