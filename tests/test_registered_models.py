@@ -24,7 +24,7 @@ from clarysage.datasets.table import DATASETS
 from clarysage.errors import InputError
 from clarysage.models import LIBRARIES, ModelFile, ModelLibrary, Predictor
 from clarysage.models.learners import learner_for_refits, takes_pandas_alone
-from clarysage.structure.abilities import Gains
+from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.testing import check_measure
 from tests.cli_harness import printed_json, run
 

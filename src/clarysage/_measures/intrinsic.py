@@ -1,7 +1,7 @@
 """Intrinsic importances: heuristics of Table 1 that are read off a model: its coefficients, splits or weights.
 
 None of them uses predictions of the model, or y. The adapter of the model's library, or the representation of its
-structure, reads the numbers (see ``structure.abilities``). Here they are summed over the columns that the steps of a
+structure, reads the numbers (see ``structure.intrinsic_numbers``). Here they are summed over the columns that the steps of a
 pipeline derive from a column of X, and over the members of groups.
 """
 
@@ -25,8 +25,14 @@ from clarysage.models import ModelAdapter, Predictor, adapter_of, as_predictor, 
 from clarysage.models.unwrap import InnerColumns, Unwrapped, unwrap
 from clarysage.protocols import GroupsLike, ModelLike, TableLike, TargetLike, WeightsLike, ability
 from clarysage.results import Explanation
-from clarysage.structure.abilities import HasCoefficients, HasGains, HasLayerWeights, HasSplitCounts, LayerWeights
 from clarysage.structure.base import Structure, UnknownStructureError
+from clarysage.structure.intrinsic_numbers import (
+    HasCoefficients,
+    HasGains,
+    HasLayerWeights,
+    HasSplitCounts,
+    LayerWeights,
+)
 from clarysage.tables import as_table, read_weights, schema_of
 
 OUTSIDE = "A heuristic, outside the framework of additive importance measures: it measures"

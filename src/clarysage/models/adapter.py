@@ -6,7 +6,7 @@ imported. ``libraries`` has the table. A third party adds an adapter for a singl
 :class:`ModelAdapter`. It adds a row of the table by an entry point of the group ``clarysage.model_libraries``.
 
 An adapter may have abilities besides prediction, asked for by :func:`~clarysage.protocols.ability`: those below and
-those of ``structure.abilities``. Such a method returns None where this particular model lacks the information.
+those of ``structure.intrinsic_numbers``. Such a method returns None where this particular model lacks the information.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def libraries_with(kind: type) -> list[str]:
 
     Examples
     --------
-    >>> from clarysage.structure.abilities import HasGains
+    >>> from clarysage.structure.intrinsic_numbers import HasGains
     >>> libraries_with(HasGains)
     ['XGBoost', 'LightGBM', 'CatBoost', 'scikit-learn']
     """

@@ -11,8 +11,8 @@ import numpy as np
 
 from clarysage.models.outputs import CLASSIFIER, REGRESSOR, Shares, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
-from clarysage.structure.abilities import Gains
 from clarysage.structure.base import UnknownStructureError
+from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.catboost import EXPONENTS, split_columns, structure_of_catboost
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")

@@ -15,8 +15,8 @@ from clarysage.errors import FormatError
 from clarysage.models.outputs import Shares, from_methods
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
-from clarysage.structure.abilities import Gains
 from clarysage.structure.base import Structure
+from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.lightgbm import structure_of_booster
 
 CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")

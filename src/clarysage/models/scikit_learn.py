@@ -15,9 +15,9 @@ from clarysage.models.libraries import library_of
 from clarysage.models.outputs import CLASSIFIER, REGRESSOR, classes_of, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.protocols import ability
-from clarysage.structure.abilities import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
 from clarysage.structure.base import DOUBLE_ROUNDING, SINGLE_ROUNDING, Link, Structure, UnknownStructureError
 from clarysage.structure.columnwise import Transformed, active_steps, owners
+from clarysage.structure.intrinsic_numbers import Gains, HasCoefficients, HasGains, HasSplitCounts, LayerWeights
 from clarysage.structure.layers import Activation, Affine, Layers
 from clarysage.structure.linear import Linear
 from clarysage.structure.readers.scikit_learn import READERS as TREES

@@ -18,7 +18,7 @@ from clarysage.errors import InputError, ModelError
 from clarysage.models.outputs import LINKS, linked, linked_by, unknown_output
 from clarysage.models.predictor import Predictor, Task
 from clarysage.protocols import ability
-from clarysage.structure.abilities import LayerWeights
+from clarysage.structure.intrinsic_numbers import LayerWeights
 from clarysage.structure.readers.torch import is_sequence, read_layers
 
 BATCH = 8192  # rows in one call

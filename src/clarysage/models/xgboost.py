@@ -16,8 +16,8 @@ from clarysage.models.adapter import coefficients_of
 from clarysage.models.outputs import Values, from_methods, unfitted
 from clarysage.models.predictor import Predictor
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
-from clarysage.structure.abilities import Gains
 from clarysage.structure.base import Structure, UnknownStructureError
+from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.xgboost import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities

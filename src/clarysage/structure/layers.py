@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from clarysage.structure.abilities import LayerWeights
 from clarysage.structure.base import Link, apply_link, n_outputs
+from clarysage.structure.intrinsic_numbers import LayerWeights
 
 CELLS_AT_ONCE = 1 << 20  # cells of rows and of first-layer sums that are in memory
 
