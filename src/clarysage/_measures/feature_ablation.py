@@ -6,7 +6,7 @@ from typing import Any, Unpack, overload
 
 from clarysage._measures.explain import with_constant
 from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
-from clarysage._measures.refits import (
+from clarysage._measures.refit_runs import (
     UNUSED_BY_REFITS,
     RefitOptions,
     RefitProblem,

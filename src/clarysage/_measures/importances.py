@@ -19,7 +19,7 @@ from clarysage._measures.options import (
     taking_shared_options,
     with_shared_options,
 )
-from clarysage._measures.refits import TrainLike
+from clarysage._measures.refit_runs import TrainLike
 from clarysage._measures.sage import game
 from clarysage._measures.table import MEASURES, Measure, as_measure
 from clarysage.catalogue import REMOVALS

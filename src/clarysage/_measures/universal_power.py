@@ -16,7 +16,7 @@ from clarysage._measures.examples import separate_targets
 from clarysage._measures.linear_design import is_of_classes, linear_design, numeric_codes
 from clarysage._measures.options import Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.player_order import PlayerOrder, column_names
-from clarysage._measures.refits import (
+from clarysage._measures.refit_runs import (
     UNUSED_BY_REFITS,
     RefitData,
     RefitOptions,
