@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import norm as normal
 
 import clarysage as cs
-from clarysage._measures.explain import explanations_of
+from clarysage._measures.explanations import explanations_of
 from clarysage.errors import InputError, Note
 from clarysage.estimators import Exact, PairedWalks, Permutation, estimate
 from clarysage.estimators.limits import Chunk

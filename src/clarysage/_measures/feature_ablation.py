@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Unpack, overload
 
-from clarysage._measures.explain import with_constant
+from clarysage._measures.explanations import with_constant
 from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.refit_runs import (
     UNUSED_BY_REFITS,

@@ -14,7 +14,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from clarysage._measures.explain import explanations_of
+from clarysage._measures.explanations import explanations_of
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import SEVERAL_RUNS, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem

@@ -11,7 +11,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from clarysage._measures.explain import with_constant
+from clarysage._measures.explanations import with_constant
 from clarysage._measures.options import DataOptions, Run, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem, about_loss
 from clarysage._measures.run import Runner, rules_of, single_or_list

@@ -17,7 +17,7 @@ from clarysage._measures.examples import (
     check_size,
     without_targets,
 )
-from clarysage._measures.explain import explanations_of
+from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import Run
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import provenance_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clarysage._measures.examples import separate_targets
-from clarysage._measures.explain import explanations_of
+from clarysage._measures.explanations import explanations_of
 from clarysage._measures.options import DataOptions, Run, SharedOptions
 from clarysage._measures.player_order import PlayerOrder, column_names
 from clarysage._measures.provenance import fingerprint, fingerprint_of_rows, versions

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Unpack, overload
 
 from clarysage._measures.examples import without_target
-from clarysage._measures.explain import with_sample_size_note
+from clarysage._measures.explanations import with_sample_size_note
 from clarysage._measures.off_manifold import about_manifold
 from clarysage._measures.options import Run, RunOptions, SharedOptions, split_options, with_shared_options
 from clarysage._measures.problem import Problem
