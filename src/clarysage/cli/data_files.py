@@ -16,7 +16,7 @@ from typing import Any
 
 from clarysage._utils.display import listed
 from clarysage.cli.console import Say, reason
-from clarysage.cli.files import check_readable, imported
+from clarysage.cli.file_checks import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 
 SEPARATORS = ",;\t"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from clarysage.cli.console import reason
-from clarysage.cli.files import check_readable, imported
+from clarysage.cli.file_checks import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
 from clarysage.models.libraries import LIBRARIES, ModelFile
 

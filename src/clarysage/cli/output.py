@@ -13,7 +13,7 @@ import typer
 
 from clarysage._utils.atomic import write_atomically
 from clarysage.cli.console import FLAGGED, NOT_CONVERGED, Say, clean_stdout, print_data
-from clarysage.cli.files import check_writable
+from clarysage.cli.file_checks import check_writable
 from clarysage.cli.messages import note_in_shell
 from clarysage.errors import InputError
 

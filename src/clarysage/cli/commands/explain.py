@@ -10,7 +10,7 @@ import typer
 
 from clarysage.cli.completion import columns
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
-from clarysage.cli.files import check_writable
+from clarysage.cli.file_checks import check_writable
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import check_about, check_background_rows, check_options, check_rows
 from clarysage.cli.options import (

@@ -10,7 +10,7 @@ import typer
 from clarysage._utils.atomic import write_atomically
 from clarysage.cli.completion import names
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, print_data
-from clarysage.cli.files import check_readable, check_writable
+from clarysage.cli.file_checks import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
 from clarysage.cli.options import ConsoleOptions, with_option_groups
 from clarysage.cli.output import STDOUT, available_about
