@@ -1,8 +1,8 @@
 """Intrinsic importances: heuristics of Table 1 that are read off a model: its coefficients, splits or weights.
 
 None of them uses predictions of the model, or y. The adapter of the model's library, or the representation of its
-structure, reads the numbers (see ``structure.intrinsic_numbers``). Here they are summed over the columns that the steps of a
-pipeline derive from a column of X, and over the members of groups.
+structure, reads the numbers (see ``structure.intrinsic_numbers``). Here they are summed over the columns that the steps
+of a pipeline derive from a column of X, and over the members of groups.
 """
 
 from __future__ import annotations

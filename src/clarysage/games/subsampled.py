@@ -9,7 +9,7 @@ control variates c_k(S) of mean 0 (:mod:`clarysage.games.control_variates`), the
 which is the mean of a simple or stratified random sample without replacement (Cochran 1977, chs. 2, 5; with replacement
 where rows differ in weight). The loss of an estimated mean is biased by Jensen's gap, so that payoffs use a debiased
 loss estimator (:mod:`clarysage.losses.debiasing`). How payoffs depend on the choice of the background itself is the
-subject of :mod:`clarysage.games.influence`.
+subject of :mod:`clarysage.games.payoff_influence`.
 
 References
 ----------
@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from clarysage.games.control_variates import ControlVariate, control_variate_of, entered_at_prefixes
-from clarysage.games.influence import StepInfluence, SubsampledMeans, equals_start
+from clarysage.games.payoff_influence import StepInfluence, SubsampledMeans, equals_start
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
 from clarysage.players import Players

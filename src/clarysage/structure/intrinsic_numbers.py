@@ -1,6 +1,6 @@
-"""Abilities of models: coefficients, gains, split counts and layer weights, read by adapters or representations.
+"""Numbers inside models: coefficients, gains, split counts and layer weights, which adapters or structures can read.
 
-They are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model does
+These abilities are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model does
 not have these numbers.
 """
 
