@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 import clarysage as cs
-from clarysage.cli import doctor
+from clarysage.cli import diagnosis
 from tests.cli_harness import printed_json, run, run_main
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
 
-def diagnosis(code: int = 0) -> dict[str, Any]:
+def printed_diagnosis(code: int = 0) -> dict[str, Any]:
     return printed_json("doctor", code=code)
 
 
@@ -38,10 +38,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Any:
             return requirements
 
         monkeypatch.setattr(metadata, "requires", requires)
-        doctor.lowest_versions.cache_clear()
+        diagnosis.lowest_versions.cache_clear()
 
     yield set_
-    doctor.lowest_versions.cache_clear()
+    diagnosis.lowest_versions.cache_clear()
 
 
 def of_project() -> list[str]:
@@ -52,7 +52,7 @@ def of_project() -> list[str]:
 
 def test_what_is_needed_is_what_the_project_depends_on() -> None:
     names = [re.split(r"[^\w-]", one)[0] for one in PROJECT["dependencies"]]
-    assert sorted(doctor.NEEDED) == sorted(names)
+    assert sorted(diagnosis.NEEDED) == sorted(names)
 
 
 def test_versions_are_those_of_the_libraries(asked: Any) -> None:
@@ -60,7 +60,7 @@ def test_versions_are_those_of_the_libraries(asked: Any) -> None:
     import scipy
 
     asked(of_project())
-    found = diagnosis()
+    found = printed_diagnosis()
     versions = {one["name"]: one["version"] for one in found["needed"]}
     assert (found["clarysage"], versions["numpy"], versions["scipy"]) == (
         cs.__version__,
@@ -77,7 +77,7 @@ def test_versions_are_those_of_the_libraries(asked: Any) -> None:
 
 def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
     asked(of_project())
-    for part in doctor.optional_libraries():
+    for part in diagnosis.optional_libraries():
         if part.extra in PROJECT["optional-dependencies"]:
             (wanted,) = PROJECT["optional-dependencies"][part.extra]
             assert part.library.lowest == wanted.partition(">=")[2]
@@ -89,19 +89,19 @@ def test_optional_parts_name_extras_that_there_are(asked: Any) -> None:
 @pytest.mark.subprocess
 def test_optional_parts_are_told_without_loading_them() -> None:
     heavy = [
-        part.module for part in doctor.optional_libraries() if part.module != "pyarrow"
+        part.module for part in diagnosis.optional_libraries() if part.module != "pyarrow"
     ]  # which pandas may load itself
     nothing_heavy = f"loaded = set({heavy}) & set(sys.modules)\nassert not loaded, loaded\n"
     done = run_main("doctor", "--json", "-", after=nothing_heavy)
     assert done.returncode == 0, done.stderr
     assert [one["name"] for one in json.loads(done.stdout)["optional"]] == [
-        part.module for part in doctor.optional_libraries()
+        part.module for part in diagnosis.optional_libraries()
     ]
 
 
 def test_text_tells_absent_parts_and_how_to_get_them(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked(of_project())
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr(diagnosis, "find_spec", lambda name: None)
     result = run("doctor")
     assert result.exit_code == 0, result.stderr
     assert re.search(r'xgboost +not installed; for XGBoost models: pip install "clarysage\[xgboost\]"', result.stdout)
@@ -121,7 +121,7 @@ def test_missing_and_old_libraries_are_problems_and_exit_code_1(asked: Any, monk
         return str(found)
 
     monkeypatch.setattr(metadata, "version", version_of)
-    monkeypatch.setattr(doctor, "find_spec", lambda name: name == "polars" or None)
+    monkeypatch.setattr(diagnosis, "find_spec", lambda name: name == "polars" or None)
     result = run("doctor")
     assert result.exit_code == 1
     (line,) = result.stderr.splitlines()
@@ -133,7 +133,7 @@ def test_missing_and_old_libraries_are_problems_and_exit_code_1(asked: Any, monk
 
 def test_without_metadata_bounds_are_not_known_and_that_is_said(asked: Any) -> None:
     asked(None)
-    found = diagnosis()
+    found = printed_diagnosis()
     assert {one["lowest"] for one in found["needed"]} == {None}
     assert found["problems"] == []
     assert "not installed, so the versions that it needs are not known" in found["remarks"][-1]
@@ -147,7 +147,7 @@ def test_wrong_numbers_fail_the_self_check(monkeypatch: pytest.MonkeyPatch) -> N
         return replace(found, values=found.values * 1.001, parts=None)
 
     monkeypatch.setattr(cs, "sage", wrong)
-    found = diagnosis(code=1)
+    found = printed_diagnosis(code=1)
     assert not found["self_check"]["is_right"]
     assert "the self-check failed: SAGE values of a linear function are off by 0.1 %" in found["problems"][0]
 
@@ -157,18 +157,18 @@ def test_broken_library_fails_the_self_check(monkeypatch: pytest.MonkeyPatch) ->
         raise ImportError("numpy.core.multiarray failed to import")
 
     monkeypatch.setattr(cs, "sage", broken)
-    assert "ImportError: numpy.core.multiarray failed to import" in diagnosis(code=1)["self_check"]["trouble"]
+    assert "ImportError: numpy.core.multiarray failed to import" in printed_diagnosis(code=1)["self_check"]["trouble"]
 
 
 def test_broken_numba_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "clarysage.structure.kernels.compiled", None)
-    found = diagnosis(code=1)
+    found = printed_diagnosis(code=1)
     assert found["machine"] is None
     assert "libraries cannot be loaded" in found["problems"][0]
 
 
 def test_self_check_is_exact_to_rounding() -> None:
-    assert 0 <= doctor.largest_error() < 1e-12
+    assert 0 <= diagnosis.largest_error() < 1e-12
 
 
 def test_file_is_written_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Numbers inside models: coefficients, gains, split counts and layer weights, which adapters or structures can read.
 
-These abilities are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model does
-not have these numbers.
+These abilities are asked for by :func:`~clarysage.protocols.ability`; a method returns None where this particular model
+does not have these numbers.
 """
 
 from __future__ import annotations

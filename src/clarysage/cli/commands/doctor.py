@@ -25,7 +25,7 @@ def doctor(*, written: JsonOptions, console: ConsoleOptions) -> None:
     say, json_file = note_printer(console.quiet), written.json_file
     with handled_errors(say, debug=console.debug):
         with clean_stdout():
-            from clarysage.cli.doctor import Diagnosis
+            from clarysage.cli.diagnosis import Diagnosis
 
             OutputFiles(json_file, {}).check([])
             diagnosis = Diagnosis.run()
