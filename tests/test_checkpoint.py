@@ -443,7 +443,7 @@ def test_all_that_differs_is_said_and_nothing_else(kept: Path) -> None:
 
 
 def test_a_file_of_another_version_of_the_library_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clarysage._measures.provenance.__version__", "99")
+    monkeypatch.setattr("clarysage._measures.checkpoint_identity.__version__", "99")
     with pytest.raises(InputError, match=r"clarysage: .* there, 99 here"):
         sage(kept, loss="squared error")
 

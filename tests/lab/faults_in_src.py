@@ -862,7 +862,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-of-another-model",
         CHECKPOINT,
-        "_measures/provenance.py",
+        "_measures/checkpoint_identity.py",
         '"predictions of the model": np.vstack([v.outputs[chosen], v.outputs.mean(axis=0)]),\n'
         '        "losses without features": v.weights @ v.ends[0],',
         "",
@@ -870,7 +870,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-of-another-budget",
         CHECKPOINT,
-        "_measures/provenance.py",
+        "_measures/checkpoint_identity.py",
         '"budget": f"{float(budget):.17g}" if budget < np.inf else "none",',
         '"budget": "none",',
     ),

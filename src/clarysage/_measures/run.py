@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
+from clarysage._measures.checkpoint_identity import CheckpointFile
 from clarysage._measures.options import DataOptions, Run
 from clarysage._measures.problem import Problem
-from clarysage._measures.provenance import CheckpointFile
 from clarysage.catalogue import METHODS
 from clarysage.errors import InputError, Note, RunFailedError
 from clarysage.estimators import as_estimator, choose, estimate, estimate_null_game
