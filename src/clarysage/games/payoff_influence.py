@@ -66,13 +66,13 @@ class StepInfluence:
     ----------
     hybrid : the restricted model with all its background rows
     is_condensed : whether walks used the mean row of the background instead
-    draws, strata : how walks draw rows, and the stratification class of each example (N,)
+    draws, class_of : how walks draw rows, and the class of each example (N,), which has its own strata of rows
     """
 
     hybrid: HybridRows
     is_condensed: bool
     draws: BackgroundDraws
-    strata: np.ndarray
+    class_of: np.ndarray
     X: np.ndarray
     outputs: np.ndarray
     losses: tuple[Loss, ...]
@@ -97,7 +97,7 @@ class StepInfluence:
         match, draws, walked = self.matches.of(examples), self.draws, means
         if self.is_condensed:  # the mean row hides the single rows, so that some are drawn to estimate their influence
             draws = self._all_draws if len(self.hybrid.background_weights) <= ROWS_OF_CONDENSED else self._few_draws
-            background_index = draws.draw(self.strata[examples], rng, match)
+            background_index = draws.draw(self.class_of[examples], rng, match)
             steps = self.hybrid.steps(
                 self.X[examples], self.outputs[examples], entry_position, background_index, skip=True, keep=False
             )

@@ -52,7 +52,7 @@ class SubsampledPower:
     restricted : the restricted model, condensed to its mean background row where that is sufficient (linear models)
     restricted_by_all : the restricted model with all background rows
     draws : the sampling design of background rows
-    strata : (N,) the stratification class of each example, where rows are drawn from strata
+    class_of : (N,) the class of each example, which has its own strata of background rows, if there are strata
     matches : examples that are background rows themselves
     """
 
@@ -65,7 +65,7 @@ class SubsampledPower:
     outputs: np.ndarray
     ends: tuple[np.ndarray, np.ndarray]
     draws: BackgroundDraws
-    strata: np.ndarray
+    class_of: np.ndarray
     matches: SelfMatches
 
     @classmethod
@@ -157,7 +157,7 @@ class SubsampledPower:
     ) -> Walks:
         """Returns payoffs (n, p + 1, L) at every prefix of orders (n, p), and the model rows that they cost."""
         active = active & self._is_used
-        index = self.draws.draw(self.strata[examples], rng, self.matches.of(examples))
+        index = self.draws.draw(self.class_of[examples], rng, self.matches.of(examples))
         entry_position, entered = self.players.entry_positions(orders), entered_at_prefixes(orders, active)
         steps = self._steps(examples, entry_position, index, skip, keep)
         if self.uses_all_rows:
@@ -179,7 +179,7 @@ class SubsampledPower:
         """Returns payoffs (n, s, L) of s coalitions (n, s, p) an example, by the same rows, and the model rows."""
         active = self._is_used
         size = (coalitions & active).sum(axis=2)
-        index = self.draws.draw(self.strata[examples], rng, self.matches.of(examples))
+        index = self.draws.draw(self.class_of[examples], rng, self.matches.of(examples))
         payoffs = np.where((size == 0)[:, :, None], *(end[examples][:, None] for end in self.ends))
         which, inner_index = np.nonzero((size > 0) & (size < active.sum()))
         if not len(which):
@@ -217,7 +217,7 @@ class SubsampledPower:
         n, m = len(examples), len(self.draws.weights)
         entry_position = np.where(coalitions[:, self.players.owner], 1, 2)  # S enters in one step, and then all others
         steps = self._steps(examples, entry_position, np.broadcast_to(np.arange(m), (n, m)), skip)
-        index = self.draws.partition(self.strata[examples], rng, self.matches.of(examples))  # (n, g, q)
+        index = self.draws.partition(self.class_of[examples], rng, self.matches.of(examples))  # (n, g, q)
         groups = index.shape[1]
         z = steps.outputs[np.arange(n)[:, None, None], index].reshape(n * groups, -1, *steps.outputs.shape[2:])
         entered = np.repeat((coalitions & active).sum(axis=1), groups)[:, None]
@@ -339,7 +339,7 @@ class SubsampledPower:
             self.restricted_by_all,
             is_condensed,
             self.draws,
-            self.strata,
+            self.class_of,
             self.X,
             self.outputs,
             self.losses,

@@ -23,7 +23,7 @@ class BackgroundDraws:
     """Draws of ``rows`` of the m background rows of weights w_k, such that a plain mean over them is unbiased.
 
     Without ``ranked`` a draw is a simple random sample: without replacement, or with it if weights differ. With
-    ``ranked`` (c, m), the background rows sorted by a key for each of c kinds of examples, one row is drawn from each
+    ``ranked`` (c, m), the background rows sorted by a key for each of c classes of examples, one row is drawn from each
     of ``rows`` strata of equal weight along that order: the better the key predicts f, the smaller the variance of the
     mean.
 
@@ -49,31 +49,33 @@ class BackgroundDraws:
     def has_equal_weights(self) -> bool:
         return bool((self.weights == self.weights[0]).all())
 
-    def draw(self, kinds: np.ndarray, rng: np.random.Generator, self_match: np.ndarray | None = None) -> np.ndarray:
-        """Draws row numbers for examples of the given kinds: (n,) -> (n, rows)."""
-        n, m = len(kinds), len(self.weights)
+    def draw(self, class_of: np.ndarray, rng: np.random.Generator, self_match: np.ndarray | None = None) -> np.ndarray:
+        """Draws row numbers for examples of the given classes: (n,) -> (n, rows)."""
+        n, m = len(class_of), len(self.weights)
         if self.uses_all_rows:
             return np.broadcast_to(np.arange(m), (n, m))
         if self.ranked is not None:
-            return self._at_levels((np.arange(self.rows) + rng.random((n, self.rows))) / self.rows, kinds, self_match)
+            return self._at_levels(
+                (np.arange(self.rows) + rng.random((n, self.rows))) / self.rows, class_of, self_match
+            )
         if not self.has_equal_weights:
-            return self._at_levels(rng.random((n, self.rows)), kinds, self_match)
+            return self._at_levels(rng.random((n, self.rows)), class_of, self_match)
         return _skip(_subsets(n, self.rows, self.population_size(self_match), rng), self_match)
 
     def partition(
-        self, kinds: np.ndarray, rng: np.random.Generator, self_match: np.ndarray | None = None
+        self, class_of: np.ndarray, rng: np.random.Generator, self_match: np.ndarray | None = None
     ) -> np.ndarray:
         """Divides the background into g draws, each distributed as one of :meth:`draw`: (n,) -> (n, g, rows)."""
-        n, m = len(kinds), len(self.weights)
+        n, m = len(class_of), len(self.weights)
         groups = (m - (self_match is not None)) // self.rows
         if self.ranked is not None:
             cell = rng.permuted(np.broadcast_to(np.arange(groups), (n, self.rows, groups)), axis=2)
             within = (cell + rng.random(cell.shape)) / groups  # one level for each group in each stratum
             levels = (np.arange(self.rows)[:, None] + within) / self.rows
-            return np.stack([self._at_levels(levels[:, :, g], kinds, self_match) for g in range(groups)], axis=1)
+            return np.stack([self._at_levels(levels[:, :, g], class_of, self_match) for g in range(groups)], axis=1)
         if not self.has_equal_weights:
             levels = rng.random((n, groups, self.rows)).reshape(n, -1)
-            return self._at_levels(levels, kinds, self_match).reshape(n, groups, self.rows)
+            return self._at_levels(levels, class_of, self_match).reshape(n, groups, self.rows)
         shuffled = rng.permuted(np.broadcast_to(np.arange(m), (n, m)), axis=1)
         if self_match is not None:  # moved to the end, which no group takes
             last = np.argsort(shuffled == self_match[:, None], axis=1, kind="stable")
@@ -132,26 +134,26 @@ class BackgroundDraws:
 
     @cached_property
     def _ranks(self) -> np.ndarray:
-        """Ranks of the rows in the order of each kind, (c, m)."""
+        """Ranks of the rows in the order of each class, (c, m)."""
         assert self.ranked is not None
         return np.argsort(self.ranked, axis=1, kind="stable")
 
-    def _at_levels(self, levels: np.ndarray, kinds: np.ndarray, self_match: np.ndarray | None) -> np.ndarray:
-        """Returns the rows at quantile levels (n, q) of all weights but the self-match's, in the order of each kind."""
+    def _at_levels(self, levels: np.ndarray, class_of: np.ndarray, self_match: np.ndarray | None) -> np.ndarray:
+        """Returns the rows at quantile levels (n, q) of all weights but the self-match's, in the order of a class."""
         m = len(self.weights)
         if self.has_equal_weights:
             assert self.ranked is not None
             count = m if self_match is None else self.population_size(self_match)[:, None]
             rank = np.minimum((levels * count).astype(np.intp), count - 1)
             if self_match is not None:
-                rank = _skip(rank, np.where(self_match >= 0, self._ranks[kinds, self_match], -1))
-            return np.asarray(self.ranked[kinds[:, None], rank])
+                rank = _skip(rank, np.where(self_match >= 0, self._ranks[class_of, self_match], -1))
+            return np.asarray(self.ranked[class_of[:, None], rank])
         rows = np.empty(levels.shape, dtype=np.intp)
-        for kind in np.unique(kinds):
-            is_kind = kinds == kind
-            order = np.arange(m) if self.ranked is None else self.ranked[kind]
-            match = None if self_match is None else self_match[is_kind]
-            rows[is_kind] = _inverse_cdf_without(self.weights[order], order, levels[is_kind], match)
+        for number in np.unique(class_of):
+            is_in_class = class_of == number
+            order = np.arange(m) if self.ranked is None else self.ranked[number]
+            match = None if self_match is None else self_match[is_in_class]
+            rows[is_in_class] = _inverse_cdf_without(self.weights[order], order, levels[is_in_class], match)
         return rows
 
 
