@@ -1,6 +1,7 @@
 """Surrogate walks: a fast model learns to predict a slow one, and only the difference of the two is sampled.
 
 The surrogate is a control variate with a mean that is sampled at little cost, as in two-level Monte Carlo (Giles 2008).
+It is fitted by :mod:`clarysage.games.proxy_model`; the removal named surrogate is something else.
 
 References
 ----------

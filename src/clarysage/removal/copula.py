@@ -1,7 +1,11 @@
 """Withheld features drawn given the kept ones by a Gaussian copula: a Gaussian law of normal scores of ranks.
 
 Ties, categories and missing cells hide a part of the scores. Their correlations are then polychoric ones (tetrachoric
-for two columns of two values: Olsson, Maximum likelihood estimation of the polychoric correlation coefficient, 1979).
+for two columns of two values: Olsson 1979).
+
+References
+----------
+U. Olsson (1979). Maximum likelihood estimation of the polychoric correlation coefficient. Psychometrika 44, 443-460.
 """
 
 from __future__ import annotations

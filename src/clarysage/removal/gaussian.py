@@ -1,4 +1,15 @@
-"""Withheld features drawn from a conditional Gaussian law, given the kept ones."""
+"""Withheld features drawn from a conditional Gaussian law, given the kept ones.
+
+This is the simplest conditional (observational) removal (Aas, Jullum & Loland 2021). The draws are made by Matheron's
+rule (:mod:`clarysage.removal.restricted.matheron`).
+
+References
+----------
+K. Aas, M. Jullum, A. Loland (2021). Explaining individual predictions when features are dependent: more accurate
+approximations to Shapley values. Artificial Intelligence 298, 103502.
+O. Ledoit, M. Wolf (2004). A well-conditioned estimator for large-dimensional covariance matrices. Journal of
+Multivariate Analysis 88, 365-411.
+"""
 
 from __future__ import annotations
 

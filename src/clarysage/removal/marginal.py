@@ -1,4 +1,7 @@
-"""Withheld features drawn from their joint marginal distribution: rows of a fixed background."""
+"""Withheld features drawn from their joint marginal distribution: rows of a fixed background.
+
+This is also called interventional removal, since the kept features do not change how the withheld ones are drawn.
+"""
 
 from __future__ import annotations
 

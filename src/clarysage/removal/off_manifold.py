@@ -1,8 +1,12 @@
 """Do hybrid rows look like real ones? A classifier two-sample test for rows off the data manifold.
 
 A classifier is fitted to tell hybrid rows from real ones; its AUC on rows that it was not fitted to measures the
-difference of the two distributions (Friedman, On multivariate goodness-of-fit and two-sample testing, 2003; Lopez-Paz &
-Oquab, Revisiting classifier two-sample tests, 2017).
+difference of the two distributions (Friedman 2003; Lopez-Paz & Oquab 2017).
+
+References
+----------
+J. H. Friedman (2003). On multivariate goodness-of-fit and two-sample testing. PHYSTAT 2003.
+D. Lopez-Paz, M. Oquab (2017). Revisiting classifier two-sample tests. ICLR.
 """
 
 from __future__ import annotations

@@ -1,7 +1,14 @@
 """Predictions without the withheld features by a learned surrogate: one regressor for all coalitions.
 
 The surrogate is fitted to copies of background rows with cells masked at random, and so estimates E[f(X) | X_S] for
-every S (Frye et al., Shapley explainability on the data manifold, 2021; Covert et al., Explaining by removing, 2021).
+every S (Frye et al. 2021; Covert et al. 2021).
+
+References
+----------
+C. Frye, D. de Mijolla, T. Begley, L. Cowton, M. Stanley, I. Feige (2021). Shapley explainability on the data manifold.
+ICLR.
+I. Covert, S. Lundberg, S.-I. Lee (2021). Explaining by removing: a unified framework for model explanation. JMLR
+22(209).
 """
 
 from __future__ import annotations

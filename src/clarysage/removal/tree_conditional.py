@@ -1,7 +1,13 @@
 """Withheld features drawn given the kept ones from the leaves of forests.
 
 A forest that is fitted to the withheld columns estimates their joint conditional distribution by the weights of its
-leaves (quantile regression forests: Meinshausen, 2006; distributional random forests: Cevid et al., 2022).
+leaves (quantile regression forests: Meinshausen 2006; distributional random forests: Cevid et al. 2022).
+
+References
+----------
+N. Meinshausen (2006). Quantile regression forests. JMLR 7, 983-999.
+D. Cevid, L. Michel, J. Naf, P. Buhlmann, N. Meinshausen (2022). Distributional random forests: heterogeneity adjustment
+and multivariate distributional regression. JMLR 23(333).
 """
 
 from __future__ import annotations
