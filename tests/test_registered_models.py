@@ -19,7 +19,7 @@ from clarysage._measures.table import ALL_OR_ALL_BUT_ONE, MEASURES, THE_REST, Me
 from clarysage.cli import diagnosis
 from clarysage.cli.model_files import Trust, endings, load_model
 from clarysage.cli.option_checks import measure_names
-from clarysage.datasets.dataset import DatasetRow, TableParts
+from clarysage.datasets import DatasetRow, TableParts
 from clarysage.datasets.table import DATASETS
 from clarysage.errors import InputError
 from clarysage.models import LIBRARIES, ModelFile, ModelLibrary, Predictor

@@ -9,12 +9,16 @@ from clarysage.datasets.bike import bike
 from clarysage.datasets.brca import brca, brca50
 from clarysage.datasets.bundled import breast_cancer, diabetes, digits, wine
 from clarysage.datasets.credit import credit
-from clarysage.datasets.dataset import Dataset
+from clarysage.datasets.dataset import Address, Dataset, DatasetRow, PublicFile, TableParts
 from clarysage.datasets.mnist import mnist
 from clarysage.datasets.table import listed, load
 
 __all__ = [
+    "Address",
     "Dataset",
+    "DatasetRow",
+    "PublicFile",
+    "TableParts",
     "bank",
     "bike",
     "brca",
