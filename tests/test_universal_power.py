@@ -52,7 +52,7 @@ from clarysage.errors import InputError, ModelError
 from clarysage.estimators import METHODS, estimate
 from clarysage.execution.joblib import Joblib
 from clarysage.execution.scheduler import Scheduler
-from clarysage.games.cross_fitting import crossed, split
+from clarysage.games.cross_fitting import cross_fitting_design, hold_out_design
 from clarysage.games.refits import by_class
 from clarysage.games.universal_power import key_of
 from clarysage.losses import LOSSES, as_loss
@@ -107,7 +107,7 @@ def test_power_of_linear_regression_is_the_explained_variance_of_gaussian_featur
     v = cs.UniversalPower.of(LinearRegression(), X, y, seed=seed, **design)
     found = payoffs(v)
     gains = found - found[0]
-    fitted = min(len(part.fitted) for part in v.refits.design.parts)
+    fitted = min(len(rows.train) for rows in v.refits.design.splits)
     for code, S in enumerate(masks(np.arange(16), 4)):
         excess = (variance - power[code]) * (S.sum() + 1) / fitted + variance / fitted
         error = gains[code].std() / np.sqrt(len(v.weights))
@@ -533,20 +533,20 @@ def test_a_seed_that_the_user_gave_stays(data):
 @pytest.mark.parametrize("folds", [2, 5, 10])
 def test_every_row_is_held_out_once_and_classes_are_dealt_out_evenly(folds, seed):
     labels = np.random.default_rng(seed).integers(3, size=100)
-    design = crossed(folds, labels, 100, np.random.default_rng(seed))
+    design = cross_fitting_design(folds, labels, 100, np.random.default_rng(seed))
     assert np.array_equal(design.examples, np.arange(100))
-    for part in design.parts:
-        assert set(part.fitted) | set(part.held) == set(range(100))
-        assert not set(part.fitted) & set(part.held)
-        assert np.all(np.abs(np.bincount(labels[part.held]) - np.bincount(labels) / folds) <= 1)
+    for rows in design.splits:
+        assert set(rows.train) | set(rows.test) == set(range(100))
+        assert not set(rows.train) & set(rows.test)
+        assert np.all(np.abs(np.bincount(labels[rows.test]) - np.bincount(labels) / folds) <= 1)
 
 
 def test_a_split_holds_out_its_share_of_each_class(seed):
     labels = np.random.default_rng(seed).integers(3, size=200)
-    part = split(0.25, labels, 200, np.random.default_rng(seed)).parts[0]
-    assert len(part.held) == 50
-    assert np.array_equal(np.sort(np.concatenate([part.fitted, part.held])), np.arange(200))
-    assert np.all(np.abs(np.bincount(labels[part.held]) - np.bincount(labels) / 4) <= 1)
+    (rows,) = hold_out_design(0.25, labels, 200, np.random.default_rng(seed)).splits
+    assert len(rows.test) == 50
+    assert np.array_equal(np.sort(np.concatenate([rows.train, rows.test])), np.arange(200))
+    assert np.all(np.abs(np.bincount(labels[rows.test]) - np.bincount(labels) / 4) <= 1)
 
 
 def test_given_test_rows_are_the_examples(frame, data):
@@ -590,12 +590,12 @@ def test_weights_reach_the_learner_as_they_were_given(data):
     X, y = data
     weights = 3.0 * np.random.default_rng(1).random(120)
     v = cs.UniversalPower.of(Ridge(), X, y, sample_weight=weights, seed=0)
-    part = v.refits.design.parts[0]
-    model = Ridge().fit(X[part.fitted], y[part.fitted], sample_weight=weights[part.fitted])
-    expected = -((model.predict(X[part.held]) - y[part.held]) ** 2)
-    assert np.allclose(v.ends[1][part.held, 0], expected)
-    constant = np.average(y[part.fitted], weights=weights[part.fitted])
-    assert np.allclose(v.ends[0][part.held, 0], -((constant - y[part.held]) ** 2))
+    rows = v.refits.design.splits[0]
+    model = Ridge().fit(X[rows.train], y[rows.train], sample_weight=weights[rows.train])
+    expected = -((model.predict(X[rows.test]) - y[rows.test]) ** 2)
+    assert np.allclose(v.ends[1][rows.test, 0], expected)
+    constant = np.average(y[rows.train], weights=weights[rows.train])
+    assert np.allclose(v.ends[0][rows.test, 0], -((constant - y[rows.test]) ** 2))
 
 
 def test_a_class_that_was_not_fitted_on_has_probability_zero(data):

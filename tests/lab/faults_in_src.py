@@ -477,8 +477,8 @@ FAULTS: tuple[Fault, ...] = (
         "fitted-on-held-rows",
         LEAK,
         "games/cross_fitting.py",
-        "Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k))",
-        "Part(np.arange(rows), np.flatnonzero(fold == k))",
+        "Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k))",
+        "Split(np.arange(rows), np.flatnonzero(fold == k))",
     ),
     Fault(
         "regression-estimator-sign",
@@ -505,8 +505,8 @@ FAULTS: tuple[Fault, ...] = (
         "refits-constant-unweighted",
         IGNORED,
         "games/universal_power.py",
-        "loss.best_constant(target[part.fitted], weights, outputs)",
-        "loss.best_constant(target[part.fitted], np.ones_like(weights), outputs)",
+        "loss.best_constant(target[split.train], weights, outputs)",
+        "loss.best_constant(target[split.train], np.ones_like(weights), outputs)",
     ),
     Fault(
         "classes-by-place",

@@ -20,35 +20,35 @@ from clarysage.errors import InputError, Or, Set
 
 
 @dataclass(frozen=True)
-class Part:
-    """One split of the rows: the numbers of the rows to fit on, and of those held out to evaluate the fit."""
+class Split:
+    """Indices of the rows to fit on (train), and of those held out to evaluate the fit (test)."""
 
-    fitted: np.ndarray
-    held: np.ndarray
+    train: np.ndarray
+    test: np.ndarray
 
 
 @dataclass(frozen=True)
 class Design:
     """The splits of a resampling scheme, in which every example is held out once, and a text that describes it."""
 
-    parts: tuple[Part, ...]
+    splits: tuple[Split, ...]
     words: str
 
     @property
     def examples(self) -> np.ndarray:
-        """The rows that are held out in some part, in ascending order."""
-        return np.sort(np.concatenate([part.held for part in self.parts]))
+        """The rows that are held out in some split, in ascending order."""
+        return np.sort(np.concatenate([split.test for split in self.splits]))
 
 
-def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> Design:
+def cross_fitting_design(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> Design:
     """Returns a cross-fitting design: each row is held out once, and predicted by a learner fitted on the other folds.
 
     Rows are assigned to folds at random; with ``labels`` (n,) of classes, folds are stratified by class.
 
     Examples
     --------
-    >>> design = crossed(2, np.array([0, 0, 1, 1]), 4, np.random.default_rng(0))
-    >>> [np.bincount(np.array([0, 0, 1, 1])[part.held]).tolist() for part in design.parts]
+    >>> design = cross_fitting_design(2, np.array([0, 0, 1, 1]), 4, np.random.default_rng(0))
+    >>> [np.bincount(np.array([0, 0, 1, 1])[split.test]).tolist() for split in design.splits]
     [[1, 1], [1, 1]]
     """
     if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or not 2 <= folds <= rows:
@@ -60,11 +60,11 @@ def crossed(folds: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gen
         )
     fold = np.empty(rows, dtype=np.intp)
     fold[_shuffled(labels, rows, rng)] = np.arange(rows) % folds
-    parts = tuple(Part(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(folds)))
-    return Design(parts, f"cross-fitted in {folds} folds")
+    splits = tuple(Split(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(int(folds)))
+    return Design(splits, f"cross-fitted in {folds} folds")
 
 
-def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> Design:
+def hold_out_design(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> Design:
     """Returns a hold-out design: a random share of the rows, stratified by class, is held out."""
     is_share = isinstance(share, (float, np.floating)) and 0 < share < 1
     if not is_share or not 1 <= round(share * rows) < rows:
@@ -78,12 +78,12 @@ def split(share: Any, labels: np.ndarray | None, rows: int, rng: np.random.Gener
     shuffled = _shuffled(labels, rows, rng)
     # a systematic sample along the classes, so that each class contributes its share
     is_held = np.diff(np.floor(np.arange(rows + 1) * held / rows + rng.random())) > 0
-    return divided(np.sort(shuffled[~is_held]), np.sort(shuffled[is_held]))
+    return design_of_split(np.sort(shuffled[~is_held]), np.sort(shuffled[is_held]))
 
 
-def divided(fitted: np.ndarray, held: np.ndarray) -> Design:
+def design_of_split(train: np.ndarray, test: np.ndarray) -> Design:
     """Returns the design of a given split into rows to fit on and rows held out."""
-    return Design((Part(fitted, held),), f"fitted on {len(fitted):,} rows and evaluated on {len(held):,} others")
+    return Design((Split(train, test),), f"fitted on {len(train):,} rows and evaluated on {len(test):,} others")
 
 
 def _shuffled(labels: np.ndarray | None, rows: int, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.errors import InputError, ModelError, Or, PythonOnly, Set, in_python
 from clarysage.execution.seeds import FOLDS, LEARNER, stream
-from clarysage.games.cross_fitting import Design, crossed, divided, split
+from clarysage.games.cross_fitting import Design, cross_fitting_design, design_of_split, hold_out_design
 from clarysage.models import Predictor, as_predictor
 from clarysage.models.column_subset import restrict_to_columns
 from clarysage.models.learners import (
@@ -67,19 +67,19 @@ class Refits:
             if test_size is not None:
                 raise InputError("test_size", got="a share as well as test rows", wanted="one of the two")
             X_test, test_target, test_weights = _read_test(test)
-            design = divided(np.arange(len(X)), np.arange(len(X), len(X) + len(X_test)))
+            design = design_of_split(np.arange(len(X)), np.arange(len(X), len(X) + len(X_test)))
             target = _concatenated(target, test_target)
             if weights is not None or test_weights is not None:
                 pairs = ((weights, X), (test_weights, X_test))
                 weights = np.concatenate([np.ones(len(rows)) if of is None else of for of, rows in pairs])
         elif test_size is not None:
-            design = split(test_size, labels, len(X), rng)
+            design = hold_out_design(test_size, labels, len(X), rng)
         else:
-            design = crossed(folds, labels, len(X), rng)
+            design = cross_fitting_design(folds, labels, len(X), rng)
         schema, table = _as_one_table(X, X_test, learner)
         classes = None if labels is None else tuple(np.unique(target).tolist())
         refits = cls(learner, schema, table, target, weights, None, design, classes, seed)
-        refits._check_parts()
+        refits._check_splits()
         return refits if weights is None else replace(refits, takes_weights=weights_argument(learner))
 
     @property
@@ -90,19 +90,19 @@ class Refits:
     @property
     def rows(self) -> int:
         """Number of rows that learners are fitted on or predict, for one set of columns."""
-        return sum(len(part.fitted) + len(part.held) for part in self.design.parts)
+        return sum(len(split.train) + len(split.test) for split in self.design.splits)
 
     def weights_of(self, rows: np.ndarray) -> np.ndarray:
         """Returns the weights of rows by their numbers; ones where no weights were given."""
         return np.ones(len(rows)) if self.weights is None else self.weights[rows]
 
     def predictor(self, is_kept: np.ndarray, number: int) -> Predictor | None:
-        """Returns the learner fitted on columns (d,) and the rows of a part; None where it uses none of the columns."""
+        """Returns the learner fitted on columns (d,) and training rows of a split; None where it uses no column."""
         learner = unfitted_copy(self.learner)
         if not restrict_to_columns(learner, self.table, is_kept):
             return None
-        rng = stream(self.seed, LEARNER, _number(is_kept) * len(self.design.parts) + number)
-        rows = self.design.parts[number].fitted
+        rng = stream(self.seed, LEARNER, _number(is_kept) * len(self.design.splits) + number)
+        rows = self.design.splits[number].train
         more = {self.takes_weights: self.weights[rows]} if self.takes_weights and self.weights is not None else {}
         try:
             set_seeds(learner, rng).fit(self._cells(rows, is_kept), self.y[rows], **more)
@@ -111,9 +111,9 @@ class Refits:
             raise self._failure(error, is_kept) from error
 
     def outputs(self, predictor: Predictor, is_kept: np.ndarray, number: int) -> np.ndarray:
-        """Returns the predictions (n, k) for the held-out rows of a part, with one column for each class."""
+        """Returns the predictions (n, k) for the held-out rows of a split, with one column for each class."""
         try:
-            outputs = predictor(self._cells(self.design.parts[number].held, is_kept))
+            outputs = predictor(self._cells(self.design.splits[number].test, is_kept))
         except ModelError as error:
             raise self._failure(error, is_kept) from error
         if self.classes is None or predictor.classes is None:
@@ -139,19 +139,19 @@ class Refits:
             hint=PythonOnly("learner.fit(X[columns], y) by itself"),
         )
 
-    def _check_parts(self) -> None:
+    def _check_splits(self) -> None:
         """Raises an error where all rows to fit on, or all held-out rows, have weight zero or are of one class."""
         if not self.weights_of(self.design.examples).any():
             raise InputError("sample_weight", got="held-out rows that all have weight 0", wanted="positive weights")
-        for part in self.design.parts:
-            if not self.weights_of(part.fitted).any():
+        for split in self.design.splits:
+            if not self.weights_of(split.train).any():
                 raise InputError(
                     "sample_weight", got="rows to fit on that all have weight 0", wanted="positive weights"
                 )
-            if self.classes is not None and len(np.unique(self.y[part.fitted])) < 2:
+            if self.classes is not None and len(np.unique(self.y[split.train])) < 2:
                 raise InputError(
                     "y",
-                    got=f"rows to fit on that are all of the class {self.y[part.fitted][0]!r}",
+                    got=f"rows to fit on that are all of the class {self.y[split.train][0]!r}",
                     wanted="several rows of each of at least two classes",
                     hint="more rows, or fewer classes",
                 )

@@ -157,7 +157,7 @@ class UniversalPower:
     @property
     def fits_per_coalition(self) -> int:
         """Number of fits of the learner for one coalition."""
-        return len(self.refits.design.parts)
+        return len(self.refits.design.splits)
 
     @property
     def coalitions_learned(self) -> int:
@@ -204,8 +204,8 @@ class UniversalPower:
         coalition = coalition_of(key, self.n_players)
         is_kept = self.players.columns(coalition[None])[0]
         payoffs = np.empty_like(self.empty_payoffs)
-        for number, part in enumerate(self.refits.design.parts):
-            held = np.searchsorted(self.refits.design.examples, part.held)
+        for number, split in enumerate(self.refits.design.splits):
+            held = np.searchsorted(self.refits.design.examples, split.test)
             f = self.refits.predictor(is_kept, number)
             if f is None:  # the learner uses none of these columns, so that the best constant is the model
                 payoffs[held] = self.empty_payoffs[held]
@@ -253,23 +253,23 @@ def _fitted_on_all(refits: Refits) -> tuple[Predictor, np.ndarray]:
     """Returns a predictor fitted on all columns, and the held-out predictions for the examples, (N, k)."""
     is_kept = np.ones(refits.schema.width, dtype=bool)
     predictors, outputs = [], []
-    for number in range(len(refits.design.parts)):
+    for number in range(len(refits.design.splits)):
         f = refits.predictor(is_kept, number)
         if f is None:
             raise InputError("learner", got=f"{refits.name}, which uses no column of X", wanted="one that uses some")
         predictors.append(f)
         outputs.append(refits.outputs(f, is_kept, number))
-    held = np.concatenate([part.held for part in refits.design.parts])
+    held = np.concatenate([split.test for split in refits.design.splits])
     return predictors[0], np.concatenate(outputs)[np.argsort(held, kind="stable")]
 
 
 def _payoffs_of_constant(refits: Refits, loss: Loss, target: np.ndarray, outputs: int) -> np.ndarray:
     """Returns payoffs (N,) of examples with the best constant for the rows that learners are fitted on."""
     payoffs, examples = np.empty(len(refits.design.examples)), refits.design.examples
-    for part in refits.design.parts:
-        weights = refits.weights_of(part.fitted)
-        best = loss.best_constant(target[part.fitted], weights, outputs)
-        payoffs[np.searchsorted(examples, part.held)] = -loss(np.tile(best, (len(part.held), 1)), target[part.held])
+    for split in refits.design.splits:
+        weights = refits.weights_of(split.train)
+        best = loss.best_constant(target[split.train], weights, outputs)
+        payoffs[np.searchsorted(examples, split.test)] = -loss(np.tile(best, (len(split.test), 1)), target[split.test])
     return payoffs
 
 
