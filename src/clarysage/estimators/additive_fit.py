@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.coalitions import draw_uniform_sizes, masks
-from clarysage.estimators.draws import Draws, collect, draw_examples, read, total
+from clarysage.estimators.draws import Draws, collect, draw_examples, estimate_of_draws, total
 from clarysage.estimators.interactions import rows_per_unbiased_payoff, unbiased_payoffs
 from clarysage.estimators.limits import by_quarters
 from clarysage.inference.estimate import Estimate, StopReason
@@ -115,7 +115,7 @@ class Blocks:
         return state.merge(other)
 
     def read(self, game: Game, state: Draws) -> Estimate:
-        return read(game, state, self.rows(game, state.moments.count))
+        return estimate_of_draws(game, state, self.rows(game, state.moments.count))
 
 
 def sampled_share(estimate: Estimate, loss: int, covariance: np.ndarray) -> UnexplainedShare | None:

@@ -48,8 +48,8 @@ def collect(game: Game, contributions: np.ndarray, examples: np.ndarray, payoffs
     return Draws(Moments.of(contributions), np.packbits(seen), int((payoffs <= game.floor).sum()))
 
 
-def read(game: Game, state: Draws, rows: int, shift: np.ndarray | float = 0.0) -> Estimate:
-    """Returns the estimate of a state; ``shift`` (L, p) is a part of the values that is known exactly."""
+def estimate_of_draws(game: Game, state: Draws, rows: int, shift: np.ndarray | float = 0.0) -> Estimate:
+    """Returns the estimate that draws give; ``shift`` (L, p) is a part of the values that is known exactly."""
     weights = game.weights
     is_seen = np.unpackbits(state.seen, count=len(weights)).astype(bool)
     is_positive = weights > 0
@@ -71,7 +71,7 @@ def scale(game: Game) -> np.ndarray:
     return np.asarray(game.weights @ np.abs(game.ends[0]))
 
 
-def is_null(game: Game) -> bool:
+def is_null_game(game: Game) -> bool:
     """Returns whether no example's payoff differs between the ends, beyond rounding."""
     empty, full = game.ends
     return bool((np.abs(full - empty) <= ROUNDING * scale(game)).all())

@@ -14,7 +14,7 @@ import numpy as np
 
 from clarysage.coalitions import draw_by_kernel, kernel_size_probabilities
 from clarysage.errors import InputError, Set
-from clarysage.estimators.draws import Draws, collect, draw_examples, read, total
+from clarysage.estimators.draws import Draws, collect, draw_examples, estimate_of_draws, total
 from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Game
@@ -75,7 +75,7 @@ class Kernel:
 
     def read(self, game: Game, state: Draws) -> Estimate:
         even = total(game)[:, None] / game.n_players
-        return read(game, state, self.rows(game, state.moments.count), shift=even)
+        return estimate_of_draws(game, state, self.rows(game, state.moments.count), shift=even)
 
 
 def _pair_probability(p: int) -> float:

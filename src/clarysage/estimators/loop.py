@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clarysage.errors import InputError, Note, RunFailedError, Set
-from clarysage.estimators.draws import is_null
+from clarysage.estimators.draws import is_null_game
 from clarysage.estimators.limits import FEWEST_DRAWS_TO_READ, Chunk, Limits
 from clarysage.estimators.progress import Progress
 from clarysage.estimators.rules import StoppingRules
@@ -299,5 +299,5 @@ def _finished(result: Estimate, game: Game) -> Estimate:
 def _is_null(result: Estimate, game: Game) -> bool:
     """Returns whether values are zero for every example, not only in the sum of gains and losses of examples."""
     if result.components is None or result.components.contributions is None:
-        return is_null(game)
+        return is_null_game(game)
     return bool((np.abs(result.components.contributions).sum(axis=0) <= ROUNDING * result.scale[:, None]).all())

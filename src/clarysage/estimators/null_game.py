@@ -10,7 +10,7 @@ import numpy as np
 
 from clarysage.coalitions import permutations
 from clarysage.errors import Note
-from clarysage.estimators.draws import Draws, collect, is_null
+from clarysage.estimators.draws import Draws, collect, is_null_game
 from clarysage.estimators.loop import COVERAGE, estimate
 from clarysage.estimators.permutation import Permutation
 from clarysage.inference.estimate import Estimate, StopReason
@@ -27,7 +27,7 @@ def estimate_null_game(game: Game, stop: Sequence[Rule], **options: Any) -> tupl
     first change of a payoff, once every example has been seen, at the deadline, or when half of the budget or an
     affordable number of model rows is spent. The model rows are counted only if the game is not a null game.
     """
-    if not is_null(game):
+    if not is_null_game(game):
         return None, 0
     affordable = max(AFFORDABLE_ROWS, Sweep().rows(game, 2))
     rows = min(affordable, (row_limit(stop) - game.rows_spent) // 2)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clarysage.coalitions import permutations
-from clarysage.estimators.draws import Draws, collect, contributions, draw_examples, read
+from clarysage.estimators.draws import Draws, collect, contributions, draw_examples, estimate_of_draws
 from clarysage.estimators.limits import by_quarters, rows_per_chunk
 from clarysage.inference.estimate import Estimate
 from clarysage.protocols import Game
@@ -65,4 +65,4 @@ class Permutation:
         return state.merge(other)
 
     def read(self, game: Game, state: Draws) -> Estimate:
-        return read(game, state, self.rows(game, state.moments.count))
+        return estimate_of_draws(game, state, self.rows(game, state.moments.count))
