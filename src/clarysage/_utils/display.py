@@ -33,14 +33,14 @@ def shortened(name: str, width: int) -> str:
     ('body mas…', 'age')
     """
     text = visible(name[: 8 * width])  # enough letters to fill the columns
-    if columns(text) <= width:
+    if text_width(text) <= width:
         return text
-    ends = accumulate(map(columns, text))
+    ends = accumulate(map(text_width, text))
     n_letters = sum(end < width for end in ends)  # the last column is for the ellipsis
     return f"{text[:n_letters].rstrip()}{ELLIPSIS}"
 
 
-def columns(text: str) -> int:
+def text_width(text: str) -> int:
     """Returns the number of columns that a text takes."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._utils.display import columns, isolated, shortened, visible
+from clarysage._utils.display import isolated, shortened, text_width, visible
 from clarysage.results.summary import Bars, Items, Series
 
 WIDTH, MARGIN = 760.0, 18.0  # width of the picture, and margin at its right
@@ -160,7 +160,7 @@ def chart(series: Sequence[Series], order: Sequence[int], labels: Sequence[str],
     Intervals of all views share one axis, so that switching views moves no bar.
     """
     low, high = axis_ends(series)
-    letters = max(FEWEST_LETTERS, *map(columns, labels))
+    letters = max(FEWEST_LETTERS, *map(text_width, labels))
     at = _Scale(low, high, round(LETTER * letters + 16.0, 1))
     thick = THICK.get(len(series), THIN)
     height = 2 * AROUND + thick * len(series)

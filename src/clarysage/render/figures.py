@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._utils.display import columns
+from clarysage._utils.display import text_width
 from clarysage.render.chart import FEWEST_LETTERS, LETTER, WIDTH
 from clarysage.results.summary import Curve, Image, Squares
 
@@ -54,8 +54,8 @@ class Grid:
 
 def squares(figure: Squares) -> Grid:
     """Lays out squares, with the strongest shade for the largest absolute value, and no square for nan."""
-    start = round(LETTER * max(FEWEST_LETTERS, *map(columns, figure.rows)) + 16.0, 1)
-    room = LETTER * max(map(columns, figure.across))  # for slanted names, to the right of the column and above
+    start = round(LETTER * max(FEWEST_LETTERS, *map(text_width, figure.rows)) + 16.0, 1)
+    room = LETTER * max(map(text_width, figure.across))  # for slanted names, to the right of the column and above
     head = round(SLANT * room + 14.0, 1)
     square = round(min(WIDEST, (WIDTH - start - 0.8 * room) / len(figure.across)), 1)
     largest = float(np.nanmax(np.abs(figure.numbers), initial=0.0)) or 1.0

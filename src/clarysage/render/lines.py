@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clarysage._utils.display import columns, isolated, shortened
+from clarysage._utils.display import isolated, shortened, text_width
 from clarysage.plots.axes import DATE, slice_positions, spaced_apart
 from clarysage.render.chart import LETTER, WIDTH, axis_ends, ticks
 from clarysage.results.summary import Ends, Line, Lines, Panel, Series
@@ -134,7 +134,7 @@ class _SliceAxis:
     def labels(self, names: Sequence[str]) -> tuple[tuple[tuple[float, str], ...], bool, float]:
         """Returns as many names as are legible, whether they are horizontal (if dates or short), and their height."""
         texts = [shortened(name, SLICE_COLUMNS) for name in names]
-        longest = LETTER * max(map(columns, texts))
+        longest = LETTER * max(map(text_width, texts))
         is_level = longest + NAME_GAP <= self.pitch or all(map(DATE.fullmatch, names))
         spacing = longest + NAME_GAP if is_level else 2 * LETTER
         indices = spaced_apart(self.places, spacing / self.pitch)

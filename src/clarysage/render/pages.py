@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.display import columns, shortened, visible
+from clarysage._utils.display import shortened, text_width, visible
 from clarysage.errors import InputError, in_python
 from clarysage.render.chart import bars, listing_of
 from clarysage.render.figures import curve, pixel_map, squares
@@ -214,7 +214,7 @@ def _rows(table: Table) -> list[tuple[int, int]]:
 
 def _table_class(table: Table) -> str:
     """Returns CSS classes: small letters for many columns, and short names of others on one line."""
-    is_short = bool(table.others) and max(map(columns, table.others)) <= SHORT
+    is_short = bool(table.others) and max(map(text_width, table.others)) <= SHORT
     return " ".join(["dense"] * (len(table.columns) > MANY_COLUMNS) + ["short"] * is_short)
 
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from clarysage._utils.display import columns, shortened, visible
+from clarysage._utils.display import shortened, text_width, visible
 from clarysage.errors import Note, Words, in_python
 from clarysage.results.summary import Cell, Column, Summary, Table
 
@@ -64,15 +64,15 @@ class _Column:
             cells = tuple(shortened(cell, LONGEST) for cell in cells)
         heading = [visible(column.heading)]
         if is_wrapped and column.kind != "name":
-            heading = textwrap.wrap(heading[0], max(NARROWEST_HEADING, *map(columns, cells))) or [""]
+            heading = textwrap.wrap(heading[0], max(NARROWEST_HEADING, *map(text_width, cells))) or [""]
         return cls(tuple(heading), cells, is_right=column.kind == "number")
 
     @property
     def width(self) -> int:
-        return max(map(columns, (*self.heading, *self.cells)))
+        return max(map(text_width, (*self.heading, *self.cells)))
 
     def padded(self, cell: str) -> str:
-        room = " " * (self.width - columns(cell))
+        room = " " * (self.width - text_width(cell))
         return room + cell if self.is_right else cell + room
 
 
