@@ -45,12 +45,12 @@ def text_width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def listed(names: Sequence[str]) -> str:
+def quoted_names(names: Sequence[str]) -> str:
     """Returns names in quotes, at most the first eight, for a message.
 
     Examples
     --------
-    >>> listed(["age", "sex"]), listed([*"abcdefghijk"])[-19:]
+    >>> quoted_names(["age", "sex"]), quoted_names([*"abcdefghijk"])[-19:]
     ("'age', 'sex'", "'g', 'h' and 3 more")
     """
     return ", ".join(map(repr, names[:LISTED])) + (f" and {len(names) - LISTED:,} more" if len(names) > LISTED else "")

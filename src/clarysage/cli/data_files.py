@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clarysage._utils.display import listed
+from clarysage._utils.display import quoted_names
 from clarysage.cli.console import Say, reason
 from clarysage.cli.file_checks import check_readable, imported
 from clarysage.errors import ClarysageError, FormatError, InputError, resembling
@@ -54,7 +54,7 @@ class InputTable:
             raise InputError(
                 option,
                 got=f"{column!r}, which is not a column of {self.name}",
-                wanted="a table that has it" if hint else f"one of {listed(self.columns)}",
+                wanted="a table that has it" if hint else f"one of {quoted_names(self.columns)}",
                 hint=hint or resembling(column, self.columns),
             )
 
@@ -106,7 +106,7 @@ def features(table: InputTable, fitted: Sequence[str] | None, others: dict[str, 
     selected = feature_columns(table.columns, fitted, others, argument=table.argument, table=table.name)
     ignored = [column for column in table.columns if column not in selected and column not in others]
     if ignored:
-        say(f"columns of {table.name} that the model does not know are ignored: {listed(ignored)}.")
+        say(f"columns of {table.name} that the model does not know are ignored: {quoted_names(ignored)}.")
     return table.select(selected)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.display import listed, shortened
+from clarysage._utils.display import quoted_names, shortened
 from clarysage.drift.wording import quoted
 from clarysage.errors import Argument, InputError, PythonOnly, RunFailedError, resembling
 from clarysage.models import Predictor
@@ -153,7 +153,7 @@ def _column(table: Any, names: dict[str, Any], column: Any, option: str, argumen
         raise InputError(
             option,
             got=[f"{column!r}, which is no column of ", Argument(argument)],
-            wanted=f"one of {listed(list(names))}",
+            wanted=f"one of {quoted_names(list(names))}",
             hint=resembling(str(column), names),
         )
     return table[names[str(column)]]
@@ -173,7 +173,7 @@ def features_note(X: Any, f: Predictor) -> list[str]:
     labels = labels_of(X)
     if f.feature_names is not None or labels is None:
         return []
-    features = listed([shortened(str(label), LONGEST_NAME) for label in labels])
+    features = quoted_names([shortened(str(label), LONGEST_NAME) for label in labels])
     return [f"{f.name} does not say which columns it was fitted on; taken as features: {features}."]
 
 
@@ -207,7 +207,7 @@ def _with_same_features(reference: Any, current: Any) -> Any:
         if missing:
             raise InputError(
                 argument,
-                got=[f"no {listed(missing)}, which ", Argument(other), " has"],
+                got=[f"no {quoted_names(missing)}, which ", Argument(other), " has"],
                 wanted="the same features",
                 hint=resembling(missing[0], others),
             )

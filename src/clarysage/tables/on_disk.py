@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clarysage._utils.display import listed
+from clarysage._utils.display import quoted_names
 from clarysage.errors import ClarysageWarning, InputError, MissingLibraryError, PythonOnly, Words, resembling
 
 PARQUET, ARROW = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
@@ -94,7 +94,7 @@ class OnDiskTable:
             raise InputError(
                 argument,
                 got=f"{column!r}, which is no column of {self.name}",
-                wanted=f"one of {listed(names)}",
+                wanted=f"one of {quoted_names(names)}",
                 hint=resembling(column, names),
             )
         return column
