@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import clarysage as cs
-from clarysage.estimators.checkpoint import classes_of
+from clarysage.estimators.checkpoint import state_classes_of
 from clarysage.execution.checkpoint_file import read_checkpoint
 
 X = np.random.default_rng(1).normal(size=(60, 6))
@@ -78,7 +78,9 @@ def rows_in(asked: Path) -> int:
 def kept_in(checkpoint: Path) -> int:
     """Model rows of the draws that a file holds."""
     return (
-        int(read_checkpoint(checkpoint).progress(classes_of(cs.PairedWalks())).state.rows) if checkpoint.exists() else 0
+        int(read_checkpoint(checkpoint).progress(state_classes_of(cs.PairedWalks())).state.rows)
+        if checkpoint.exists()
+        else 0
     )
 
 

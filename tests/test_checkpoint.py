@@ -34,7 +34,7 @@ from clarysage.estimators import (
 )
 from clarysage.estimators.absolute import Absolute
 from clarysage.estimators.additive_fit import Blocks
-from clarysage.estimators.checkpoint import Checkpoint, classes_of
+from clarysage.estimators.checkpoint import Checkpoint, state_classes_of
 from clarysage.estimators.interactions import ExactInteractions, Toggles
 from clarysage.estimators.per_example import PerExample
 from clarysage.execution.checkpoint_file import FIRST_LINE, Decoder, Encoder, read_checkpoint, write_checkpoint
@@ -331,7 +331,7 @@ def test_who_watches_sees_the_run_from_where_it_went_on(tmp_path: Path) -> None:
         run(case, executor=count)
         game, estimator, stop = CASES[case]
         assert broken(case, file, Breaking(count.rounds[0] + 1)) is None
-        kept = read_checkpoint(file).progress(classes_of(CASES[case][1]))
+        kept = read_checkpoint(file).progress(state_classes_of(CASES[case][1]))
         found = Checkpoint(file, {"of": case}, read_checkpoint(file))
         estimate(game(), estimator, stop=stop, seed=5, observer=seen, checkpoint=found)
         assert seen.seen[0][0] == (kept.made / 2**7 if case == "exact" else kept.made)
@@ -558,7 +558,7 @@ def test_a_changed_byte_under_a_new_checksum_ends_in_no_error_of_another_kind(sm
         changed = content[:place] + bytes([content[place] ^ (1 << place % 7)]) + content[place + 1 :]
         small.write_bytes(FIRST_LINE + hashlib.sha256(changed).digest() + changed)
         try:
-            read_checkpoint(small).progress(classes_of(Permutation()))
+            read_checkpoint(small).progress(state_classes_of(Permutation()))
         except InputError:
             met += 1
     assert met > len(content) // 10  # others are numbers, which are read as they are
@@ -616,7 +616,7 @@ def test_a_forged_header_is_refused(header: bytes, tmp_path: Path) -> None:
 def test_draws_of_another_game_are_refused_even_with_the_right_checksum(tmp_path: Path) -> None:
     file = tmp_path / "run"
     run("paired walks", file)
-    states = classes_of(PairedWalks())
+    states = state_classes_of(PairedWalks())
     progress = read_checkpoint(file).progress(states)
     visits = dataclasses.replace(progress.state.visits, mean=progress.state.visits.mean[:, :, :2])
     progress.state = dataclasses.replace(progress.state, visits=visits)
@@ -703,7 +703,7 @@ def test_rows_of_zeros_take_no_place_in_the_file() -> None:
 @pytest.mark.parametrize("value", [object(), {1, 2}, np.array(["a"]), np.array([None]), 1j, Estimate])
 def test_what_cannot_be_kept_is_an_error(value: Any) -> None:
     with pytest.raises(TypeError):
-        Encoder(classes_of(PairedWalks())).tree(value)
+        Encoder(state_classes_of(PairedWalks())).tree(value)
 
 
 @pytest.mark.subprocess

@@ -25,7 +25,7 @@ CLASSES_OF_RUN = (Progress, Chunk, InterimSchedule, Trace)
 CLASSES_OF_STATISTICS = (BackgroundInfluence, InfluenceSums, Moments, StratifiedMoments)
 
 
-def classes_of(estimator: Estimator[Any]) -> dict[str, type]:
+def state_classes_of(estimator: Estimator[Any]) -> dict[str, type]:
     """Returns the classes that the checkpoint of a run with an estimator may hold, by name."""
     with_states = ability(estimator, HasStates)
     of_estimator = () if with_states is None else with_states.state_classes
@@ -57,7 +57,7 @@ class Checkpoint:
         """Returns the progress and the estimator at the time the file was written; those given if there is no file."""
         if self.saved is None:
             return fresh, estimator
-        run = self.saved.progress(classes_of(estimator))
+        run = self.saved.progress(state_classes_of(estimator))
         if not isinstance(run, Progress) or run.state is None:
             raise damaged(self.file, "it holds no run")
         estimator = _prepared_again(run, game, estimator, seed)
@@ -78,7 +78,7 @@ class Checkpoint:
         if not run.is_whole or not run.number or self._written == (run.number, run.rounds):
             return
         try:
-            write_checkpoint(self.file, self.identity, run, classes_of(estimator))
+            write_checkpoint(self.file, self.identity, run, state_classes_of(estimator))
         except TypeError as error:
             raise InputError(
                 "checkpoint", got=f"a method whose state holds a {error}", wanted="a method of clarysage"
