@@ -272,7 +272,7 @@ class _Pair:
                 "values can differ even for the same model and the same rows."
             )
             notes.append(Note(text))
-        if fingerprint(self.reference, "background") == fingerprint(self.other, "background"):
+        if fingerprint_in(self.reference, "background") == fingerprint_in(self.other, "background"):
             return "rows", notes
         both = f"Backgrounds of {here} and {there} differ, if only in the order of columns"
         remedy = ("Use the same ", Set("background"), " in both to compare only the rows.")
@@ -316,11 +316,11 @@ class _Pair:
     def _are_rows_the_same(self) -> bool:
         """True if X, weights and, where the measure uses it, y are known to be the same."""
         parts = ["X", "weights", *(["y"] if self._has_y else [])]
-        return fingerprint(self.reference, "X") is not None and all(map(self._is_the_same, parts))
+        return fingerprint_in(self.reference, "X") is not None and all(map(self._is_the_same, parts))
 
     def _rows_may_be_the_same(self) -> list[Note]:
         """Returns a note where responses and weights are the same, but X is not."""
-        is_known = all(fingerprint(self.reference, part) is not None for part in ("X", "y"))
+        is_known = all(fingerprint_in(self.reference, part) is not None for part in ("X", "y"))
         if not (is_known and self._has_y and self._is_the_same("y") and self._is_the_same("weights")):
             return []
         text = "Responses are the same in both, but X is not: if the rows are the same too, in the same order, "
@@ -331,7 +331,7 @@ class _Pair:
         return self.reference.values_are != "variance"  # these measures do not use y
 
     def _is_the_same(self, part: str) -> bool:
-        return bool(fingerprint(self.reference, part) == fingerprint(self.other, part))
+        return bool(fingerprint_in(self.reference, part) == fingerprint_in(self.other, part))
 
     def _reason_not_to_pair(self) -> str:
         (here, there), weights = self.names, [each.parts_weight for each in self._both if each.parts_weight is not None]
@@ -418,7 +418,7 @@ def _has_parts(explanation: Explanation) -> bool:
     return explanation.parts is not None or explanation.stopped is StopReason.NO_EFFECT
 
 
-def fingerprint(explanation: Explanation, part: str) -> Any:
+def fingerprint_in(explanation: Explanation, part: str) -> Any:
     """Returns the fingerprint of X, y, the weights or the background; None where it is unknown."""
     prints = explanation.provenance.get("fingerprints")
     return prints.get(part) if isinstance(prints, Mapping) else None

@@ -15,7 +15,7 @@ from clarysage.inference.degrees_of_freedom import Estimated, weighted_sum
 from clarysage.inference.estimate import Coverage, Estimate, StopReason, Target
 from clarysage.inference.pooling import Pool
 from clarysage.inference.stopping import Converged
-from clarysage.results.compare import MOST_NAMED, fingerprint, reordered
+from clarysage.results.compare import MOST_NAMED, fingerprint_in, reordered
 from clarysage.results.explanation import Explanation
 
 ROUNDING = 1e-6  # share of the loss by which models in single precision differ between machines
@@ -387,7 +387,7 @@ def _check_same_game(explanations: Sequence[Explanation]) -> tuple[str, ...]:
     _check_effect(explanations)
     if all(explanation.draws > 0 for explanation in explanations):
         _check_draws(explanations)
-    if all(fingerprint(explanation, part) is not None for explanation in explanations for part in parts):
+    if all(fingerprint_in(explanation, part) is not None for explanation in explanations for part in parts):
         return ()
     return (
         "Fingerprints of the data are missing in some of the merged explanations: it could not be checked that their "
@@ -456,7 +456,7 @@ def _check_features(first: Explanation, other: Explanation, index: int) -> None:
 
 def _check_data(first: Explanation, other: Explanation, parts: Sequence[str], index: int) -> None:
     for part in parts:
-        mine, its = fingerprint(first, part), fingerprint(other, part)
+        mine, its = fingerprint_in(first, part), fingerprint_in(other, part)
         if mine is not None and its is not None and mine != its:
             hint: Words = f"the same {DATA[part]} in every run, in the same order"
             if part == "background":
@@ -532,7 +532,7 @@ def _check_draws(explanations: Sequence[Explanation]) -> None:
 def _parts_to_see(explanations: Sequence[Explanation]) -> list[str]:
     """Returns the fingerprints that have to agree: those that some explanation has, or all if none has any."""
     available = [
-        part for part in DATA if any(fingerprint(explanation, part) is not None for explanation in explanations)
+        part for part in DATA if any(fingerprint_in(explanation, part) is not None for explanation in explanations)
     ] or list(DATA)
     return [part for part in available if part != "y" or explanations[0].values_are != "variance"]
 
