@@ -21,7 +21,7 @@ from clarysage.results.finding import ALONE, BOTH, FOLLOWS, INPUTS, UNCHANGED
 from clarysage.results.monitoring_view import (
     MEANINGS,
     changes_with_verdicts,
-    inputs_of,
+    input_rows,
     most_telling_rows,
     slice_lines,
     slices_with_bars,
@@ -285,7 +285,7 @@ def test_of_very_many_findings_the_table_keeps_what_is_known_and_each_feature():
     assert known <= set(rows)
     sizes = [abs(changed[k].values[i]) for k, i in rows]
     assert sizes == sorted(sizes, reverse=True)
-    _, inputs = inputs_of(found)
+    _, inputs = input_rows(found)
     assert len(inputs) == 14 + 48  # where they shifted, and once each of the others
     assert {one.position[1] for one in inputs} == set(range(50))
     assert sum(one.is_shifted for one in inputs) == 14

@@ -598,7 +598,7 @@ class InputRow:
     facts: str
 
 
-def inputs_of(monitoring: Monitoring, most: int = MOST_INPUTS) -> tuple[Items, list[InputRow]]:
+def input_rows(monitoring: Monitoring, most: int = MOST_INPUTS) -> tuple[Items, list[InputRow]]:
     """Returns the columns and the rows of their table, the largest distance first.
 
     Each column has a row for the slice with the largest distance from the reference, and for the slices in which it is
@@ -655,7 +655,7 @@ def _number(value: float, is_date: bool, is_share: bool) -> str:
 
 def _inputs(monitoring: Monitoring) -> tuple[Block, ...]:
     """Returns the blocks with the table of inputs."""
-    columns, inputs = inputs_of(monitoring)
+    columns, inputs = input_rows(monitoring)
     count = sum(map(len, monitoring.shifts))
     words = "Differences of the distributions of columns from the reference, whether or not the model uses them."
     if len(inputs) < count:
