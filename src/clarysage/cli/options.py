@@ -19,7 +19,7 @@ from clarysage.cli.option_checks import as_adjustment, as_count, as_n_jobs, chec
 from clarysage.registry import Named, Registry, normalised
 
 
-def _explained(registry: Registry[Named]) -> str:
+def _names_with_meanings(registry: Registry[Named]) -> str:
     """Returns all names of a registry, each with its meaning."""
     meanings = [f'"{name}" ({registry[name].summary})' for name in registry]
     special = [] if registry.special is None else [f'"{registry.special.name}" {registry.special.purpose}']
@@ -234,7 +234,7 @@ class StoppingOptions(OptionGroup):
         typer.Option(
             metavar="NAME",
             autocompletion=names("backend"),
-            help=f"Parallel backend: {_explained(BACKENDS)}. The result does not depend on it.",
+            help=f"Parallel backend: {_names_with_meanings(BACKENDS)}. The result does not depend on it.",
         ),
     ] = "processes"
     address: Annotated[
@@ -331,7 +331,7 @@ class DifferenceOptions(OptionGroup):
         typer.Option(
             metavar="NAME",
             autocompletion=names("adjust"),
-            help=f"Adjustment of p-values for multiple tests: {_explained(ADJUSTMENTS)}.",
+            help=f"Adjustment of p-values for multiple tests: {_names_with_meanings(ADJUSTMENTS)}.",
         ),
     ] = "holm"
     level: Annotated[

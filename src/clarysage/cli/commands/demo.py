@@ -38,11 +38,11 @@ def demo(
         with clean_stdout():
             _make_folder(output)
             output_files.check([])
-            explanation = _explained(say, seed, n_jobs, progress=shows_progress(console.quiet))
+            explanation = _explanation_of_demo(say, seed, n_jobs, progress=shows_progress(console.quiet))
         output_files.write_and_print(explanation, say)
 
 
-def _explained(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:
+def _explanation_of_demo(say: Say, seed: int, n_jobs: int, *, progress: bool) -> Any:
     from sklearn.ensemble import GradientBoostingRegressor
     from sklearn.model_selection import train_test_split
 
