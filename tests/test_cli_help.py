@@ -16,7 +16,7 @@ import typer
 
 import clarysage as cs
 from clarysage.cli.app import EXAMPLES, app
-from clarysage.cli.completion import REGISTRIES, measures, names, registry
+from clarysage.cli.completion import REGISTRIES, complete_measures, completion_of, registry
 from tests.cli_harness import run, run_main
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -91,7 +91,7 @@ def test_names_that_are_offered_are_those_of_the_tables() -> None:
     from clarysage._measures.table import MEASURES
     from clarysage.catalogue import ABOUT, ADJUSTMENTS, BACKENDS, LOSSES, METHODS, PERIODS, REMOVALS
 
-    assert {what: names(what)("") for what in REGISTRIES} == {
+    assert {what: completion_of(what)("") for what in REGISTRIES} == {
         what: [name.replace(" ", "-") for name in table.names]
         for what, table in {
             "loss": LOSSES,
@@ -167,9 +167,9 @@ def test_what_is_offered_is_understood() -> None:
     from clarysage.registry import normalised
 
     for what in ("loss", "removal", "method", "adjust"):
-        assert tuple(map(normalised, names(what)(""))) == registry(what).names
-    assert [as_adjustment(name) for name in names("adjust")("")] == ["holm", "benjamini hochberg", None]
-    assert measure_names(",".join(measures(""))) == [*registry("measure")]
+        assert tuple(map(normalised, completion_of(what)(""))) == registry(what).names
+    assert [as_adjustment(name) for name in completion_of("adjust")("")] == ["holm", "benjamini hochberg", None]
+    assert measure_names(",".join(complete_measures(""))) == [*registry("measure")]
 
 
 @pytest.mark.subprocess

@@ -31,7 +31,7 @@ from clarysage.catalogue import (
     MethodRow,
     RemovalRow,
 )
-from clarysage.cli.completion import REGISTRIES, names, registry
+from clarysage.cli.completion import REGISTRIES, completion_of, registry
 from clarysage.errors import InputError
 from clarysage.execution.n_jobs import workers_of
 from clarysage.inference.intervals import adjusted
@@ -160,7 +160,7 @@ def test_errors_name_a_dummy_and_suggest_it(argument: str) -> None:
 @each_dummy
 def test_the_command_line_completes_a_dummy(argument: str) -> None:
     row = DUMMIES[argument][1]
-    assert row.name.replace(" ", "-") in names(argument)(row.name[:3])
+    assert row.name.replace(" ", "-") in completion_of(argument)(row.name[:3])
 
 
 @pytest.mark.usefixtures("dummies")
@@ -403,8 +403,8 @@ def test_names_are_known_in_no_time() -> None:
     """Of the catalogue and the table of measures alone: no room with what they name, nor numpy."""
     words = """
 import sys
-from clarysage.cli.completion import REGISTRIES, names
-offered = {what: names(what)("") for what in REGISTRIES}
+from clarysage.cli.completion import REGISTRIES, completion_of
+offered = {what: completion_of(what)("") for what in REGISTRIES}
 assert all(offered.values()), offered
 rooms = {name.split(".")[1] for name in sys.modules if name.startswith("clarysage.")}
 assert rooms <= {"cli", "catalogue", "registry", "errors", "_measures", "names"}, rooms

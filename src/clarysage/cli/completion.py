@@ -36,12 +36,12 @@ def registry(option: str) -> Registry[Any]:
     return rows
 
 
-def names(option: str) -> Callable[[str], list[str]]:
+def completion_of(option: str) -> Callable[[str], list[str]]:
     """Returns a function that completes the values of an option from its registry.
 
     Examples
     --------
-    >>> names("loss")("s")
+    >>> completion_of("loss")("s")
     ['squared-error']
     """
 
@@ -51,19 +51,19 @@ def names(option: str) -> Callable[[str], list[str]]:
     return complete
 
 
-def measures(incomplete: str) -> list[str]:
+def complete_measures(incomplete: str) -> list[str]:
     """Completes the last name in a list of measures.
 
     Examples
     --------
-    >>> measures("sage,perm")
+    >>> complete_measures("sage,perm")
     ['sage,permutation-test']
     """
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in _starting(last, registry("measure").names)]
 
 
-def columns(context: typer.Context, incomplete: str) -> list[str]:
+def complete_column(context: typer.Context, incomplete: str) -> list[str]:
     """Completes a column name from the table on the command line, if it is a readable text file."""
     from clarysage.cli.data_files import header
 

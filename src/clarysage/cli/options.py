@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from clarysage.catalogue import ADJUSTMENTS, BACKENDS, LOSSES, METHODS, removals_in_words
-from clarysage.cli.completion import columns, names
+from clarysage.cli.completion import complete_column, completion_of
 from clarysage.cli.config import configured
 from clarysage.cli.model_files import endings
 from clarysage.cli.option_checks import as_adjustment, as_count, as_n_jobs, check_level
@@ -91,7 +91,7 @@ Method = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        autocompletion=names("method"),
+        autocompletion=completion_of("method"),
         help=f"Estimator of the values: {METHODS.help()}.",
     ),
 ]
@@ -115,7 +115,7 @@ class ProblemOptions(OptionGroup):
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=names("loss"),
+            autocompletion=completion_of("loss"),
             help=f"Loss function: {LOSSES.help()}.",
         ),
     ] = "auto"
@@ -123,7 +123,7 @@ class ProblemOptions(OptionGroup):
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=names("removal"),
+            autocompletion=completion_of("removal"),
             help=f"Distribution that replaces withheld features: {removals_in_words()}.",
         ),
     ] = "marginal"
@@ -140,7 +140,7 @@ class ProblemOptions(OptionGroup):
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            autocompletion=columns,
+            autocompletion=complete_column,
             help="Column with the weight of each row.",
         ),
     ] = None
@@ -149,7 +149,7 @@ class ProblemOptions(OptionGroup):
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            autocompletion=columns,
+            autocompletion=complete_column,
             help="Column that is not a feature; repeat the option for several columns.",
         ),
     ] = None
@@ -233,7 +233,7 @@ class StoppingOptions(OptionGroup):
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=names("backend"),
+            autocompletion=completion_of("backend"),
             help=f"Parallel backend: {_names_with_meanings(BACKENDS)}. The result does not depend on it.",
         ),
     ] = "processes"
@@ -330,7 +330,7 @@ class DifferenceOptions(OptionGroup):
         str,
         typer.Option(
             metavar="NAME",
-            autocompletion=names("adjust"),
+            autocompletion=completion_of("adjust"),
             help=f"Adjustment of p-values for multiple tests: {_names_with_meanings(ADJUSTMENTS)}.",
         ),
     ] = "holm"
@@ -400,7 +400,7 @@ class ExplanationOptions(FileOptions):
         typer.Option(
             metavar="NAME",
             show_default=False,
-            autocompletion=names("about"),
+            autocompletion=completion_of("about"),
             help='Source of uncertainty in the intervals: "data" (only the sampling of the run), "rows" (also other '
             'rows of the same population), "population" (also another background). Default: the widest available.',
         ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from clarysage.cli.completion import columns
+from clarysage.cli.completion import complete_column
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.file_checks import check_writable
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
@@ -43,7 +43,7 @@ def explain(
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            autocompletion=columns,
+            autocompletion=complete_column,
             help="Column that the model predicts. Without it, the result is Shapley effects: the variance of the "
             "model's output that each feature explains.",
         ),

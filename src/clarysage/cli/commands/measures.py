@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clarysage.cli import completion
+from clarysage.cli.completion import complete_column, complete_measures
 from clarysage.cli.console import OptionError, Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.inputs import Inputs, Request, load_inputs
 from clarysage.cli.option_checks import check_background_rows, check_options, measure_names
@@ -42,7 +42,7 @@ def measures(
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            autocompletion=completion.columns,
+            autocompletion=complete_column,
             help="Column that the model predicts. Without it, only measures that need no target are computed.",
         ),
     ] = None,
@@ -51,7 +51,7 @@ def measures(
         typer.Option(
             metavar="NAME,NAME,...",
             show_default=False,
-            autocompletion=completion.measures,
+            autocompletion=complete_measures,
             help='Compute only these measures, such as "sage,permutation test". Default: all that apply.',
         ),
     ] = None,

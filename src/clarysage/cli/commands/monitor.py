@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from clarysage.catalogue import PERIODS
-from clarysage.cli.completion import columns, names
+from clarysage.cli.completion import complete_column, completion_of
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, shows_progress
 from clarysage.cli.inputs import SHAPLEY_EFFECTS, Request, load_inputs
 from clarysage.cli.option_checks import as_every, check_options
@@ -57,7 +57,7 @@ def monitor(
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            autocompletion=columns,
+            autocompletion=complete_column,
             help="Column that the model predicts. Omit it if it is not known yet: the result is then Shapley effects, "
             "the variance of the model's output that each feature explains.",
         ),
@@ -67,7 +67,7 @@ def monitor(
         typer.Option(
             metavar="COLUMN",
             show_default=False,
-            autocompletion=columns,
+            autocompletion=complete_column,
             help="Column of CURRENT with dates or batch names; each slice of CURRENT is compared with REFERENCE.",
         ),
     ] = None,
@@ -76,7 +76,7 @@ def monitor(
         typer.Option(
             metavar="PERIOD",
             show_default=False,
-            autocompletion=names("every"),
+            autocompletion=completion_of("every"),
             help=f"Length of slices: {PERIODS.help()} of the dates in --by, or a number of rows. Default: one slice "
             "per batch, or a period that fits the dates.",
         ),

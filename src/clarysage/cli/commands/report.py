@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from clarysage._utils.atomic import write_atomically
-from clarysage.cli.completion import names
+from clarysage.cli.completion import completion_of
 from clarysage.cli.console import Say, clean_stdout, handled_errors, note_printer, print_data
 from clarysage.cli.file_checks import check_readable, check_writable
 from clarysage.cli.option_checks import check_about
@@ -42,7 +42,7 @@ def report(
         typer.Option(
             metavar="NAME",
             show_default=False,
-            autocompletion=names("about"),
+            autocompletion=completion_of("about"),
             help='Source of uncertainty in the intervals that the page shows first: "data", "rows" or "population" '
             '(see "clarysage explain --help"). Default: the widest available.',
         ),
