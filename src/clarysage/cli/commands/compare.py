@@ -71,14 +71,14 @@ def compare(
         output_files.write_and_print(comparison, say)
 
 
-def distinct(paths: Sequence[Path]) -> list[str]:
+def distinct_names(paths: Sequence[Path]) -> list[str]:
     """Returns distinct names of files: without the suffix, with as many of their folders as needed.
 
     Examples
     --------
-    >>> distinct([Path("runs/may.json"), Path("runs/june.json")])
+    >>> distinct_names([Path("runs/may.json"), Path("runs/june.json")])
     ['may', 'june']
-    >>> distinct([Path("may/sage.json"), Path("june/sage.json"), Path("may/sage.json")])
+    >>> distinct_names([Path("may/sage.json"), Path("june/sage.json"), Path("may/sage.json")])
     ['may/sage', 'june/sage', 'may/sage (3)']
     """
     parts = [(path.parent / path.stem).parts for path in paths]
@@ -92,9 +92,9 @@ def _names(files: Sequence[Path], names: str | None) -> list[str]:
     if len(files) < 2:
         raise OptionError("FILE", got=f"{len(files)} file{'s' * (len(files) != 1)}", wanted="two or more to compare")
     if names is None:
-        return distinct(files)
+        return distinct_names(files)
     given_names = [name.strip() for name in names.split(",")]
     if len(given_names) != len(files) or len(set(given_names)) < len(given_names) or not all(given_names):
-        example = ",".join(distinct(files))
+        example = ",".join(distinct_names(files))
         raise OptionError("--names", got=repr(names), wanted=f"{len(files)} distinct names", hint=f"--names {example}")
     return given_names
