@@ -73,7 +73,7 @@ def test_what_is_taken_off_predictions_has_mean_zero_over_the_rows_that_may_be_d
         additive(X),
         players=Players.of([f"x{i}" for i in range(5)], groups),
     )
-    control_variate, examples = v.subsampled._control, np.arange(30)
+    control_variate, matches = v.subsampled._control, v.subsampled.matches.of(np.arange(30))
     p = v.n_players
     assert isinstance(control_variate, MainEffectsControl)
     everyone, active = np.broadcast_to(np.arange(80), (30, 80)), np.arange(p) != p - 1
@@ -81,8 +81,8 @@ def test_what_is_taken_off_predictions_has_mean_zero_over_the_rows_that_may_be_d
     if shared:
         weight[np.arange(shared), np.arange(shared)] = 0.0
     weight /= weight.sum(axis=1, keepdims=True)
-    along = control_variate.at_prefixes(examples, permutations(30, p, rng), everyone, active)
-    at = control_variate.at(examples, rng.random((30, p)) < 0.5, everyone, active)
+    along = control_variate.at_prefixes(matches, permutations(30, p, rng), everyone, active)
+    at = control_variate.at(matches, rng.random((30, p)) < 0.5, everyone, active)
     for control in (along, at):
         scale = np.abs(control).max()
         np.testing.assert_allclose(np.einsum("nq,nqsk->nsk", weight, control), 0, atol=1e-12 * scale)

@@ -28,6 +28,7 @@ C.-E. Särndal, B. Swensson, J. Wretman (1992). Model Assisted Survey Sampling. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -44,18 +45,19 @@ MOST_EFFECTS = 2**23  # numbers that are held in memory
 class ControlVariate(Protocol):
     """Control variates of drawn background rows (n, q); their mean over all rows except the self-match is 0.
 
+    ``matches`` are the self-matches of the n examples.
     ``active`` (p,) are the players that can change a prediction. A player that never changes a prediction then changes
     no estimate either, so that its value is exactly zero.
     """
 
     def at_prefixes(
-        self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         """Returns control variates (n, q, p - 1, k) at the proper prefixes of orders (n, p)."""
         ...
 
     def at(
-        self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         """Returns control variates (n, q, 1, k) at one coalition (n, p) for each example."""
         ...
@@ -71,31 +73,27 @@ class StartControl:
     """
 
     hybrid: HybridRows
-    matches: SelfMatches
 
-    def excess(self, examples: np.ndarray, background_index: np.ndarray) -> np.ndarray:
+    def excess(self, matches: SelfMatches, background_index: np.ndarray) -> np.ndarray:
         """Returns the excess (n, q, k) of f(b_k) of drawn rows over the mean of f over all rows but the self-match."""
-        return np.asarray(self.hybrid.background_outputs[background_index] - self._mean(examples)[:, None, :])
+        return np.asarray(self.hybrid.background_outputs[background_index] - matches.leave_out(self._mean_alone))
 
     def at_prefixes(
-        self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         beta = beta_at_prefixes(orders, active)
-        return np.asarray(beta[:, None, :, None] * self.excess(examples, background_index)[:, :, None, :])
+        return np.asarray(beta[:, None, :, None] * self.excess(matches, background_index)[:, :, None, :])
 
     def at(
-        self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         beta = beta_at(coalitions, active)
-        return np.asarray((beta[:, None, None] * self.excess(examples, background_index))[:, :, None])
+        return np.asarray((beta[:, None, None] * self.excess(matches, background_index))[:, :, None])
 
-    def _mean(self, examples: np.ndarray) -> np.ndarray:
-        """Returns the mean predictions with nothing kept, (n, k) or (1, k)."""
-        empty = mean_over(self.hybrid.background_outputs[None], self.hybrid.background_weights)
-        if self.matches.of(examples) is None:
-            return np.asarray(empty)
-        repeated = np.broadcast_to(empty, (len(examples), 1, empty.shape[1]))
-        return self.matches.leave_out(examples, repeated)[:, 0]
+    @cached_property
+    def _mean_alone(self) -> np.ndarray:
+        """The mean prediction with nothing kept, (1, 1, k)."""
+        return mean_over(self.hybrid.background_outputs[None], self.hybrid.background_weights)[:, None]
 
 
 @dataclass(frozen=True)
@@ -113,31 +111,30 @@ class MainEffectsControl:
     effects: np.ndarray
 
     def at_prefixes(
-        self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        effects, residual = self._parts(examples, background_index, active)
+        effects, residual = self._parts(matches, background_index, active)
         control = beta_at_prefixes(orders, active)[:, None, :, None] * residual[:, :, None, :]
         by_entry = np.take_along_axis(effects, orders[:, None, :, None], axis=2)
         control += np.cumsum(by_entry[:, :, ::-1], axis=2)[:, :, -2::-1]  # of the players after each prefix
         return np.asarray(control)
 
     def at(
-        self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
-        effects, residual = self._parts(examples, background_index, active)
+        effects, residual = self._parts(matches, background_index, active)
         control = beta_at(coalitions, active)[:, None, None] * residual
         control += np.einsum("nqpk,np->nqk", effects, ~coalitions)
         return np.asarray(control[:, :, None])
 
     def _parts(
-        self, examples: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, background_index: np.ndarray, active: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the effects of active players (n, q, p, k) and the residual excess (n, q, k)."""
-        excess = self.start.excess(examples, background_index)
-        effects, match = self.effects[background_index], self.start.matches.of(examples)
-        if match is not None:  # the mean over all rows but the self-match must be 0
-            share = self.start.matches.weight(match)
-            effects += (share / (1 - share))[:, None, None, None] * self.effects[match][:, None]
+        excess, effects = self.start.excess(matches, background_index), self.effects[background_index]
+        if matches.rows is not None:  # the mean over all rows but the self-match must be 0
+            share = matches.share
+            effects += (share / (1 - share))[:, None, None, None] * self.effects[matches.rows][:, None]
         effects *= active[:, None]
         return effects, np.asarray(excess - effects.sum(axis=2))
 
@@ -156,35 +153,33 @@ class ConditionalControl:
     slopes: np.ndarray
 
     def at_prefixes(
-        self, examples: np.ndarray, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, orders: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         return self._control(
-            examples, background_index, self.players.entry_positions(orders), beta_at_prefixes(orders, active)
+            matches, background_index, self.players.entry_positions(orders), beta_at_prefixes(orders, active)
         )
 
     def at(
-        self, examples: np.ndarray, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
+        self, matches: SelfMatches, coalitions: np.ndarray, background_index: np.ndarray, active: np.ndarray
     ) -> np.ndarray:
         entry_position = np.where(self.players.columns(coalitions), 1, 2)
-        return self._control(examples, background_index, entry_position, beta_at(coalitions, active)[:, None])
+        return self._control(matches, background_index, entry_position, beta_at(coalitions, active)[:, None])
 
     def _control(
-        self, examples: np.ndarray, background_index: np.ndarray, entry_position: np.ndarray, beta: np.ndarray
+        self, matches: SelfMatches, background_index: np.ndarray, entry_position: np.ndarray, beta: np.ndarray
     ) -> np.ndarray:
         linear = self.rows.linear_control(self.slopes, background_index, entry_position)
-        residual = self.start.excess(examples, background_index) - linear[:, :, 0]
+        residual = self.start.excess(matches, background_index) - linear[:, :, 0]
         return np.asarray(linear[:, :, 1:] + beta[:, None, :, None] * residual[:, :, None, :])
 
 
-def control_variate_of(
-    hybrid: HybridRows, players: Players, matches: SelfMatches, *, is_square: bool
-) -> ControlVariate:
+def control_variate_of(hybrid: HybridRows, players: Players, *, is_square: bool) -> ControlVariate:
     """Returns the control variate that suits a restricted model.
 
     Main effects are used only where all losses are squared errors (``is_square``). Effects on probabilities change when
     other features are kept: probabilities saturate, so that effects become smaller along the walk.
     """
-    start = StartControl(hybrid, matches)
+    start = StartControl(hybrid)
     if not is_square:
         return start
     if hybrid.simulation is not None:

@@ -82,6 +82,7 @@ class StepInfluence:
     def at_prefixes(
         self,
         examples: np.ndarray,
+        matches: SelfMatches,
         entry_position: np.ndarray,
         entered: np.ndarray,
         n_active: int,
@@ -91,24 +92,25 @@ class StepInfluence:
     ) -> Influence:
         """Returns the influence at every prefix of walks, the empty and the full one included.
 
-        ``entered`` (n, p - 1) of ``n_active`` active players have entered at proper prefixes. The variance of
-        predictions with nothing kept is known exactly, and is a control variate for their variances at other prefixes.
+        ``matches`` are the self-matches of the examples. ``entered`` (n, p - 1) of ``n_active`` active players have
+        entered at proper prefixes. The variance of predictions with nothing kept is known exactly, and is a control
+        variate for their variances at other prefixes.
         """
-        match, draws, walked = self.matches.of(examples), self.draws, means
+        draws, walked = self.draws, means
         if self.is_condensed:  # the mean row hides the single rows, so that some are drawn to estimate their influence
             draws = self._all_draws if len(self.hybrid.background_weights) <= ROWS_OF_CONDENSED else self._few_draws
-            background_index = draws.draw(self.class_of[examples], rng, match)
+            background_index = draws.draw(self.class_of[examples], rng, matches.rows)
             steps = self.hybrid.steps(
                 self.X[examples], self.outputs[examples], entry_position, background_index, skip=True, keep=False
             )
             walked = SubsampledMeans(steps.outputs, means.mean, means.others)
         alone = self.hybrid.background_outputs[background_index][:, :, None, :]
-        at_start = self._variance_at_start(examples, match)[:, None]
-        excess = draws.sampling_variance(alone, match) - at_start  # (n, 1, k)
-        variance = draws.sampling_variance(walked.z, match) - (1 - entered / n_active)[:, :, None] * excess
+        at_start = self._variance_at_start(matches)[:, None]  # (n, 1, k)
+        excess = draws.sampling_variance(alone, matches.rows) - at_start
+        variance = draws.sampling_variance(walked.z, matches.rows) - (1 - entered / n_active)[:, :, None] * excess
         targets = [np.repeat(target[examples], walked.z.shape[2], axis=0) for target in self.targets]
-        inner = influence_of_means(walked, self.losses, targets, background_index, draws, match, variance)
-        start = self.at_start(examples, background_index, draws)
+        inner = influence_of_means(walked, self.losses, targets, background_index, draws, matches.rows, variance)
+        start = self._at_start(examples, matches, background_index, draws, at_start)
         if not draws.uses_all_rows:
             is_unchanged = equals_start(walked.z, alone, entered)
             np.copyto(inner.bias_correction, start.bias_correction, where=is_unchanged[:, :, None])
@@ -120,42 +122,53 @@ class StepInfluence:
             np.concatenate([start.influence, inner.influence, np.zeros((n, q, 1, losses))], axis=2),
         )
 
-    def at_start(self, examples: np.ndarray, background_index: np.ndarray, draws: BackgroundDraws) -> Influence:
-        """Returns the influence with nothing kept, where the predictions f(b_k) of all rows are known."""
-        match = self.matches.of(examples)
+    def _at_start(
+        self,
+        examples: np.ndarray,
+        matches: SelfMatches,
+        background_index: np.ndarray,
+        draws: BackgroundDraws,
+        variance: np.ndarray,
+    ) -> Influence:
+        """Returns the influence with nothing kept, where the predictions f(b_k) of all rows are known.
+
+        ``variance`` (n, 1, k) is that of the mean prediction with nothing kept.
+        """
         mean = np.broadcast_to(self._mean_alone, (len(examples), self.outputs.shape[1]))
-        others = self.matches.leave_out(examples, mean[:, None])[:, 0]
+        others = matches.leave_out(mean[:, None])[:, 0]
         z = self.hybrid.background_outputs[background_index][:, :, None, :]
         means = SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
         targets = [target[examples] for target in self.targets]
-        variance = self._variance_at_start(examples, match)[:, None]
-        return influence_of_means(means, self.losses, targets, background_index, draws, match, variance)
+        return influence_of_means(means, self.losses, targets, background_index, draws, matches.rows, variance)
 
     def at_start_with_all_rows(self, examples: np.ndarray) -> Influence:
         """Returns the influence of all background rows with nothing kept."""
-        return self.at_start(examples, self._every_index(examples), self._all_draws)
+        matches = self.matches.of(examples)
+        variance = self._variance_at_start(matches)[:, None]
+        return self._at_start(examples, matches, self._every_index(examples), self._all_draws, variance)
 
     def coalition_influence(self, examples: np.ndarray, is_kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
         """Returns mean predictions of coalitions of columns (n, d), one each example, and the influence of all rows."""
-        match = self.matches.of(examples)
+        matches = self.matches.of(examples)
         z = self.hybrid.each(self.X[examples], is_kept)[:, :, None, :]
         mean = mean_over(z[:, :, 0], self.hybrid.background_weights)
-        others = self.matches.leave_out(examples, mean[:, None])[:, 0]
+        others = matches.leave_out(mean[:, None])[:, 0]
         means = SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
         targets = [target[examples] for target in self.targets]
-        variance, index = self._all_draws.sampling_variance(z, match), self._every_index(examples)
-        return means.mean, influence_of_means(means, self.losses, targets, index, self._all_draws, match, variance)
+        draws, match = self._all_draws, matches.rows
+        variance, index = draws.sampling_variance(z, match), self._every_index(examples)
+        return means.mean, influence_of_means(means, self.losses, targets, index, draws, match, variance)
 
-    def _variance_at_start(self, examples: np.ndarray, match: np.ndarray | None) -> np.ndarray:
+    def _variance_at_start(self, matches: SelfMatches) -> np.ndarray:
         """Returns the variance (n, k) of the mean prediction with nothing kept, by the sampling of the background."""
         weights = self.hybrid.background_weights
         squares = (self.hybrid.background_outputs - self._mean_alone) ** 2
-        variance = np.broadcast_to(weights @ squares, (len(examples), squares.shape[1]))
+        match, variance = matches.rows, np.broadcast_to(weights @ squares, matches.outputs.shape)
         if match is not None:  # of the rows without the self-match, around their mean
-            share = self.matches.weight(match)[:, None]
+            share = matches.share[:, None]
             variance = (variance - share * np.where(match[:, None] >= 0, squares[match], 0.0)) / (1 - share)
             repeated = np.broadcast_to(self._mean_alone, variance.shape)
-            others = self.matches.leave_out(examples, repeated[:, None])[:, 0]
+            others = matches.leave_out(repeated[:, None])[:, 0]
             variance = np.maximum(variance - (others - self._mean_alone) ** 2, 0.0)
         return np.asarray(variance * variance_factor(np.asarray(self._all_draws.concentration(match)).reshape(-1, 1)))
 

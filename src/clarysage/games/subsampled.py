@@ -156,20 +156,20 @@ class SubsampledPower:
         influence: bool = False,
     ) -> Walks:
         """Returns payoffs (n, p + 1, L) at every prefix of orders (n, p), and the model rows that they cost."""
-        active = active & self._is_used
-        index = self.draws.draw(self.class_of[examples], rng, self.matches.of(examples))
+        active, matches = active & self._is_used, self.matches.of(examples)
+        index = self.draws.draw(self.class_of[examples], rng, matches.rows)
         entry_position, entered = self.players.entry_positions(orders), entered_at_prefixes(orders, active)
         steps = self._steps(examples, entry_position, index, skip, keep)
-        if self.uses_all_rows:
-            means = self._means_of_all(examples, steps.outputs)
+        if self.draws.uses_all_rows:
+            means = self._means_of_all(matches, steps.outputs)
         else:
-            means = self._means(examples, steps.outputs, self._control.at_prefixes(examples, orders, index, active))
+            means = self._means(matches, steps.outputs, self._control.at_prefixes(matches, orders, index, active))
         payoffs = self._payoffs(examples, means.mean, self._is_start(steps.outputs, index, entered))
         empty, full = (end[examples][:, None] for end in self.ends)
         of_background = None
         if influence and self.is_sampled:
             of_background = self._influence.at_prefixes(
-                examples, entry_position, entered, max(1, active.sum()), index, means, rng
+                examples, matches, entry_position, entered, max(1, active.sum()), index, means, rng
             )
         return Walks(np.concatenate([empty, payoffs, full], axis=1), steps.rows, steps.asked, of_background)
 
@@ -179,7 +179,7 @@ class SubsampledPower:
         """Returns payoffs (n, s, L) of s coalitions (n, s, p) an example, by the same rows, and the model rows."""
         active = self._is_used
         size = (coalitions & active).sum(axis=2)
-        index = self.draws.draw(self.class_of[examples], rng, self.matches.of(examples))
+        index = self.draws.draw(self.class_of[examples], rng, self.matches.of(examples).rows)
         payoffs = np.where((size == 0)[:, :, None], *(end[examples][:, None] for end in self.ends))
         which, inner_index = np.nonzero((size > 0) & (size < active.sum()))
         if not len(which):
@@ -217,14 +217,15 @@ class SubsampledPower:
         n, m = len(examples), len(self.draws.weights)
         entry_position = np.where(coalitions[:, self.players.owner], 1, 2)  # S enters in one step, and then all others
         steps = self._steps(examples, entry_position, np.broadcast_to(np.arange(m), (n, m)), skip)
-        index = self.draws.partition(self.class_of[examples], rng, self.matches.of(examples))  # (n, g, q)
+        matches = self.matches.of(examples)
+        index = self.draws.partition(self.class_of[examples], rng, matches.rows)  # (n, g, q)
         groups = index.shape[1]
         z = steps.outputs[np.arange(n)[:, None, None], index].reshape(n * groups, -1, *steps.outputs.shape[2:])
         entered = np.repeat((coalitions & active).sum(axis=1), groups)[:, None]
         each, drawn = np.repeat(examples, groups), index.reshape(n * groups, -1)
         means = self._means_at(each, np.repeat(coalitions, groups, axis=0), drawn, active, z)
         subsampled = self._payoffs(each, means.mean, self._is_start(z, drawn, entered))
-        exact = self._payoffs(examples, self._means_of_all(examples, steps.outputs).mean)
+        exact = self._payoffs(examples, self._means_of_all(matches, steps.outputs).mean)
         return SubsampleComparison(exact[:, 0], subsampled.reshape(n, groups, -1).mean(axis=1), steps.rows)
 
     def coalition_influence(
@@ -281,29 +282,30 @@ class SubsampledPower:
         self, examples: np.ndarray, coalitions: np.ndarray, index: np.ndarray, active: np.ndarray, z: np.ndarray
     ) -> SubsampledMeans:
         """Returns means of predictions z (n, q, 1, k) of one coalition (n, p) for each example."""
-        if self.uses_all_rows:
-            return self._means_of_all(examples, z)
-        return self._means(examples, z, self._control.at(examples, coalitions, index, active))
+        matches = self.matches.of(examples)
+        if self.draws.uses_all_rows:
+            return self._means_of_all(matches, z)
+        return self._means(matches, z, self._control.at(matches, coalitions, index, active))
 
-    def _means(self, examples: np.ndarray, z: np.ndarray, control: np.ndarray) -> SubsampledMeans:
+    def _means(self, matches: SelfMatches, z: np.ndarray, control: np.ndarray) -> SubsampledMeans:
         """Estimates means of predictions z (n, q, steps, k) with drawn rows, less a control variate of mean 0."""
-        match, k = self.matches.of(examples), z.shape[3]
+        k = z.shape[3]
         adjusted = z - control
-        variance = self.draws.variance_of_mean(adjusted, match)
+        variance = self.draws.variance_of_mean(adjusted, matches.rows)
         raw, mean = _mean(z), _mean(adjusted)
         others = MeanEstimate(raw.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
-        if match is None:
+        if matches.rows is None:
             return SubsampledMeans(z, others, others, adjusted)
-        raw, mean = (self.matches.put_back(examples, match, part) for part in (raw, mean))
-        variance = variance * (1 - self.matches.weight(match)[:, None, None]) ** 2
+        raw, mean = matches.put_back(raw), matches.put_back(mean)
+        variance = variance * (1 - matches.share[:, None, None]) ** 2
         estimate = MeanEstimate(raw.reshape(-1, k), mean.reshape(-1, k), variance.reshape(-1, k))
         return SubsampledMeans(z, estimate, others, adjusted)
 
-    def _means_of_all(self, examples: np.ndarray, z: np.ndarray) -> SubsampledMeans:
+    def _means_of_all(self, matches: SelfMatches, z: np.ndarray) -> SubsampledMeans:
         """Returns the exact means of predictions z (n, m, steps, k) with all rows."""
         n, m, inner, k = z.shape
         mean = mean_over(np.moveaxis(z, 2, 1).reshape(n * inner, m, k), self.draws.weights)
-        others = self.matches.leave_out(examples, mean.reshape(n, inner, k)).reshape(-1, k)
+        others = matches.leave_out(mean.reshape(n, inner, k)).reshape(-1, k)
         return SubsampledMeans(z, MeanEstimate.exactly(mean), MeanEstimate.exactly(others))
 
     def _payoffs(self, examples: np.ndarray, mean: MeanEstimate, is_start: np.ndarray | None = None) -> np.ndarray:
@@ -323,14 +325,14 @@ class SubsampledPower:
 
         The payoffs of all rows already agree with those of the empty coalition to the last bit.
         """
-        if self.uses_all_rows and self.restricted_by_all is self.restricted:
+        if self.draws.uses_all_rows and self.restricted_by_all is self.restricted:
             return None
         return equals_start(z, self.restricted.background_outputs[index][:, :, None, :], entered)
 
     @cached_property
     def _control(self) -> ControlVariate:
         is_square = all(loss.degree == 2 for loss in self.losses)
-        return control_variate_of(self.restricted, self.players, self.matches, is_square=is_square)
+        return control_variate_of(self.restricted, self.players, is_square=is_square)
 
     @cached_property
     def _influence(self) -> StepInfluence:
