@@ -177,29 +177,23 @@ class UnbiasedSquare:
         return None
 
     def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(estimate.adjusted, target) - self._counted(estimate.variance, target).sum(axis=-1))
+        return np.asarray(loss(estimate.adjusted, target) - self._counted(estimate.variance).sum(axis=-1))
 
     @property
     def knows_bias(self) -> bool:
         return True
 
     def bias(self, loss: Any, estimate: MeanEstimate, target: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        return np.asarray(self._counted(variance, target).sum(axis=-1))
+        return np.asarray(self._counted(variance).sum(axis=-1))
 
     def derivative(
         self, loss: Any, estimate: MeanEstimate, target: np.ndarray, direction: np.ndarray, step_size: np.ndarray
     ) -> np.ndarray:
-        if self._is_binary(target):
-            error = estimate.adjusted[..., -1:] - target[..., -1:]
-        else:
-            error = estimate.adjusted - target
-        return np.asarray(2 * (error * self._counted(direction, target)).sum(axis=-1))
+        error = self._counted(estimate.adjusted) - self._counted(target)
+        return np.asarray(2 * (error * self._counted(direction)).sum(axis=-1))
 
-    def _counted(self, by_output: np.ndarray, target: np.ndarray) -> np.ndarray:
-        return by_output[..., -1:] if self._is_binary(target) else by_output
-
-    def _is_binary(self, target: np.ndarray) -> bool:
-        return self.of_two and target.shape[-1] == 2
+    def _counted(self, by_output: np.ndarray) -> np.ndarray:
+        return by_output[..., -1:] if self.of_two and by_output.shape[-1] == 2 else by_output
 
 
 @dataclass(frozen=True)
