@@ -131,24 +131,24 @@ class PredictivePower:
         """Returns the game with a number of model rows added that were spent before it was made."""
         return replace(self, rows_before=self.rows_before + rows) if rows else self
 
-    @property
+    @cached_property
     def n_players(self) -> int:
         return len(self.players)
 
-    @property
+    @cached_property
     def batch_size(self) -> int | None:
         """Number of rows in each call of the model, where the user has set it."""
         return self.restricted.facts.batch_size
 
-    @property
+    @cached_property
     def floor(self) -> np.ndarray:
         return np.array([-loss.ceiling for loss in self.losses])
 
-    @property
+    @cached_property
     def rows_per_payoff(self) -> int:
         return self.restricted.rows_per_prediction
 
-    @property
+    @cached_property
     def rows_spent(self) -> int:
         ends = len(self.X) + self.restricted.rows_per_prediction
         return ends + self.restricted.rows_of_checks + self.rows_before

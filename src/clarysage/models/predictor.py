@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -119,18 +120,16 @@ class BoundPredictor:
     is_arranged: bool = False  # whether the schema has the columns in the model's order
 
     def __call__(self, codes: np.ndarray) -> np.ndarray:
-        parts = [
-            self._one_call(codes[start : start + self.rows_per_call])
-            for start in range(0, len(codes), self.rows_per_call)
-        ]
+        size = self.rows_per_call
+        parts = [self._one_call(codes[start : start + size]) for start in range(0, len(codes), size)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    @property
+    @cached_property
     def facts(self) -> ModelFacts:
         f = self.predictor
         return ModelFacts(f.task, f.classes, f.hard, f.batch_size)
 
-    @property
+    @cached_property
     def rows_per_call(self) -> int:
         """Number of rows in one call: a power of two, or the user's setting, within the memory limit."""
         affordable = self.memory_limit / (8 * COPIES_PER_ROW * max(self.schema.width, 1))

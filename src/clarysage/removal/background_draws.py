@@ -41,11 +41,11 @@ class BackgroundDraws:
     weights: np.ndarray
     ranked: np.ndarray | None = None
 
-    @property
+    @cached_property
     def uses_all_rows(self) -> bool:
         return self.rows == len(self.weights)
 
-    @property
+    @cached_property
     def has_equal_weights(self) -> bool:
         return bool((self.weights == self.weights[0]).all())
 
