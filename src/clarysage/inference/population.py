@@ -7,10 +7,12 @@ infinitesimal jackknife).
 With e_x the contribution of example x of weight w_x, and c_k = w_k (psi_k - mean) the centred influence of background
 row k (:mod:`clarysage.inference.influence`),
 
-.. math:: V_R = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
-    V_B = \frac{m}{m - 1} \Big( \sum_k c_k^2 - noise \Big), \qquad V_X = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
+.. math:: V_{rows} = \frac{N}{N - 1} \sum_x (e_x - w_x \hat\phi)^2, \qquad
+    V_{background} = \frac{m}{m - 1} \Big( \sum_k c_k^2 - noise \Big), \qquad
+    V_{both} = 2 \sum_x (e_x - w_x \hat\phi) c_{own(x)}
 
-and V = V_R + V_B + V_X. The covariance V_X is not zero where examples are background rows themselves (self-matches).
+and V = V_rows + V_background + V_both. The covariance term V_both is not zero where examples are background rows
+themselves (self-matches).
 
 Two sets of values are compared by a paired difference, from the differences of contributions of the same rows, or by an
 unpaired one, with the sum of both variances (Welch 1947).
@@ -40,7 +42,7 @@ from clarysage.inference.influence import BackgroundInfluence
 ONE_ROW = 1 - 1e-9  # sum of squared background weights above which a single row has all the weight
 FEWEST = 4.0  # least degrees of freedom, even where a single example dominates the variance
 ROUNDING = 1e-12  # a deviation over examples below this share of that of another value of the same game is rounding
-LEAST = 0.25  # least share of the variance over examples in the total, in case V_X is very negative by chance
+LEAST = 0.25  # least share of the variance over examples in the total, in case V_both is very negative by chance
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ def targets(estimated: Estimated, components: VarianceComponents, sampled: Sampl
 def estimates(estimated: Estimated, components: VarianceComponents, sampled: Sampled) -> dict[str, Estimated]:
     """Returns estimates about the population of rows, and about those of rows and background, with variances (L, p).
 
-    The variance about both is at least that of the run, and at least a quarter of V_R. Degrees of freedom are
-    Satterthwaite's; those of V_R are fewer than N - 1 where few examples dominate it.
+    The variance about both is at least that of the run, and at least a quarter of V_rows. Degrees of freedom are
+    Satterthwaite's; those of V_rows are fewer than N - 1 where few examples dominate it.
     """
     if len(sampled.weights) < 2:
         return {}
