@@ -59,9 +59,9 @@ class Blocks:
 
     .. math:: \widehat{(v - u)^2}(S) = \frac{(\sum_x r_x)^2 - \sum_x r_x^2}{B (B - 1)}
 
-    is unbiased, while the square of the mean would include the variance between examples. S and its complement make a
-    block. The part of v_x that grows linearly with |S| up to the known v_x(D) is replaced by its mean (a control
-    variate).
+    is unbiased (a U-statistic), while the square of the mean would include the variance between examples. S and its
+    complement make a block (antithetic coalitions). The part of v_x that grows linearly with |S| up to the known v_x(D)
+    is replaced by its mean, as a control variate.
 
     Attributes
     ----------

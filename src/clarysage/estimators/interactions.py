@@ -99,9 +99,9 @@ class Toggles:
         \sigma_i = 1 \text{ for } i \in T, -1 \text{ else}
 
     so K pairs of k players take 1 + k + K payoffs and not 4 K: v(T) and v(T \triangle i) serve all pairs. T and its
-    complement, on the same example, make a draw: errors that grow with the size of T then have opposite signs. Examples
-    are visited in passes, as by paired walks. Payoffs take a subsample of the background, the same for all toggles of a
-    coalition, if that is unbiased with the loss, else all background rows.
+    complement, on the same example, make a draw (antithetic coalitions): errors that grow with the size of T then have
+    opposite signs. Examples are visited in passes, as by paired walks. Payoffs take a subsample of the background, the
+    same for all toggles of a coalition, if that is unbiased with the loss, else all background rows.
 
     Examples
     --------

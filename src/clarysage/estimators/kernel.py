@@ -24,6 +24,8 @@ from clarysage.protocols import Game
 class Kernel:
     r"""Kernel regression: solves Eq. 8 from coalitions drawn by the Shapley kernel, each with its complement.
 
+    A coalition and its complement are antithetic (paired sampling; Covert and Lee 2021).
+
     With A = E[1_S 1_S'] and b = E[1_S (v(S) - v(\emptyset))] over the kernel, the values are
 
     .. math:: \phi = A^{-1}(b - \mathbf{1} (\mathbf{1}^T A^{-1} b - v(D)) / (\mathbf{1}^T A^{-1} \mathbf{1}))

@@ -5,7 +5,9 @@ This is Breiman's (2001) measure of a model's reliance on a feature (Fisher, Rud
 References
 ----------
 L. Breiman (2001). Random forests. Machine Learning 45, 5-32.
-A. Fisher, C. Rudin, F. Dominici (2019). All models are wrong, but many are useful. JMLR 20 (177), 1-81.
+A. Fisher, C. Rudin, F. Dominici (2019). All models are wrong, but many are useful. JMLR 20(177), 1-81.
+M. D. McKay, R. J. Beckman, W. J. Conover (1979). A comparison of three methods for selecting values of input variables
+in the analysis of output from a computer code. Technometrics 21, 239-245.
 """
 
 from __future__ import annotations
@@ -188,6 +190,8 @@ class AfterRepeats:
 
 def stratified_levels(n: int, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Draws quantile levels (n, draws) from 0 to 1: in each column one from every n-th, in random order.
+
+    This is Latin hypercube sampling (McKay, Beckman & Conover 1979) of n points with one dimension for each draw.
 
     Examples
     --------

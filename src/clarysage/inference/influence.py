@@ -8,8 +8,8 @@ Its influence function (Hampel 1974) at a row b is the Gateaux derivative of T w
 and the sum of squares of w_k psi_k estimates the variance of T over samples of the background (the infinitesimal
 jackknife: Jaeckel 1972; Efron & Tibshirani 1993, ch. 21). Influences on payoffs are accumulated over walks here; they
 are computed in :mod:`clarysage.games.payoff_influence`. Walks that draw a few rows each give noisy influences. The
-variance of the noise is estimated as well, so that it can be subtracted from the sum of squares (the Monte Carlo bias
-correction of the infinitesimal jackknife: Wager, Hastie & Efron 2014).
+variance of the noise is estimated as well, so that it can be subtracted from the sum of squares (the Monte Carlo
+bias correction of the infinitesimal jackknife: Wager, Hastie & Efron 2014).
 
 References
 ----------

@@ -1,7 +1,7 @@
 r"""Debiased loss estimators: the loss of a mean prediction over all background rows, from a subsample of them.
 
-The plug-in estimator, the loss of the subsample's mean, is biased by Jensen's gap, which is approximately (by the delta
-method, that is Taylor's series, of second order)
+The plug-in estimator, the loss of the subsample's mean, is biased by Jensen's gap, which is approximately (by the
+delta method, that is Taylor's series, of second order)
 
 .. math:: E[\ell(\bar a)] - \ell(E \bar a) \approx \tfrac12 \ell''(E \bar a) \, Var(\bar a)
 

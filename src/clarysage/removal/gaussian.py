@@ -1,7 +1,7 @@
 """Withheld features drawn from a conditional Gaussian law, given the kept ones.
 
-This is the simplest conditional (observational) removal (Aas, Jullum & Loland 2021). The draws are made by Matheron's
-rule (:mod:`clarysage.removal.restricted.matheron`).
+This is the simplest conditional (observational) removal (Aas, Jullum & Loland 2021). The draws are made by
+Matheron's rule (:mod:`clarysage.removal.restricted.matheron`).
 
 References
 ----------
