@@ -1,4 +1,4 @@
-"""The table of items: what the paper shows, and the folder that redoes it."""
+"""The items of the paper, its tables and figures, each with the folder that reproduces it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from experiments.outcome import Outcome, drawn, versions
+from experiments.outcome import Outcome, save_figures, versions
 from experiments.scale import Scale
 
 ITEMS = {
@@ -21,30 +21,30 @@ ITEMS = {
 }
 
 
-BY_METHODS = ("figure1", "table2", "figure2", "figures4to6")  # which the settings of methods matter to
+BY_METHODS = ("figure1", "table2", "figure2", "figures4to6")  # items that depend on the settings of methods
 
 
 def run(item: str, scale: Scale) -> Outcome:
-    """Runs an item, or the rest of it, and writes its results, figures and page.
+    """Runs an item, with cached results where possible, and writes its results, figures and page.
 
-    The folder of an item has a module ``run``, whose function ``outcome(scale)`` gives the outcome and its figures.
+    The folder of an item has a module ``run``, whose function ``outcome(scale)`` returns the outcome and its figures.
     """
     begun = time.monotonic()
     outcome: Callable = import_module(f"experiments.{item}.run").outcome
-    found, figures = outcome(scale)
+    result, figures = outcome(scale)
     folder = scale.folder(item)
-    found = replace(
-        found,
+    result = replace(
+        result,
         item=item,
         title=ITEMS[item],
         scale=scale.name,
         settings=_settings(item, scale),
-        figures=drawn(figures, folder),
+        figures=save_figures(figures, folder),
         seconds=round(time.monotonic() - begun, 1),
         versions=versions(),
     )
-    found.write(folder)
-    return found
+    result.write(folder)
+    return result
 
 
 def _settings(item: str, scale: Scale) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What is fitted to the parts of a task: the paper's models, with their hyperparameters (its supplement D.1).
+"""Learners: the paper's models with their hyperparameters (its supplement D.1).
 
-A learner takes parts with whatever columns are left and gives a fitted model that clarysage understands.
+A learner fits a model to parts of a table, which may have only some of the columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STRENGTHS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))  # values of 
 
 @dataclass(frozen=True)
 class CatBoost:
-    """Boosted oblivious trees, as many as do best on the validation part."""
+    """Boosted oblivious trees; their number is chosen by the validation part."""
 
     iterations: int
     depth: int
@@ -65,26 +65,26 @@ class SparseLogistic:
 
     Attributes
     ----------
-    C : inverse strength of the penalty; chosen by the validation part where it is not given
-    tolerance : at which the solver stops; with scikit-learn's 1e-4 it goes on for thousands of steps on some subsets,
-        to and fro, while losses stay the same to three digits
+    C : inverse strength of the penalty; None to choose it by the validation part
+    tolerance : of the solver; with scikit-learn's 1e-4 it oscillates for thousands of steps on some subsets, while
+        losses stay the same to three digits
     """
 
     C: float | None = None
     tolerance: float = 1e-3
 
     def fit(self, parts: Parts) -> Any:
-        both = parts.train.beside(parts.validation)
+        both = parts.train.followed_by(parts.validation)
         return self._fitted(both, self.strength(parts))
 
     def strength(self, parts: Parts) -> float:
-        """The value of C, of 0.1 to 0.9, whose model has the least cross entropy on the validation part."""
+        """Returns the value of C, from 0.1 to 0.9, with the lowest cross entropy on the validation part."""
         if self.C is not None:
             return self.C
-        losses = [self._judged(parts, C) for C in STRENGTHS]
+        losses = [self._validation_loss(parts, C) for C in STRENGTHS]
         return STRENGTHS[int(np.argmin(losses))]
 
-    def _judged(self, parts: Parts, C: float) -> float:
+    def _validation_loss(self, parts: Parts, C: float) -> float:
         model = self._fitted(parts.train, C)
         return float(log_loss(parts.validation.y, model.predict_proba(parts.validation.X), labels=model.classes_))
 
@@ -99,11 +99,11 @@ class SparseLogistic:
 
 @dataclass(frozen=True)
 class Network:
-    """A perceptron with two hidden layers, stopped by the validation part (:mod:`experiments.network`).
+    """A perceptron with two hidden layers and early stopping on the validation part (:mod:`experiments.network`).
 
     Attributes
     ----------
-    rows : of the training part to fit to; all where it is not given
+    rows : number of training rows; None for all of them
     """
 
     width: int = 256

@@ -1,4 +1,4 @@
-"""What came out of an experiment: numbers beside the paper's, findings, figures, and how it was made."""
+"""The outcome of an experiment: our numbers and the paper's, findings, figures, settings and versions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ LIBRARIES = ("numpy", "scikit-learn", "catboost", "xgboost-cpu", "torch")
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the paper beside ours.
+    """A number of the paper and ours.
 
     Attributes
     ----------
-    what : what it is a number of
-    paper : as printed there; None where the paper has none
-    ours : None where we have none
-    low, high : ends of a 95 % interval of ours
-    said : a sentence on the difference
+    what : description of the number
+    paper : as printed in the paper; None if it is not there
+    ours : None if we have none
+    low, high : ends of our 95 % interval
+    said : a remark on the difference
     """
 
     what: str
@@ -40,7 +40,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Finding:
-    """A conclusion of the paper, and what became of it: "confirmed", "refuted" or "open"."""
+    """A conclusion of the paper, and our verdict: "confirmed", "refuted" or "open"."""
 
     claim: str
     verdict: str
@@ -53,12 +53,12 @@ class Outcome:
 
     Attributes
     ----------
-    item, title : its folder, and as it is called in the paper
+    item, title : its folder, and its name in the paper
     settings : the configuration it was run with
     numbers, findings : for RESULTS.md and for the page of the item
-    words : paragraphs for its page alone
-    data : whatever else is worth keeping, such as points of curves
-    seconds : that the run took, without what was found from an earlier one
+    words : paragraphs for its page only
+    data : other results to store, such as points of curves
+    seconds : of the run, without results from the cache
     """
 
     item: str
@@ -74,7 +74,7 @@ class Outcome:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        """Puts results.json and the page, README.md, into a folder."""
+        """Writes results.json and the page, README.md, to a folder."""
         from experiments.page import as_page
 
         lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(value)}" for name, value in asdict(self).items())
@@ -83,28 +83,29 @@ class Outcome:
 
     @classmethod
     def read(cls, folder: Path) -> Outcome:
-        found = json.loads((folder / "results.json").read_text())
+        results = json.loads((folder / "results.json").read_text())
         numbers, findings = (
-            [kind(**one) for one in found.pop(name)] for name, kind in (("numbers", Number), ("findings", Finding))
+            [kind(**entry) for entry in results.pop(name)]
+            for name, kind in (("numbers", Number), ("findings", Finding))
         )
-        return cls(**found, numbers=numbers, findings=findings)
+        return cls(**results, numbers=numbers, findings=findings)
 
 
-def drawn(figures: Mapping[str, Figure], folder: Path) -> list[str]:
-    """Figures as files in a folder; their names."""
+def save_figures(figures: Mapping[str, Figure], folder: Path) -> list[str]:
+    """Saves figures to a folder and returns the names of the files."""
     for name, figure in figures.items():
         figure.savefig(folder / f"{name}.png", dpi=150, bbox_inches="tight", metadata={"Software": None})
     return [f"{name}.png" for name in figures]
 
 
 def versions() -> dict[str, str]:
-    """What results may depend on."""
+    """Returns the versions of the libraries that the results may depend on."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"clarysage": cs.__version__, "python": platform.python_version()}
+    by_library = {"clarysage": cs.__version__, "python": platform.python_version()}
     for library in LIBRARIES:
         try:
-            found[library] = version(library)
+            by_library[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return by_library

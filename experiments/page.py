@@ -1,4 +1,4 @@
-"""An outcome as a page of Markdown."""
+"""The page of an outcome, in Markdown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from experiments.scale import SCALES
 
 
 def as_page(outcome: Outcome) -> str:
-    """Figures, numbers, findings, and how it was made."""
+    """Returns the page: figures, numbers, findings and provenance."""
     blocks = [
         f"# {outcome.title}",
         *(f"![{outcome.title}]({name})" for name in outcome.figures),
@@ -27,18 +27,20 @@ def listed(named: dict[str, str] | object) -> str:
     return ", ".join(f"{name} {value}" for name, value in dict(named).items())  # type: ignore[call-overload]
 
 
-def numbers(found: Iterable[Number]) -> str:
-    """Numbers of the paper beside ours, as a table."""
+def numbers(rows: Iterable[Number]) -> str:
+    """Returns a table of the paper's numbers and ours."""
     lines = [
-        f"| {one.what} | {_shown(one.paper)} | {_shown(one.ours)} | {_interval(one)} | {one.said} |" for one in found
+        f"| {row.what} | {_shown(row.paper)} | {_shown(row.ours)} | {_interval(row)} | {row.said} |" for row in rows
     ]
     head = ["| | paper | ours | 95 % interval | |", "|---|---|---|---|---|"]
     return "\n".join([*head, *lines]) if lines else ""
 
 
-def findings(found: Iterable[Finding]) -> str:
-    """Conclusions of the paper and what became of them, as a list."""
-    return "\n".join(f"- **{one.verdict.capitalize()}**: {one.claim} {one.said}".rstrip() for one in found)
+def findings(conclusions: Iterable[Finding]) -> str:
+    """Returns a list of the paper's conclusions with our verdicts."""
+    return "\n".join(
+        f"- **{finding.verdict.capitalize()}**: {finding.claim} {finding.said}".rstrip() for finding in conclusions
+    )
 
 
 def _interval(number: Number) -> str:

@@ -1,4 +1,4 @@
-"""RESULTS.md: every number of the paper beside ours, of all items that were run at a scale."""
+"""RESULTS.md: every number of the paper and ours, for all items that were run at a scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ with its figure, its settings and how long it took.
 
 
 def write_results(scale: Scale) -> Path:
-    """Writes the page of all outcomes; that of the practical scale is experiments/RESULTS.md."""
+    """Writes the page of all outcomes; for the practical scale it is experiments/RESULTS.md."""
     folder = scale.root / scale.name
     folder.mkdir(parents=True, exist_ok=True)
     is_kept = scale.name == "practical" and scale.root.resolve() == HERE / "results"

@@ -1,4 +1,4 @@
-"""How much of an experiment is done: its configuration at a scale."""
+"""Scales of the experiments: configuration and folder of results."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Scale:
     Attributes
     ----------
     name : a key of SCALES
-    root : folder of results, in which every item has a folder of its own, and pieces of work that items share another
-    jobs : processes at work
+    root : folder of results, with a folder for every item and for results that items share
+    jobs : number of processes
     """
 
     name: str
@@ -31,17 +31,17 @@ class Scale:
     jobs: int = 1
 
     def folder(self, name: str) -> Path:
-        """The folder of an item, or of shared pieces of work; it is there afterwards."""
+        """Returns the folder of an item or of shared results, and creates it if necessary."""
         folder = self.root / self.name / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def settings(self, item: str) -> dict[str, Any]:
-        """The configuration of an item at this scale: what its file says of all scales, and of this one."""
-        whole = tomllib.loads((HERE / item / "config.toml").read_text())
-        return {**whole.get("always", {}), **whole[self.name]}
+        """Returns the configuration of an item: the settings for all scales and those for this one."""
+        configuration = tomllib.loads((HERE / item / "config.toml").read_text())
+        return {**configuration.get("always", {}), **configuration[self.name]}
 
 
 def paper(item: str) -> dict[str, Any]:
-    """The paper's numbers for an item."""
+    """Returns the paper's numbers for an item."""
     return tomllib.loads((HERE / item / "paper.toml").read_text())

@@ -1,4 +1,4 @@
-"""One look for all figures of the experiments."""
+"""Colours, titles and style of all figures of the experiments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TITLES = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Figures that are made within have the look of the others."""
+    """Applies the common style to figures that are drawn inside the block."""
     look = {
         "font.size": 9,
         "axes.titlesize": 10,
@@ -43,5 +43,5 @@ def styled() -> Iterator[None]:
 
 
 def lettered(axes: Axes, letter: str, title: str) -> None:
-    """A title that other places can refer to by its letter."""
+    """Gives axes a title that begins with the letter of the panel."""
     axes.set_title(f"{letter}  {title}", loc="left")

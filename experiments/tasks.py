@@ -1,4 +1,4 @@
-"""The five tasks of the paper (its supplement D.1): a dataset split in three, what is fitted to it, and its loss."""
+"""The five tasks of the paper (its supplement D.1): a dataset split in three, a learner, and a loss."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clarysage.errors import MissingDataError
 from experiments.learners import CatBoost, Learner, Network, SparseLogistic, XGBoost
 from experiments.parts import Part, Parts, by_groups, by_rows
 
-LEAST = float(np.finfo(np.float64).eps)  # a chance that a model gives as nought counts as this
+LEAST = float(np.finfo(np.float64).eps)  # smallest probability in a cross entropy
 NOT_THE_PAPERS = (
     "BRCA is a near copy of the paper's table: the same study and kind of label, 572 samples for its 556, and nine of "
     "its 50 genes; the other 41 stand in for genes that the paper drew at random. A patient's samples are in one part; "
@@ -31,14 +31,14 @@ OTHER_GENES = (
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is predicted from what, by which learner, judged by which loss.
+    """A prediction task: data, learner and loss.
 
     Attributes
     ----------
-    name, title : by which it is asked for, and as the paper calls it
-    background : the rows that stand in for withheld features, the first of the training part as in the paper
+    name, title : its key, and its name in the paper
+    background : rows that replace withheld features, the first of the training part as in the paper
     loss : "cross entropy" or "squared error"
-    caveat : how it differs from the paper's, where it does
+    caveat : its difference from the paper's task, if any
     """
 
     name: str
@@ -64,31 +64,33 @@ class Task:
 
     @property
     def explained(self) -> Any:
-        """The model as clarysage is to take it: of a network its layers, which it reads."""
+        """The model in a form that clarysage can read: for a network its layers."""
         return getattr(self.model, "explained", self.model)
 
     def fit(self, columns: Sequence[str], *, seed: int | None = None) -> Any:
-        """A model with the same hyperparameters that knows these columns alone; a network begins by the seed."""
+        """Fits a model with the same hyperparameters to these columns only; ``seed`` is that of a network."""
         is_seeded = seed is not None and isinstance(self.learner, Network)
         learner = replace(self.learner, seed=seed) if is_seeded else self.learner
         return learner.fit(self.parts.of(columns))
 
     def losses(self, model: Any, part: Part) -> np.ndarray:
-        """Losses of a model on rows with its columns."""
+        """Returns the losses of a model on a part with its columns."""
         if self.loss == "squared error":
             return (part.y - model.predict(part.X)) ** 2
-        chances = np.asarray(model.predict_proba(part.X))[np.arange(len(part)), np.searchsorted(self.classes, part.y)]
-        return -np.log(np.maximum(chances, LEAST))
+        probabilities = np.asarray(model.predict_proba(part.X))[
+            np.arange(len(part)), np.searchsorted(self.classes, part.y)
+        ]
+        return -np.log(np.maximum(probabilities, LEAST))
 
-    def judged(self, model: Any, part: Part) -> float:
-        """Mean loss of a model on rows with its columns."""
+    def mean_loss(self, model: Any, part: Part) -> float:
+        """Returns the mean loss of a model on a part with its columns."""
         return float(np.mean(self.losses(model, part)))
 
     def retrained(self, columns: Sequence[str]) -> float:
-        """Test loss of a model fitted to these columns; with none of them that of the base rate."""
+        """Returns the test loss of a model fitted to these columns; without columns, that of the base rate."""
         if not columns:
             return self.base_rate
-        return self.judged(self.fit(columns), self.test.of(columns))
+        return self.mean_loss(self.fit(columns), self.test.of(columns))
 
     @cached_property
     def classes(self) -> np.ndarray:
@@ -96,11 +98,13 @@ class Task:
 
     @property
     def base_losses(self) -> np.ndarray:
-        """Test losses of the training part's mean, or of its shares of classes."""
-        y, known = self.test.y, self.parts.train.y
+        """Test losses of predicting the mean of the training part, or its class frequencies."""
+        y, training = self.test.y, self.parts.train.y
         if self.loss == "squared error":
-            return (y - known.mean()) ** 2
-        return -np.log(np.array([np.mean(known == one) for one in self.classes])[np.searchsorted(self.classes, y)])
+            return (y - training.mean()) ** 2
+        return -np.log(
+            np.array([np.mean(training == label) for label in self.classes])[np.searchsorted(self.classes, y)]
+        )
 
     @property
     def base_rate(self) -> float:
@@ -140,7 +144,7 @@ def brca(random_state: int = 0) -> Task:
 
 
 def _brca_at_hand() -> tuple[cs.datasets.Dataset, str]:
-    """The table with nine of the paper's genes, which is not published, or else the published one that has none."""
+    """Returns the table with nine of the paper's genes, which is not published, or else the published one without."""
     try:
         return cs.datasets.brca50(), NOT_THE_PAPERS
     except MissingDataError:
@@ -152,11 +156,11 @@ def mnist() -> Task:
     dataset = cs.datasets.mnist()
     pixels = (dataset.X.to_numpy(np.float32) / 255).astype(np.float32)
     X, y = pd.DataFrame(pixels, columns=list(dataset.X)), dataset.y.to_numpy(int)
-    known = np.flatnonzero(dataset.beside["split"].to_numpy() == "train")
+    training_rows = np.flatnonzero(dataset.beside["split"].to_numpy() == "train")
     last = np.flatnonzero(dataset.beside["split"].to_numpy() == "test")
-    train, validation = known[:54_000], known[54_000:]
-    whole = Part(X, y)
-    parts = Parts(whole.rows(train), whole.rows(validation), whole.rows(last))
+    train, validation = training_rows[:54_000], training_rows[54_000:]
+    table = Part(X, y)
+    parts = Parts(table.rows(train), table.rows(validation), table.rows(last))
     return Task("mnist", "MNIST", parts, Network(), "cross entropy", parts.train.X[:128])
 
 
@@ -165,5 +169,5 @@ TASKS: dict[str, Callable[..., Task]] = {"bank": bank, "bike": bike, "credit": c
 
 @cache
 def task_of(name: str, random_state: int | None = None) -> Task:
-    """A task by its name, read once a process, with the paper's split or another."""
+    """Returns a task by name, read once per process, with the paper's split or another one."""
     return TASKS[name]() if random_state is None else TASKS[name](random_state)

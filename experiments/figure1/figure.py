@@ -1,4 +1,4 @@
-"""Figure 1: above maps of MNIST by method, below genes by SAGE value."""
+"""Figure 1: maps of MNIST by method at the top, SAGE values of genes below."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from experiments.figure1.maps import image
 from experiments.methods.importance import Importance
 from experiments.style import COLOURS, TITLES, lettered, styled
 
-CLIPPED = 0.995  # of the sizes of values; the few beyond have the last colour
-KNOWN, PAPERS, OTHERS = COLOURS["sage"], COLOURS["mean importance"], "#bbbbbb"
+CLIPPED = 0.995  # quantile of absolute values at which the colour scale ends
+ASSOCIATED, PAPERS, OTHERS = COLOURS["sage"], COLOURS["mean importance"], "#bbbbbb"
 Z = 1.959964
 
 
-def figure(found: Mapping[str, Importance], facts: Mapping[str, MapFacts], genes: Genes) -> Figure:
+def figure(importances: Mapping[str, Importance], facts: Mapping[str, MapFacts], genes: Genes) -> Figure:
     with styled():
         drawn = plt.figure(figsize=(12.5, 6.6))
         top, bottom = drawn.subfigures(2, 1, height_ratios=[1, 1.15])
-        axes = top.subplots(1, len(found))
-        for place, (letter, method) in enumerate(zip("abcdef", found, strict=False)):
-            _map(axes[place], letter, found[method], facts[method])
+        axes = top.subplots(1, len(importances))
+        for column, (letter, method) in enumerate(zip("abcdef", importances, strict=False)):
+            _map(axes[column], letter, importances[method], facts[method])
         top.suptitle("MNIST: blue pixels improve performance, red pixels hurt it", fontsize=11, y=1.06)
-        _bars(bottom.subplots(), "abcdefg"[len(found)], genes)
+        _bars(bottom.subplots(), "abcdefg"[len(importances)], genes)
         plt.close(drawn)
     return drawn
 
 
-def _map(axes: Any, letter: str, found: Importance, facts: MapFacts) -> None:
-    reach = float(np.quantile(np.abs(found.scores), CLIPPED)) or 1.0
-    shown = axes.imshow(image(found.scores), cmap="RdBu", vmin=-reach, vmax=reach, interpolation="nearest")
-    lettered(axes, letter, TITLES[found.method])
+def _map(axes: Any, letter: str, importance: Importance, facts: MapFacts) -> None:
+    reach = float(np.quantile(np.abs(importance.scores), CLIPPED)) or 1.0
+    shown = axes.imshow(image(importance.scores), cmap="RdBu", vmin=-reach, vmax=reach, interpolation="nearest")
+    lettered(axes, letter, TITLES[importance.method])
     axes.set(xticks=[], yticks=[])
-    alike = round(facts.smooth.value, 2) + 0.0  # no minus before nought
+    alike = round(facts.smooth.value, 2) + 0.0  # + 0.0: "0.00", not "-0.00"
     axes.set_xlabel(f"neighbours r = {alike:.2f}; negative\nin the centre: {facts.negative.value:.0%}")
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -50,7 +50,7 @@ def _map(axes: Any, letter: str, found: Importance, facts: MapFacts) -> None:
 
 def _bars(axes: Any, letter: str, genes: Genes) -> None:
     order = np.argsort(-genes.values, kind="stable")
-    colours = np.where(genes.is_known, KNOWN, np.where(genes.is_papers, PAPERS, OTHERS))
+    colours = np.where(genes.is_known, ASSOCIATED, np.where(genes.is_papers, PAPERS, OTHERS))
     places = np.arange(len(order))
     axes.bar(
         places,
@@ -68,7 +68,7 @@ def _bars(axes: Any, letter: str, genes: Genes) -> None:
     axes.set_ylabel("SAGE value (nats)")
     lettered(axes, letter, "BRCA, a near copy of the paper's table, by SAGE with 95 % intervals")
     patches = [
-        Patch(color=KNOWN, label="gene of the paper, known to be associated with BRCA"),
+        Patch(color=ASSOCIATED, label="gene of the paper, known to be associated with BRCA"),
         Patch(color=PAPERS, label="gene of the paper, drawn at random there"),
         Patch(color=OTHERS, label="stands in for a gene drawn at random"),
     ]

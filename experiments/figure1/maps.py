@@ -1,4 +1,4 @@
-"""What can be said of a map of pixels without looking at it: signs in its centre, and how alike neighbours are."""
+"""Measures of a map of pixels: shares of pixels, correlation with another map, and smoothness, with intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import norm
 
 SIDE = 28
-BLOCK = 4  # pixels: what is drawn anew together, since neighbours are alike
+BLOCK = 4  # pixels; the bootstrap resamples blocks, since neighbours are correlated
 LEVEL = 0.95
 
 
@@ -22,12 +22,12 @@ class Measured:
 
 
 def image(values: np.ndarray) -> np.ndarray:
-    """Values (784,) as rows of pixels (28, 28)."""
+    """Returns values (784,) as an image (28, 28)."""
     return np.asarray(values, dtype=float).reshape(SIDE, SIDE)
 
 
 def is_central(width: int) -> np.ndarray:
-    """Whether pixels (784,) are in the square of so many pixels a side in the middle.
+    """Returns a mask (784,) of the pixels in the central square of this width.
 
     Examples
     --------
@@ -40,47 +40,47 @@ def is_central(width: int) -> np.ndarray:
     return inside.ravel()
 
 
-def share(is_so: np.ndarray) -> Measured:
-    """The share of pixels of which something is so, with Wilson's interval."""
-    n, p, z = len(is_so), float(np.mean(is_so)), norm.ppf(0.5 + LEVEL / 2)
+def share(has_property: np.ndarray) -> Measured:
+    """Returns the share of pixels with a property, with Wilson's interval."""
+    n, p, z = len(has_property), float(np.mean(has_property)), norm.ppf(0.5 + LEVEL / 2)
     middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     return Measured(p, float(middle - reach), float(middle + reach))
 
 
-def correlation(one: np.ndarray, other: np.ndarray, *, resamples: int, seed: int = 0) -> Measured:
-    """Correlation of two maps, with an interval over blocks of pixels that are drawn anew."""
-    return _correlation(one, other, _block(np.arange(SIDE**2)), resamples, seed)
+def correlation(a: np.ndarray, b: np.ndarray, *, resamples: int, seed: int = 0) -> Measured:
+    """Returns the correlation of two maps, with a block bootstrap interval."""
+    return _correlation(a, b, _block(np.arange(SIDE**2)), resamples, seed)
 
 
 def smoothness(values: np.ndarray, *, resamples: int, seed: int = 0) -> Measured:
-    """Correlation of pixels with those to their right and below, with such an interval.
+    """Returns the correlation of pixels with those to their right and below, with a block bootstrap interval.
 
     Examples
     --------
     >>> round(smoothness(np.arange(784.0), resamples=10).value, 3)
     0.998
     """
-    place = np.arange(SIDE**2).reshape(SIDE, SIDE)
-    one = np.concatenate([place[:, :-1].ravel(), place[:-1].ravel()])
-    other = np.concatenate([place[:, 1:].ravel(), place[1:].ravel()])
-    return _correlation(values[one], values[other], _block(one), resamples, seed)
+    pixel = np.arange(SIDE**2).reshape(SIDE, SIDE)
+    first = np.concatenate([pixel[:, :-1].ravel(), pixel[:-1].ravel()])
+    second = np.concatenate([pixel[:, 1:].ravel(), pixel[1:].ravel()])
+    return _correlation(values[first], values[second], _block(first), resamples, seed)
 
 
-def _block(place: np.ndarray) -> np.ndarray:
-    """The number of the block that each pixel is in."""
+def _block(pixel: np.ndarray) -> np.ndarray:
+    """Returns the number of the block that contains each pixel."""
     across = SIDE // BLOCK
-    return (place // SIDE) // BLOCK * across + (place % SIDE) // BLOCK
+    return (pixel // SIDE) // BLOCK * across + (pixel % SIDE) // BLOCK
 
 
 def _correlation(a: np.ndarray, b: np.ndarray, block: np.ndarray, resamples: int, seed: int) -> Measured:
-    """Correlation of pairs, and its quantiles when their blocks are drawn with replacement."""
+    """Returns the correlation of pairs, and its quantiles when blocks are drawn with replacement."""
     a, b = a - a.mean(), b - b.mean()
     a, b = a / (np.abs(a).max() or 1.0), b / (np.abs(b).max() or 1.0)
     sums = np.array([np.bincount(block, part) for part in (np.ones_like(a), a, b, a * a, b * b, a * b)])  # (6, blocks)
     blocks = sums.shape[1]
-    often = np.random.default_rng(seed).multinomial(blocks, np.full(blocks, 1 / blocks), size=resamples)
-    low, high = np.quantile(_from_sums(sums @ often.T), [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    counts = np.random.default_rng(seed).multinomial(blocks, np.full(blocks, 1 / blocks), size=resamples)
+    low, high = np.quantile(_from_sums(sums @ counts.T), [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
     return Measured(float(_from_sums(sums.sum(axis=1))), float(low), float(high))
 
 

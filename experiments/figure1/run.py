@@ -1,4 +1,4 @@
-"""Figure 1: what the methods say of MNIST, and which genes SAGE finds in BRCA."""
+"""Figure 1: maps of MNIST by all methods, and SAGE values of the genes of BRCA."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ METHODS = (
 
 def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     settings = scale.settings("figure1")
-    found = importances("mnist", scale, METHODS)
+    by_method = importances("mnist", scale, METHODS)
     pixels = task_of("mnist").parts.train.X.to_numpy()
     varies = pixels.min(axis=0) < pixels.max(axis=0)
-    facts = {method: MapFacts.of(one, found["sage"], varies, settings) for method, one in found.items()}
+    facts = {
+        method: MapFacts.of(importance, by_method["sage"], varies, settings) for method, importance in by_method.items()
+    }
     genes = _genes(scale)
     return (
         Outcome(
@@ -42,10 +44,10 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
             {},
             numbers=[*words.of_maps(facts), *words.of_genes(genes)],
             findings=_findings(facts, genes, settings),
-            words=_words(found, scale),
+            words=_words(by_method, scale),
             data={"genes": {name: [float(v), float(e)] for name, v, e in zip(*_columns(genes), strict=True)}},
         ),
-        {"figure1": figure(found, facts, genes)},
+        {"figure1": figure(by_method, facts, genes)},
     )
 
 
@@ -54,15 +56,17 @@ def _columns(genes: Genes) -> tuple:
 
 
 def _genes(scale: Scale) -> Genes:
-    found = importances("brca", scale, ["sage"])["sage"]
+    importance = importances("brca", scale, ["sage"])["sage"]
     printed = paper("figure1")["brca"]
-    errors = np.array(found.std_errors)
-    return Genes.of(task_of("brca").features, found.scores, errors, printed["genes"], printed["genes_known"])
+    errors = np.array(importance.std_errors)
+    return Genes.of(task_of("brca").features, importance.scores, errors, printed["genes"], printed["genes_known"])
 
 
 def _findings(facts: dict[str, MapFacts], genes: Genes, settings: dict) -> list[Finding]:
     mnist, brca = paper("figure1")["mnist"], paper("figure1")["brca"]
-    facts = {method: one for method, one in facts.items() if method != "conditional sage"}  # which the paper has not
+    facts = {
+        method: fact for method, fact in facts.items() if method != "conditional sage"
+    }  # the paper does not have it
     return [
         words.about_centre(facts, mnist["centre"], settings),
         words.about_noise(facts, mnist["noisy"]),
@@ -70,16 +74,20 @@ def _findings(facts: dict[str, MapFacts], genes: Genes, settings: dict) -> list[
         words.about_plausible(facts, mnist["plausible"]),
         words.about_known(genes, brca["known"]),
         words.about_named(genes, brca["named"], settings["high"]),
-        words.about_absent("BCL11A", genes, brca["first"], known=True),
-        words.about_absent("SLC25A1", genes, brca["other"], known=False),
+        words.about_absent("BCL11A", genes, brca["first"], associated=True),
+        words.about_absent("SLC25A1", genes, brca["other"], associated=False),
     ]
 
 
-def _words(found: dict[str, Importance], scale: Scale) -> list[str]:
+def _words(by_method: dict[str, Importance], scale: Scale) -> list[str]:
     made = scale.settings("methods")
-    took = ", ".join(f"{TITLES[method]} {one.seconds:,.0f} s" for method, one in found.items() if one.model_rows)
-    abouts = ", ".join(f"{TITLES[method]} {one.about}" for method, one in found.items())
-    sage = found["sage"]
+    took = ", ".join(
+        f"{TITLES[method]} {importance.seconds:,.0f} s"
+        for method, importance in by_method.items()
+        if importance.model_rows
+    )
+    abouts = ", ".join(f"{TITLES[method]} {importance.about}" for method, importance in by_method.items())
+    sage = by_method["sage"]
     return [
         "Maps have a scale of their own, which ends at the 99.5 % quantile of the sizes of values. The central quarter "
         "of the image is what is called the centre. Intervals of correlations are over blocks of 4 x 4 pixels drawn "

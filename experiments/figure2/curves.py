@@ -1,4 +1,4 @@
-"""Accuracy by number of features: points and areas, with their errors."""
+"""Accuracy by number of features: points of a curve and the area under it, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scipy.stats import norm, t
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class AccuracyCurve:
     """Accuracies of networks with the best or the worst features of a method.
 
     Attributes
     ----------
     sizes : numbers of features, at least two
     accuracies : (sizes, seeds)
-    test_rows : that accuracies are shares of
+    test_rows : number of rows on which accuracies are measured
     """
 
     method: str
@@ -31,24 +31,24 @@ class Curve:
         return np.asarray(self.accuracies.mean(axis=1))
 
     def reach(self) -> np.ndarray:
-        """Half widths of 95 % intervals of points, over seeds and over other test rows."""
+        """Returns half widths of 95 % intervals of the points, over seeds and over test rows."""
         return np.hypot(self._over_seeds(), self._over_rows())
 
     @property
     def area(self) -> float:
-        """Area under the curve, as a share of the largest there could be."""
+        """Area under the curve, as a share of the largest possible one."""
         return float(areas(self.sizes, self.means))
 
     def area_reach(self) -> float:
-        """Half width of its 95 % interval; seeds err apart at each size, test rows alike at all of them."""
-        parts = areas(self.sizes, np.eye(len(self.sizes)))  # what each point adds
+        """Returns the half width of its 95 % interval; errors over seeds are independent, those over rows common."""
+        parts = areas(self.sizes, np.eye(len(self.sizes)))  # contribution of each point
         return float(np.hypot(self._over_seeds() * np.sqrt((parts**2).sum()), areas(self.sizes, self._over_rows())))
 
     def _over_rows(self) -> np.ndarray:
         return np.asarray(norm.ppf(0.975) * np.sqrt(self.means * (1 - self.means) / self.test_rows))
 
     def _over_seeds(self) -> float:
-        """The same at all sizes, from what seeds scatter at any of them."""
+        """Returns the half width of an interval over seeds, from their variance pooled over sizes."""
         count, seeds = self.accuracies.shape
         if seeds == 1:
             return 0.0
@@ -57,7 +57,7 @@ class Curve:
 
 
 def areas(sizes: Sequence[int], heights: np.ndarray) -> np.ndarray:
-    """Areas under curves of heights (..., sizes), by trapezoids, over the width.
+    """Returns areas under curves of heights (..., sizes) by the trapezoidal rule, divided by the width.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figure 2: accuracy of networks with the best pixels of each method, and with the worst."""
+"""Figure 2: accuracy of networks with the best and with the worst pixels of each method."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from experiments.figure2.words import SAID, Curves
+from experiments.figure2.words import DIRECTIONS, Curves
 from experiments.style import COLOURS, TITLES, lettered, styled
 
 MARKS = {
@@ -27,7 +27,7 @@ def figure(curves: Curves, base: float) -> Figure:
         drawn, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True)
         for panel, letter, end in zip(axes, "ab", PANELS, strict=True):
             _panel(panel, curves, end, base)
-            lettered(panel, letter, f"{PANELS[end].capitalize()} ({SAID[end]})")
+            lettered(panel, letter, f"{PANELS[end].capitalize()} ({DIRECTIONS[end]})")
             panel.set_xlabel(f"number of {PANELS[end]}")
         axes[0].set_ylabel("test accuracy")
         labelled = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
@@ -38,7 +38,7 @@ def figure(curves: Curves, base: float) -> Figure:
 
 
 def _panel(axes: Any, curves: Curves, end: str, base: float) -> None:
-    for curve in (one for one in curves.values() if one.end == end):
+    for curve in (each for each in curves.values() if each.end == end):
         axes.errorbar(
             curve.sizes,
             curve.means,

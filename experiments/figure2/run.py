@@ -1,4 +1,4 @@
-"""Figure 2: which method finds the pixels that matter, and which those that do not?"""
+"""Figure 2: feature selection on MNIST with the most and the least important pixels of each method."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from experiments.figure1.run import METHODS
 from experiments.figure2 import words
-from experiments.figure2.curves import Curve
+from experiments.figure2.curves import AccuracyCurve
 from experiments.figure2.figure import figure
 from experiments.figure2.retrained import accuracies
 from experiments.figure2.selection import ENDS, selected
@@ -45,14 +45,14 @@ def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
 def _curves(scale: Scale) -> words.Curves:
     settings = scale.settings("figure2")
     sizes, seeds = settings["sizes"], settings["seeds"]
-    scores = {method: one.scores for method, one in importances("mnist", scale, METHODS).items()}
-    asked = [(method, end) for end in ENDS for method in scores]
-    subsets = [selected(scores[method], end, k) for method, end in asked for k in sizes]
-    found = accuracies(subsets, settings["rows"], seeds, scale.folder("selected"), jobs=scale.jobs)
+    scores = {method: importance.scores for method, importance in importances("mnist", scale, METHODS).items()}
+    pairs = [(method, end) for end in ENDS for method in scores]
+    subsets = [selected(scores[method], end, k) for method, end in pairs for k in sizes]
+    shares = accuracies(subsets, settings["rows"], seeds, scale.folder("selected"), jobs=scale.jobs)
     test_rows = len(task_of("mnist").test)
     return {
-        (method, end): Curve(method, end, sizes, part, test_rows)
-        for (method, end), part in zip(asked, found.reshape(len(asked), len(sizes), seeds), strict=True)
+        (method, end): AccuracyCurve(method, end, sizes, part, test_rows)
+        for (method, end), part in zip(pairs, shares.reshape(len(pairs), len(sizes), seeds), strict=True)
     }
 
 

@@ -1,4 +1,4 @@
-"""The best and the worst features of a method."""
+"""Selection of the best and the worst features of a method."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ENDS = ("best", "worst")
 
 
 def selected(values: np.ndarray, end: str, k: int) -> np.ndarray:
-    """Boolean row (d,) of the k features of largest, or of smallest, value; of equal ones those that come first.
+    """Returns a mask (d,) of the k features with the largest or smallest values; ties are broken by order.
 
     Examples
     --------

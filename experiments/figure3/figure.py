@@ -1,4 +1,4 @@
-"""The figure: losses by version, and SAGE values of the validation part beside those of each corrupted test part."""
+"""Figure 3: losses by version of the data, and SAGE values of the validation part and of each corrupted test part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figure3.losses import Mean
+from experiments.figure3.monitored import MonitoredVersion
 from experiments.figure3.versions import CLEAN, CORRUPTED, VERSIONS
-from experiments.figure3.watched import Watched
 from experiments.style import COLOURS, lettered, styled
 
 PLAIN, BEFORE, AFTER, EDGE = "#999999", COLOURS["sage"], COLOURS["permutation test"], "#333333"
@@ -18,17 +18,17 @@ ORDER = ("base rate", "train", "validation", CLEAN, "seconds", "hours", "month")
 WIDTH = 0.4
 
 
-def figure(losses: Mapping[str, Mean], found: Mapping[str, Watched]) -> Figure:
-    """Four panels: losses, then month, seconds and hours, as in the paper."""
+def figure(losses: Mapping[str, Mean], by_version: Mapping[str, MonitoredVersion]) -> Figure:
+    """Draws four panels: losses, then month, seconds and hours, as in the paper."""
     with styled():
-        whole = Figure(figsize=(11, 7.6))
-        axes = whole.subplots(2, 2)
+        drawing = Figure(figsize=(11, 7.6))
+        axes = drawing.subplots(2, 2)
         draw_losses(axes[0, 0], losses)
-        for place, name, letter in zip(((0, 1), (1, 0), (1, 1)), CORRUPTED, "BCD", strict=True):
-            draw_values(axes[place], found[name], name)
-            lettered(axes[place], letter, VERSIONS[name].title)
+        for position, name, letter in zip(((0, 1), (1, 0), (1, 1)), CORRUPTED, "BCD", strict=True):
+            draw_values(axes[position], by_version[name], name)
+            lettered(axes[position], letter, VERSIONS[name].title)
         lettered(axes[0, 0], "A", "Loss of the model by version of the data")
-    return whole
+    return drawing
 
 
 def draw_losses(ax: Axes, losses: Mapping[str, Mean]) -> None:
@@ -42,23 +42,23 @@ def draw_losses(ax: Axes, losses: Mapping[str, Mean]) -> None:
     ax.margins(y=0.1)
 
 
-def draw_values(ax: Axes, found: Watched, name: str) -> None:
-    """Bars of both sides, largest on the validation part first; a star marks what monitoring flags."""
-    order = np.argsort(-np.array(found.before))
+def draw_values(ax: Axes, comparison: MonitoredVersion, name: str) -> None:
+    """Draws bars of both sides, sorted by the validation part; a star marks the features that monitoring flags."""
+    order = np.argsort(-np.array(comparison.before))
     sides = {
-        "Validation": (found.before, found.before_ends, BEFORE),
-        f"Test, {name}": (found.after, found.after_ends, AFTER),
+        "Validation": (comparison.before, comparison.before_ends, BEFORE),
+        f"Test, {name}": (comparison.after, comparison.after_ends, AFTER),
     }
     ax.axhline(0, color=EDGE, linewidth=0.6)
-    for place, (label, (values, ends, colour)) in enumerate(sides.items()):
-        heights, at = np.array(values)[order], np.arange(len(order)) + (place - 0.5) * WIDTH
+    for side, (label, (values, ends, colour)) in enumerate(sides.items()):
+        heights, at = np.array(values)[order], np.arange(len(order)) + (side - 0.5) * WIDTH
         reaches = np.maximum(0, np.abs(np.array(ends)[:, order] - heights))
         ax.bar(at, heights, WIDTH, color=colour, label=label, yerr=reaches, ecolor=EDGE, error_kw={"linewidth": 0.8})
-    names = [found.features[i] for i in order]
+    names = [comparison.features[i] for i in order]
     for x, i in enumerate(order):
-        if found.features[i] in found.flagged:
-            beside = (x + 1.1 * WIDTH, 0.75 * found.after[i])
-            ax.annotate("★ flagged", beside, ha="left", va="center", fontsize=9)
+        if comparison.features[i] in comparison.flagged:
+            position = (x + 1.1 * WIDTH, 0.75 * comparison.after[i])
+            ax.annotate("★ flagged", position, ha="left", va="center", fontsize=9)
     ax.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor")
     ax.set_ylabel("SAGE value")
     ax.margins(x=0.02, y=0.12)

@@ -1,4 +1,4 @@
-"""Losses of the bank's model on versions of the data, and what each fault adds to them."""
+"""Losses of the bank model on versions of the data, and the increase by each fault."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments.tasks import Task
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over rows, and how far an interval reaches to either side."""
+    """A mean over rows, and the half width of its interval."""
 
     value: float
     reach: float
@@ -33,14 +33,14 @@ class Mean:
 
 
 def losses(task: Task, level: float) -> dict[str, Mean]:
-    """Mean losses of the base rate, and of the model on each part and on each version of the test part."""
-    found = {"base rate": task.base_losses}
-    found |= {name: task.losses(task.model, getattr(task.parts, name)) for name in ("train", "validation")}
-    found |= {name: task.losses(task.model, version.of(task.test)) for name, version in VERSIONS.items()}
-    return {name: Mean.of(one, level) for name, one in found.items()}
+    """Returns mean losses of the base rate, and of the model on each part and on each version of the test part."""
+    by_name = {"base rate": task.base_losses}
+    by_name |= {name: task.losses(task.model, getattr(task.parts, name)) for name in ("train", "validation")}
+    by_name |= {name: task.losses(task.model, version.of(task.test)) for name, version in VERSIONS.items()}
+    return {name: Mean.of(values, level) for name, values in by_name.items()}
 
 
 def added(task: Task, name: str, level: float) -> Mean:
-    """What a version adds to the loss of the same rows as they were."""
-    worse, clean = (task.losses(task.model, VERSIONS[one].of(task.test)) for one in (name, CLEAN))
+    """Returns the increase of the loss by a fault, on the same rows."""
+    worse, clean = (task.losses(task.model, VERSIONS[version].of(task.test)) for version in (name, CLEAN))
     return Mean.of(worse - clean, level)

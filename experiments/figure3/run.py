@@ -1,4 +1,4 @@
-"""Figure 3: which feature broke? Versions of the bank's test part beside its validation part."""
+"""Figure 3: monitoring of the bank model; corrupted versions of the test part against the validation part."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from experiments.figure3.figure import figure
 from experiments.figure3.losses import Mean, added, losses
+from experiments.figure3.monitored import MonitoredVersion, monitored_versions
 from experiments.figure3.versions import CLEAN, CORRUPTED, VERSIONS
-from experiments.figure3.watched import Watched, watched
 from experiments.outcome import Finding, Number, Outcome
 from experiments.scale import Scale, paper
 from experiments.tasks import task_of
@@ -27,38 +27,42 @@ WORDS = (
 
 def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     task, level = task_of("bank"), scale.settings("figure3")["level"]
-    found, means = watched(scale), losses(task, level)
+    by_version, means = monitored_versions(scale), losses(task, level)
     worse = {name: added(task, name, level) for name in CORRUPTED}
     done = Outcome(
         "figure3",
         "",
         scale.name,
         {},
-        numbers=[*(row(name, found[name]) for name in CORRUPTED), *(loss_row(name, worse[name]) for name in CORRUPTED)],
+        numbers=[
+            *(row(name, by_version[name]) for name in CORRUPTED),
+            *(loss_row(name, worse[name]) for name in CORRUPTED),
+        ],
         findings=[
             worse_on_all(worse),
-            *(fallen(name, found[name]) for name in CORRUPTED),
-            *(named(name, found[name]) for name in VERSIONS),
+            *(fallen(name, by_version[name]) for name in CORRUPTED),
+            *(named(name, by_version[name]) for name in VERSIONS),
         ],
         words=WORDS,
         data={
-            "watched": {name: asdict(one) for name, one in found.items()},
-            "losses": {name: asdict(one) for name, one in means.items()},
+            "watched": {name: asdict(part) for name, part in by_version.items()},
+            "losses": {name: asdict(part) for name, part in means.items()},
         },
     )
-    return done, {"figure3": figure(means, found)}
+    return done, {"figure3": figure(means, by_version)}
 
 
-def row(name: str, found: Watched) -> Number:
-    """What became of the SAGE value of the feature that broke."""
+def row(name: str, comparison: MonitoredVersion) -> Number:
+    """Returns the change of the SAGE value of the corrupted feature."""
     feature = str(VERSIONS[name].column)
-    i = found.place(feature)
-    said = f"{found.before[i]:.4f} on validation, {found.after[i]:.4f} here; flagged: {listed(found.flagged)}"
-    if found.followed:
-        said += f"; changed along with it: {listed(found.followed)}"
-    change, (low, high) = found.after[i] - found.before[i], found.difference
+    i = comparison.index(feature)
+    flagged = listed(comparison.flagged)
+    remark = f"{comparison.before[i]:.4f} on validation, {comparison.after[i]:.4f} here; flagged: {flagged}"
+    if comparison.followed:
+        remark += f"; changed along with it: {listed(comparison.followed)}"
+    change, (low, high) = comparison.after[i] - comparison.before[i], comparison.difference
     claim = paper("figure3")["values"][name]
-    return Number(f"{name}: change of the SAGE value of {feature}", claim, change, low[i], high[i], said)
+    return Number(f"{name}: change of the SAGE value of {feature}", claim, change, low[i], high[i], remark)
 
 
 def loss_row(name: str, worse: Mean) -> Number:
@@ -66,29 +70,31 @@ def loss_row(name: str, worse: Mean) -> Number:
 
 
 def worse_on_all(worse: Mapping[str, Mean]) -> Finding:
-    said = ", ".join(f"{name} {mean.value:+.3f} ({mean.low:+.3f} to {mean.high:+.3f})" for name, mean in worse.items())
-    return Finding(paper("figure3")["worse"], verdict(all(mean.low > 0 for mean in worse.values())), f"Loss: {said}.")
+    remark = ", ".join(
+        f"{name} {mean.value:+.3f} ({mean.low:+.3f} to {mean.high:+.3f})" for name, mean in worse.items()
+    )
+    return Finding(paper("figure3")["worse"], verdict(all(mean.low > 0 for mean in worse.values())), f"Loss: {remark}.")
 
 
-def fallen(name: str, found: Watched) -> Finding:
-    """The paper's sentence on a fault: the value of the feature is lower than on the validation part."""
+def fallen(name: str, comparison: MonitoredVersion) -> Finding:
+    """Checks the paper's sentence on a fault: the value of the feature is lower than on the validation part."""
     feature = str(VERSIONS[name].column)
-    i = found.place(feature)
+    i = comparison.index(feature)
     claim = paper("figure3")[feature.lower()]
-    said = f"{name.capitalize()}: from {found.before[i]:.4f} to {found.after[i]:.4f}."
-    return Finding(claim, verdict(found.difference[1][i] < 0), said)
+    remark = f"{name.capitalize()}: from {comparison.before[i]:.4f} to {comparison.after[i]:.4f}."
+    return Finding(claim, verdict(comparison.difference[1][i] < 0), remark)
 
 
-def named(name: str, found: Watched) -> Finding:
-    """Ours: the decision of monitoring is the feature that broke, and no other."""
+def named(name: str, comparison: MonitoredVersion) -> Finding:
+    """Checks our own claim: monitoring flags the corrupted feature and no other."""
     column = VERSIONS[name].column
-    wanted, claim = (
+    expected, claim = (
         ([], "On the clean test part nothing is flagged.")
         if name == CLEAN
         else ([column], f"With {name}, {column} is flagged and no other feature.")
     )
-    said = f"Flagged: {listed(found.flagged)}; inputs that shifted: {listed(found.shifted)}."
-    return Finding(claim, verdict(list(found.flagged) == wanted), said)
+    remark = f"Flagged: {listed(comparison.flagged)}; inputs that shifted: {listed(comparison.shifted)}."
+    return Finding(claim, verdict(list(comparison.flagged) == expected), remark)
 
 
 def verdict(holds: bool) -> str:

@@ -1,4 +1,4 @@
-"""Versions of the bank's test part: as it is, and with one feature encoded otherwise."""
+"""Versions of the bank's test part: unchanged, and with one feature encoded differently."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Version:
 
     Attributes
     ----------
-    name, title : by which it is asked for, and as the figure has it
-    column : the feature that is encoded otherwise; none in the version that is as it was
-    encode : what becomes of that column
+    name, title : its key, and its title in the figure
+    column : the feature that is encoded differently; None in the unchanged version
+    encode : function that changes the column
     """
 
     name: str
@@ -29,15 +29,15 @@ class Version:
     encode: Callable[[Any], Any] | None = None
 
     def of(self, part: Part) -> Part:
-        """The part's rows in this version."""
+        """Returns the part in this version."""
         if self.column is None or self.encode is None:
             return part
         return Part(part.X.assign(**{self.column: self.encode(part.X[self.column])}), part.y)
 
 
 VERSIONS = {
-    one.name: one
-    for one in (
+    version.name: version
+    for version in (
         Version(CLEAN, "Test"),
         Version("month", "Month, the next one", "Month", CORRUPTIONS["month, the next"].of),
         Version("seconds", "Duration × 60 (“seconds”)", "Duration", CORRUPTIONS["duration x 60"].of),

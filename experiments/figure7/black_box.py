@@ -1,4 +1,4 @@
-"""A task's model as a function of rows, of which nothing else is known, and what walks of it cost."""
+"""A task's model as a black box, and the number of model evaluations of Algorithm 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.tasks import Task
 
 
 def black_box(task: Task) -> Any:
-    """The model without its structure: every evaluation is one of the model."""
+    """Returns the model as a plain function, so that its structure cannot be used."""
     predict = task.model.predict if task.loss == "squared error" else task.model.predict_proba
     return cs.as_predictor(lambda X: np.asarray(predict(X)))
 
@@ -21,6 +21,6 @@ def options(task: Task) -> dict[str, Any]:
 
 
 def evaluations(task: Task, iterations: float, examples: int = 1) -> float:
-    """Model evaluations of so many iterations of Algorithm 1: each withholds 1 to d - 1 features by the background."""
+    """Returns the model evaluations of Algorithm 1; an iteration withholds 1 to d - 1 features by the background."""
     m, d = len(task.background), len(task.features)
     return iterations * (d - 1) * m + examples + m  # with no features and with all

@@ -1,4 +1,4 @@
-"""A task's three curves, and how many evaluations they differ by."""
+"""The three convergence curves of a task, and the ratios of their costs."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 import numpy as np
 
 from experiments.figure7.black_box import evaluations
-from experiments.figure7.curves import Cost, Curve, averages, costs_of_means
+from experiments.figure7.curves import ConvergenceCurve, Cost, averages, costs_of_means
 from experiments.figure7.pieces import Runs
 from experiments.tasks import Task
 
 SHAP, SAGE, PAIRED = "averaged SHAP", "SAGE, Algorithm 1", "SAGE, paired walks"
-ORDERS = 200  # random ones of local explanations, of which the first few are averaged
+ORDERS = 200  # random permutations of the local explanations; the first ones of each are averaged
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """What came out for a task.
+    """Results for a task.
 
     Attributes
     ----------
     rows : of the test part
     span : the range of the converged values
     curves, costs : by the names above; costs are evaluations times MSE
-    iterations : of Algorithm 1 that a local explanation takes
-    unfinished : the share of examples whose iterations are reckoned from a shorter run
-    noise : of what local explanations differ by, the share that is noise of sampling and not how examples differ
+    iterations : of Algorithm 1 for a local explanation
+    unfinished : the share of examples whose iterations are extrapolated from a shorter run
+    noise : the share of sampling noise in the variance of local explanations over examples
     """
 
     title: str
     rows: int
     span: float
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, ConvergenceCurve]
     costs: Mapping[str, Cost]
     iterations: Cost
     unfinished: float
@@ -42,21 +42,21 @@ class Compared:
 
     @property
     def more(self) -> Cost:
-        """Evaluations of averaged SHAP values by those of SAGE, at equal error."""
+        """Ratio of the evaluations of averaged SHAP values and of SAGE, at equal error."""
         return self.costs[SHAP].by(self.costs[SAGE])
 
     @property
     def fewer(self) -> Cost:
-        """Evaluations of Algorithm 1 by those of paired walks, at equal error."""
+        """Ratio of the evaluations of Algorithm 1 and of paired walks, at equal error."""
         return self.costs[SAGE].by(self.costs[PAIRED])
 
 
-def compared(task: Task, found: Runs, settings: Mapping[str, Any]) -> Compared:
+def compared(task: Task, results: Runs, settings: Mapping[str, Any]) -> Compared:
     tolerance = settings["local_tolerance"]
-    iterations = Cost.of(iterations_to(tolerance, *found.pilots.T))
+    iterations = Cost.of(iterations_to(tolerance, *results.pilots.T))
     price = evaluations(task, iterations.value)
     walked = {
-        name: Curve.of(found.evaluations[method], found.values[method], found.converged)
+        name: ConvergenceCurve.of(results.evaluations[method], results.values[method], results.converged)
         for name, method in ((SAGE, "permutation"), (PAIRED, "paired walks"))
     }
     costs = {name: Cost.of(curve.costs) for name, curve in walked.items()}
@@ -64,30 +64,30 @@ def compared(task: Task, found: Runs, settings: Mapping[str, Any]) -> Compared:
     return Compared(
         task.title,
         len(task.test),
-        float(np.ptp(found.converged)),
-        walked | {SHAP: averaged(found, price)},
-        costs | {SHAP: Cost.of(costs_of_means(found.local, price)).times(uncertain)},
+        float(np.ptp(results.converged)),
+        walked | {SHAP: averaged(results, price)},
+        costs | {SHAP: Cost.of(costs_of_means(results.local, price)).times(uncertain)},
         iterations,
-        float(np.mean(found.pilots[:, 1] > tolerance)),
-        float(np.mean(found.noise**2) / np.mean(np.var(found.local, axis=0, ddof=1))),
+        float(np.mean(results.pilots[:, 1] > tolerance)),
+        float(np.mean(results.noise**2) / np.mean(np.var(results.local, axis=0, ddof=1))),
     )
 
 
-def averaged(found: Runs, price: float) -> Curve:
-    """Averages of a growing number of local explanations, each at this price.
+def averaged(results: Runs, price: float) -> ConvergenceCurve:
+    """Returns the curve of averages of more and more local explanations, each at this number of evaluations.
 
-    Repetitions are random orders of the same explanations, of which half are averaged at most: then those of two
-    repetitions are not the same ones.
+    Repetitions are random permutations of the same explanations. At most half of them are averaged, so that two
+    repetitions do not average the same ones.
     """
-    counts = np.unique(np.geomspace(1, len(found.local) // 2, 12).astype(int))
-    values = averages(found.local, counts, ORDERS, np.random.default_rng(0))
-    return Curve.of(counts * price, values, found.converged)
+    counts = np.unique(np.geomspace(1, len(results.local) // 2, 12).astype(int))
+    values = averages(results.local, counts, ORDERS, np.random.default_rng(0))
+    return ConvergenceCurve.of(counts * price, values, results.converged)
 
 
 def iterations_to(tolerance: float, made: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Iterations at which errors are this share of the range, from those made and their share there.
+    """Extrapolates the number of iterations to an error of this share of the range, from a run and its share.
 
-    Errors fall with the root of iterations. Where the range is little but noise it is too large, and the answer too
+    Errors fall with the square root of the iterations. If the range is mostly noise it is too large, and the result too
     small.
 
     Examples

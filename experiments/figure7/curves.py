@@ -1,4 +1,4 @@
-"""Curves of convergence: how far values are from the converged ones, by model evaluations."""
+"""Convergence curves: distance from the converged values by model evaluations, and ratios of costs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scipy.stats import t as student
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ConvergenceCurve:
     """Distances from converged values at growing numbers of model evaluations.
 
     Attributes
     ----------
     evaluations : (m,)
-    mse, correlation : (R, m), a row a repetition
+    mse, correlation : (R, m), one row per repetition
     """
 
     evaluations: np.ndarray
@@ -23,36 +23,36 @@ class Curve:
     correlation: np.ndarray
 
     @classmethod
-    def of(cls, evaluations: np.ndarray, values: np.ndarray, converged: np.ndarray) -> Curve:
-        """Of values (R, m, d) beside the converged ones (d,)."""
+    def of(cls, evaluations: np.ndarray, values: np.ndarray, converged: np.ndarray) -> ConvergenceCurve:
+        """Compares values (R, m, d) with the converged ones (d,)."""
         return cls(np.asarray(evaluations, float), mse(values, converged), correlation(values, converged))
 
     @property
     def costs(self) -> np.ndarray:
-        """What accuracy costs, in each repetition (R,): evaluations times MSE, in the mean of the points.
+        """Evaluations times MSE in each repetition (R,), averaged over the points of the curve.
 
-        Variances of means fall with the number of draws, so that this product is the same all along a curve but for
-        chance, and a ratio of two is that of evaluations at equal error.
+        The variance of a mean is inversely proportional to the number of draws, so this product is constant along a
+        curve except for noise, and the ratio of two such products is the ratio of evaluations at equal error.
         """
         return np.asarray(np.mean(self.evaluations * self.mse, axis=1))
 
     @property
     def slope(self) -> float:
-        """Of the logarithm of the mean MSE by that of evaluations; -1 where values converge as means do."""
+        """Slope of log(mean MSE) by log(evaluations); -1 if values converge like means."""
         return float(np.polyfit(np.log(self.evaluations), np.log(self.mse.mean(axis=0)), 1)[0])
 
     def needed(self, reached: float) -> float | None:
-        """Evaluations at which the mean correlation has come to stay above this; None where it has not."""
+        """Returns the evaluations from which on the mean correlation stays above this; None if it does not."""
         return crossing(self.evaluations, self.correlation.mean(axis=0), reached)
 
 
 def mse(values: np.ndarray, converged: np.ndarray) -> np.ndarray:
-    """Mean squared differences over the last axis."""
+    """Returns mean squared differences over the last axis."""
     return np.asarray(np.mean((values - converged) ** 2, axis=-1))
 
 
 def correlation(values: np.ndarray, converged: np.ndarray) -> np.ndarray:
-    """Correlations with the converged values over the last axis; 0 where values are all the same.
+    """Returns correlations with the converged values over the last axis; 0 for constant values.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def correlation(values: np.ndarray, converged: np.ndarray) -> np.ndarray:
 
 
 def crossing(evaluations: np.ndarray, heights: np.ndarray, reached: float) -> float | None:
-    """Where a curve comes to stay at this height or above, read off between its points on a logarithmic axis.
+    """Returns where a curve finally reaches this height, interpolated between its points on a logarithmic axis.
 
     Examples
     --------
@@ -85,18 +85,18 @@ def crossing(evaluations: np.ndarray, heights: np.ndarray, reached: float) -> fl
 
 
 def averages(values: np.ndarray, counts: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
-    """Means of the first rows of random orders of values (n, d), as many as ``counts`` says: (R, m, d)."""
-    found = []
+    """Returns means of the first ``counts`` rows (m,) of random permutations of values (n, d): (R, m, d)."""
+    means = []
     for _ in range(repetitions):
         sums = np.cumsum(values[rng.permutation(len(values))], axis=0)
-        found.append(sums[counts - 1] / counts[:, None])
-    return np.array(found)
+        means.append(sums[counts - 1] / counts[:, None])
+    return np.array(means)
 
 
 def costs_of_means(values: np.ndarray, price: float) -> np.ndarray:
-    """What accuracy costs, where rows of values (n, d) are averaged and each has this price: (n,), to be averaged.
+    """Returns the cost, (n,) to be averaged, of a mean of rows of values (n, d), each with this number of evaluations.
 
-    The variance of a mean of K rows is that of the rows by K, and takes K times the price.
+    The variance of a mean of K rows is that of the rows divided by K, and it needs K times the evaluations.
     """
     n = len(values)
     return price * np.mean((values - values.mean(axis=0)) ** 2, axis=1) * n / (n - 1)
@@ -109,7 +109,7 @@ class Cost:
     Attributes
     ----------
     relative : the standard error as a share of the value
-    dof : how many numbers it is the mean of, less one
+    dof : degrees of freedom of the standard error
     """
 
     value: float
@@ -118,7 +118,7 @@ class Cost:
 
     @classmethod
     def of(cls, several: np.ndarray) -> Cost:
-        """The mean of independent ones."""
+        """Returns the mean of independent values."""
         mean, n = float(np.mean(several)), len(several)
         return cls(mean, float(np.std(several, ddof=1) / np.sqrt(n) / mean), n - 1)
 
@@ -129,11 +129,11 @@ class Cost:
         return self.times(Cost(1 / other.value, other.relative, other.dof))
 
     def interval(self, level: float) -> tuple[float, float]:
-        """Ends that are as many times below as above, as for numbers that are never negative."""
+        """Returns the ends of an interval that is symmetric for the logarithm, as for a positive number."""
         reach = float(np.exp(student.ppf(0.5 + level / 2, self.dof) * self.relative))
         return self.value / reach, self.value * reach
 
     def orders_of_magnitude(self, level: float) -> tuple[float, float, float]:
-        """Its logarithm, and ends of the interval."""
+        """Returns its decimal logarithm, and the ends of its interval."""
         low, high = self.interval(level)
         return float(np.log10(self.value)), float(np.log10(low)), float(np.log10(high))

@@ -1,4 +1,4 @@
-"""The figure: error and correlation by model evaluations, a column a dataset."""
+"""Figure 7: error and correlation by model evaluations, one column per dataset."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figure7.compared import PAIRED, SAGE, SHAP, Compared
-from experiments.figure7.curves import Curve
+from experiments.figure7.curves import ConvergenceCurve
 from experiments.style import COLOURS, styled
 
 LOOKS = {
@@ -18,19 +18,19 @@ LOOKS = {
     SHAP: (COLOURS["permutation test"], "^", "-"),
 }
 BAND = (0.1, 0.9)
-LEAST = -0.5  # of correlations that are drawn
+LEAST = -0.5  # lower end of the axis of correlations
 
 
-def figure(found: Sequence[Compared]) -> Figure:
-    """Means over repetitions, and bands that hold the middle four fifths of these."""
+def figure(tasks: Sequence[Compared]) -> Figure:
+    """Draws means over repetitions, and bands with the middle four fifths of the repetitions."""
     with styled():
-        whole = Figure(figsize=(3.7 * len(found), 6.2))
-        axes = whole.subplots(2, len(found), sharex="col", squeeze=False)
-        for (above, below), one in zip(axes.T, found, strict=True):
-            for name, curve in one.curves.items():
+        drawing = Figure(figsize=(3.7 * len(tasks), 6.2))
+        axes = drawing.subplots(2, len(tasks), sharex="col", squeeze=False)
+        for (above, below), compared in zip(axes.T, tasks, strict=True):
+            for name, curve in compared.curves.items():
                 draw(above, curve, curve.mse, name)
                 draw(below, curve, curve.correlation, name)
-            above.set_title(one.title)
+            above.set_title(compared.title)
             above.set_yscale("log")
             below.set_xscale("log")
             below.set_ylim(LEAST, 1.03)
@@ -38,11 +38,11 @@ def figure(found: Sequence[Compared]) -> Figure:
         axes[0, 0].set_ylabel("MSE")
         axes[1, 0].set_ylabel("correlation with converged values")
         lines, names = axes[0, 0].get_legend_handles_labels()
-        whole.legend(lines, names, loc="outside upper center", ncols=len(names))
-    return whole
+        drawing.legend(lines, names, loc="outside upper center", ncols=len(names))
+    return drawing
 
 
-def draw(ax: Axes, curve: Curve, heights: np.ndarray, name: str) -> None:
+def draw(ax: Axes, curve: ConvergenceCurve, heights: np.ndarray, name: str) -> None:
     colour, marker, line = LOOKS[name]
     low, high = np.quantile(heights, BAND, axis=0)
     ax.fill_between(curve.evaluations, low, high, color=colour, alpha=0.2, linewidth=0)

@@ -1,4 +1,4 @@
-"""The runs behind a figure, in pieces that are kept: converged values, runs of SAGE, and explanations of examples."""
+"""Cached runs for the figure: converged values, runs of SAGE, and local explanations."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ import numpy as np
 
 import clarysage as cs
 from experiments.figure7.black_box import black_box, evaluations, options
-from experiments.kept import Kept
+from experiments.result_cache import ResultCache
 from experiments.scale import Scale
 from experiments.tasks import Task, task_of
 
-AT_ONCE = 32  # examples of a piece
+AT_ONCE = 32  # local explanations in one cached result
 METHODS = ("permutation", "paired walks")
-MADE_BY = ("converged", "least", "most", "local_tolerance", "iterations", "pairs")  # settings that pieces depend on
+MADE_BY = (
+    "converged",
+    "least",
+    "most",
+    "local_tolerance",
+    "iterations",
+    "pairs",
+)  # settings of cached results
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """What was run for a task.
+    """Results of the runs of a task.
 
     Attributes
     ----------
@@ -42,9 +49,11 @@ class Runs:
 
 
 def runs(name: str, scale: Scale) -> Runs:
-    """All pieces of a task; those that were made before are found again."""
+    """Makes all runs of a task, from the cache where possible."""
     task, settings = task_of(name), scale.settings("figure7")
-    kept = Kept.of(scale.folder("convergence") / f"{name}.json", task=name, **{one: settings[one] for one in MADE_BY})
+    cache = ResultCache.open(
+        scale.folder("convergence") / f"{name}.json", task=name, **{setting: settings[setting] for setting in MADE_BY}
+    )
     repetitions, lots = range(settings["repetitions"]), range(0, min(settings["local"], len(task.test)), AT_ONCE)
     names = [
         "converged 0",
@@ -52,8 +61,8 @@ def runs(name: str, scale: Scale) -> Runs:
         *(f"pilot {i}" for i in range(settings["pilots"])),
         *(f"local {first}" for first in lots),
     ]
-    kept.all(names, partial(_made, name, settings), title=f"{task.title} convergence", jobs=scale.jobs)
-    return _gathered(kept.found, settings, lots)
+    cache.compute(names, partial(_made, name, settings), title=f"{task.title} convergence", jobs=scale.jobs)
+    return _gathered(cache.results, settings, lots)
 
 
 def _made(name: str, settings: Mapping[str, Any], piece: str) -> Any:
@@ -63,20 +72,22 @@ def _made(name: str, settings: Mapping[str, Any], piece: str) -> Any:
 
 
 def converged(task: Task, settings: Mapping[str, Any], seed: int) -> list[float]:
-    """Values of a long run, which may look into the model: only how near it comes matters here."""
-    found = cs.sage(task.model, task.test.X, task.test.y, tolerance=settings["converged"], rng=seed, **options(task))
-    return _short(found.values)
+    """Returns the values of a long run; it may use the structure of the model, since its cost does not matter."""
+    explanation = cs.sage(
+        task.model, task.test.X, task.test.y, tolerance=settings["converged"], rng=seed, **options(task)
+    )
+    return _short(explanation.values)
 
 
 def sampled(method: str, task: Task, settings: Mapping[str, Any], seed: int) -> list[list[float]]:
-    """Evaluations and values of runs of growing length, each the beginning of the next; a list a run."""
-    model, found = black_box(task), []
+    """Returns evaluations and values of runs of increasing length, each the beginning of the next."""
+    model, points = black_box(task), []
     for budget in budgets(settings["least"], settings["most"]):
-        one = cs.sage(
+        explanation = cs.sage(
             model, task.test.X, task.test.y, method=method, tolerance=None, budget=budget, rng=1 + seed, **options(task)
         )
-        found.append([float(one.model_rows), *_short(one.values)])
-    return found
+        points.append([float(explanation.model_rows), *_short(explanation.values)])
+    return points
 
 
 def pilot(task: Task, settings: Mapping[str, Any], number: int) -> list[float]:
@@ -85,7 +96,7 @@ def pilot(task: Task, settings: Mapping[str, Any], number: int) -> list[float]:
     Walks are the same as those of a black box; the structure of trees makes them quicker.
     """
     i = shuffled(task)[number]
-    found = cs.sage(
+    explanation = cs.sage(
         task.model,
         task.test.X.iloc[[i]],
         task.test.y[[i]],
@@ -95,13 +106,13 @@ def pilot(task: Task, settings: Mapping[str, Any], number: int) -> list[float]:
         tolerance=settings["local_tolerance"],
         budget=int(evaluations(task, settings["iterations"])),
     )
-    return [float(found.draws), *_short([found.std_error.max() / np.ptp(found.values)])]
+    return [float(explanation.draws), *_short([explanation.std_error.max() / np.ptp(explanation.values)])]
 
 
 def local(task: Task, settings: Mapping[str, Any], first: int) -> list[list[list[float]]]:
-    """Loss SHAP values of some examples, and their standard errors."""
+    """Returns loss SHAP values of some examples, and their standard errors."""
     rows = shuffled(task)[first : first + AT_ONCE]
-    found = cs.mean_loss_shap(
+    explanation = cs.mean_loss_shap(
         task.model,
         task.test.X.iloc[rows],
         task.test.y[rows],
@@ -110,14 +121,14 @@ def local(task: Task, settings: Mapping[str, Any], first: int) -> list[list[list
         rng=first,
         **options(task),
     )
-    return [[_short(row) for row in part] for part in (found.per_example, found.per_example_error)]
+    return [[_short(row) for row in part] for part in (explanation.per_example, explanation.per_example_error)]
 
 
 MAKERS = {"converged": converged, "pilot": pilot, "local": local}
 
 
 def budgets(least: int, most: int) -> list[int]:
-    """Doubling from the least to the most.
+    """Returns budgets that double from the least to the most.
 
     Examples
     --------
@@ -128,21 +139,21 @@ def budgets(least: int, most: int) -> list[int]:
 
 
 def shuffled(task: Task) -> np.ndarray:
-    """The rows of the test part in a random order."""
+    """Returns the row numbers of the test part in a random order."""
     return np.random.default_rng(0).permutation(len(task.test))
 
 
-def _gathered(found: Mapping[str, Any], settings: Mapping[str, Any], lots: range) -> Runs:
+def _gathered(results: Mapping[str, Any], settings: Mapping[str, Any], lots: range) -> Runs:
     walked = {
-        method: np.array([found[f"{method} {r}"] for r in range(settings["repetitions"])]) for method in METHODS
+        method: np.array([results[f"{method} {r}"] for r in range(settings["repetitions"])]) for method in METHODS
     }  # (R, m, 1 + d)
-    both = [np.concatenate([np.array(found[f"local {first}"][k]) for first in lots]) for k in (0, 1)]
+    both = [np.concatenate([np.array(results[f"local {first}"][k]) for first in lots]) for k in (0, 1)]
     return Runs(
-        np.array(found["converged 0"]),
-        {method: one[:, :, 0].mean(axis=0) for method, one in walked.items()},
-        {method: one[:, :, 1:] for method, one in walked.items()},
+        np.array(results["converged 0"]),
+        {method: walks[:, :, 0].mean(axis=0) for method, walks in walked.items()},
+        {method: walks[:, :, 1:] for method, walks in walked.items()},
         *both,
-        np.array([found[f"pilot {i}"] for i in range(settings["pilots"])]),
+        np.array([results[f"pilot {i}"] for i in range(settings["pilots"])]),
     )
 
 

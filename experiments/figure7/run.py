@@ -1,4 +1,4 @@
-"""Figure 7: how quickly SAGE, and averages of loss SHAP values, come to the converged values."""
+"""Figure 7: convergence of SAGE, and of averages of loss SHAP values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from experiments.outcome import Finding, Number, Outcome
 from experiments.scale import Scale, paper
 from experiments.tasks import task_of
 
-FALLING = -0.5  # slope of the error by evaluations, both in logarithms, of values that converge; -1 is that of means
+FALLING = -0.5  # largest log-log slope of the error by evaluations that counts as convergence; means have -1
 ROUGHLY = 0.5  # orders of magnitude
 WORDS = (
     "Lines are means over repetitions, bands hold four fifths of these. Models are taken as black boxes: an evaluation "
@@ -39,43 +39,43 @@ WORDS = (
 
 def outcome(scale: Scale) -> tuple[Outcome, dict[str, Figure]]:
     settings = scale.settings("figure7")
-    found = [compared(task_of(name), runs(name, scale), settings) for name in settings["tasks"]]
+    tasks = [compared(task_of(name), runs(name, scale), settings) for name in settings["tasks"]]
     done = Outcome(
         "figure7",
         "",
         scale.name,
         {},
         words=WORDS,
-        numbers=[row for one in found for row in rows(one, settings)],
-        findings=[converge(found), more(found, settings["level"]), size(found)],
-        data={one.title: data(one) for one in found},
+        numbers=[row for task in tasks for row in rows(task, settings)],
+        findings=[converge(tasks), more(tasks, settings["level"]), size(tasks)],
+        data={task.title: data(task) for task in tasks},
     )
-    return done, {"figure7": figure(found)}
+    return done, {"figure7": figure(tasks)}
 
 
-def rows(one: Compared, settings: Mapping[str, Any]) -> list[Number]:
+def rows(task: Compared, settings: Mapping[str, Any]) -> list[Number]:
     level, printed = settings["level"], "{}-{}".format(*paper("figure7")["orders_of_magnitude"])
-    said = (
-        f"{settings['pilots']} examples, of which {one.unfinished:.0%} had not converged at {settings['iterations']:,}"
-        f"; noise is {one.noise:.1%} of what the averaged ones differ by"
+    remark = (
+        f"{settings['pilots']} examples, of which {task.unfinished:.0%} had not converged at {settings['iterations']:,}"
+        f"; noise is {task.noise:.1%} of what the averaged ones differ by"
     )
     ratios = (
-        ("SHAP / SAGE, orders of magnitude", printed, one.more),
-        ("SAGE / paired walks, orders of magnitude", None, one.fewer),
+        ("SHAP / SAGE, orders of magnitude", printed, task.more),
+        ("SAGE / paired walks, orders of magnitude", None, task.fewer),
     )
     return [
         *(
-            Number(f"{one.title}: {what}", claim, *ratio.orders_of_magnitude(level), f"{times(ratio.value)} as many")
+            Number(f"{task.title}: {what}", claim, *ratio.orders_of_magnitude(level), f"{times(ratio.value)} as many")
             for what, claim, ratio in ratios
         ),
         Number(
-            f"{one.title}: iterations for a local explanation",
+            f"{task.title}: iterations for a local explanation",
             None,
-            one.iterations.value,
-            *one.iterations.interval(level),
-            said,
+            task.iterations.value,
+            *task.iterations.interval(level),
+            remark,
         ),
-        *(reached(one, name, settings) for name in (SAGE, PAIRED, SHAP)),
+        *(reached(task, name, settings) for name in (SAGE, PAIRED, SHAP)),
     ]
 
 
@@ -83,15 +83,15 @@ def times(ratio: float) -> str:
     return f"{ratio:,.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
 
 
-def reached(one: Compared, name: str, settings: Mapping[str, Any]) -> Number:
-    """Evaluations to an error that is a share of the range; and to a correlation, if the curve has come so far."""
-    accuracy, height, curve = settings["accuracy"], settings["reached"], one.curves[name]
-    cost, squared = one.costs[name], (accuracy * one.span) ** 2
+def reached(task: Compared, name: str, settings: Mapping[str, Any]) -> Number:
+    """Returns the evaluations to an error that is a share of the range, and to a correlation if it was reached."""
+    accuracy, height, curve = settings["accuracy"], settings["reached"], task.curves[name]
+    cost, squared = task.costs[name], (accuracy * task.span) ** 2
     low, high = cost.interval(settings["level"])
     needed = curve.needed(height)
     last = f"{curve.correlation[:, -1].mean():.3f} at {curve.evaluations[-1]:,.0f}"
     return Number(
-        f"{one.title}: evaluations to an error of {accuracy:.0%} of the range, {name}",
+        f"{task.title}: evaluations to an error of {accuracy:.0%} of the range, {name}",
         None,
         cost.value / squared,
         low / squared,
@@ -100,44 +100,44 @@ def reached(one: Compared, name: str, settings: Mapping[str, Any]) -> Number:
     )
 
 
-def converge(found: Sequence[Compared]) -> Finding:
-    slopes = {(one.title, name): one.curves[name].slope for one in found for name in (SAGE, SHAP)}
-    said = "; ".join(f"{title}, {name}: {slope:.2f}" for (title, name), slope in slopes.items())
+def converge(tasks: Sequence[Compared]) -> Finding:
+    slopes = {(task.title, name): task.curves[name].slope for task in tasks for name in (SAGE, SHAP)}
+    slopes_text = "; ".join(f"{title}, {name}: {slope:.2f}" for (title, name), slope in slopes.items())
     holds = all(slope < FALLING for slope in slopes.values())
-    words = f"MSE falls with evaluations to the power of (-1 is that of means): {said}."
+    words = f"MSE falls with evaluations to the power of (-1 is that of means): {slopes_text}."
     return Finding(paper("figure7")["converge"], "confirmed" if holds else "refuted", words)
 
 
-def more(found: Sequence[Compared], level: float) -> Finding:
+def more(tasks: Sequence[Compared], level: float) -> Finding:
     low, high = paper("figure7")["orders_of_magnitude"]
-    ratios = {one.title: one.more.orders_of_magnitude(level) for one in found}
+    ratios = {task.title: task.more.orders_of_magnitude(level) for task in tasks}
     holds = all(low <= least and most <= high for _, least, most in ratios.values())
     is_outside = any(most < low or least > high for _, least, most in ratios.values())
     verdict = "confirmed" if holds else "refuted" if is_outside else "open"
-    said = ", ".join(
+    ratios_text = ", ".join(
         f"{title} {value:.1f} ({least:.1f} to {most:.1f})" for title, (value, least, most) in ratios.items()
     )
-    return Finding(paper("figure7")["more"], verdict, f"Orders of magnitude: {said}.")
+    return Finding(paper("figure7")["more"], verdict, f"Orders of magnitude: {ratios_text}.")
 
 
-def size(found: Sequence[Compared]) -> Finding:
-    """The paper's rule for the ratio: about as many times as there are examples."""
-    holds = all(abs(np.log10(one.more.value / one.rows)) <= ROUGHLY for one in found)
-    said = "; ".join(
-        f"{one.title}: {times(one.more.value)} as many, with {one.rows:,} test rows and "
-        f"{one.iterations.value:,.0f} iterations for a local explanation"
-        for one in found
+def size(tasks: Sequence[Compared]) -> Finding:
+    """Checks the paper's rule for the ratio: it is about the number of examples."""
+    holds = all(abs(np.log10(task.more.value / task.rows)) <= ROUGHLY for task in tasks)
+    remark = "; ".join(
+        f"{task.title}: {times(task.more.value)} as many, with {task.rows:,} test rows and "
+        f"{task.iterations.value:,.0f} iterations for a local explanation"
+        for task in tasks
     )
-    return Finding(paper("figure7")["size"], "confirmed" if holds else "refuted", f"{said}.")
+    return Finding(paper("figure7")["size"], "confirmed" if holds else "refuted", f"{remark}.")
 
 
-def data(one: Compared) -> dict[str, Any]:
+def data(task: Compared) -> dict[str, Any]:
     curves = {
         name: {
             "evaluations": curve.evaluations.tolist(),
             "mse": curve.mse.tolist(),
             "correlation": curve.correlation.tolist(),
         }
-        for name, curve in one.curves.items()
+        for name, curve in task.curves.items()
     }
-    return {"curves": curves, "noise of local explanations": one.noise}
+    return {"curves": curves, "noise of local explanations": task.noise}

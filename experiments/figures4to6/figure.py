@@ -1,4 +1,4 @@
-"""The figure of a dataset: bars of every method, features in one order."""
+"""Figures 4 to 6: bars of every method for a dataset, with features in the same order."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from experiments.style import COLOURS, TITLES, styled
 FIRST, EDGE = "sage", "#333333"
 
 
-def figure(title: str, found: Mapping[str, Importance], features: Sequence[str], level: float) -> Figure:
-    """A panel a method, SAGE first; features are in the order of their SAGE values."""
-    methods = [FIRST, *(method for method in COLOURS if method in found and method != FIRST)]
-    order = np.argsort(found[FIRST].scores, kind="stable")
+def figure(title: str, by_method: Mapping[str, Importance], features: Sequence[str], level: float) -> Figure:
+    """Draws one panel per method, SAGE first; features are in the order of their SAGE values."""
+    methods = [FIRST, *(method for method in COLOURS if method in by_method and method != FIRST)]
+    order = np.argsort(by_method[FIRST].scores, kind="stable")
     with styled():
-        whole = Figure(figsize=(2.05 * len(methods) + 1, 0.21 * len(features) + 1.1))
-        axes = whole.subplots(1, len(methods), sharey=True)
+        drawing = Figure(figsize=(2.05 * len(methods) + 1, 0.21 * len(features) + 1.1))
+        axes = drawing.subplots(1, len(methods), sharey=True)
         for ax, method in zip(axes, methods, strict=True):
-            draw(ax, found[method], order, level)
+            draw(ax, by_method[method], order, level)
             ax.set_title(TITLES[method])
         axes[0].set_yticks(range(len(features)), [features[i] for i in order])
         axes[0].set_ylim(-0.6, len(features) - 0.4)
-        whole.suptitle(title, fontsize=11)
-        whole.supxlabel("importance in units of the loss; each method has a scale of its own", fontsize=9)
-    return whole
+        drawing.suptitle(title, fontsize=11)
+        drawing.supxlabel("importance in units of the loss; each method has a scale of its own", fontsize=9)
+    return drawing
 
 
 def draw(ax: Axes, importance: Importance, order: np.ndarray, level: float) -> None:

@@ -1,4 +1,4 @@
-"""Two features that one method puts in one order and another method in the other, both beyond noise."""
+"""Reversals: pairs of features that two methods put in opposite orders, both significantly."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from experiments.methods.importance import Importance
 
 @dataclass(frozen=True)
 class Reversal:
-    """``first`` is above ``second`` by method ``one``, below it by method ``other``.
+    """``first`` is above ``second`` by ``method``, below it by the method ``other``.
 
     Attributes
     ----------
-    surely : by how many standard errors, by the method that is less sure of it
+    surely : the smaller of the two differences, in standard errors
     """
 
-    one: str
+    method: str
     other: str
     first: str
     second: str
     surely: float
 
 
-def reversals(found: Mapping[str, Importance], features: Sequence[str], level: float) -> list[Reversal]:
-    """All of them, the surest first; the chance of any where methods agree is at most 1 - level (Bonferroni).
+def reversals(by_method: Mapping[str, Importance], features: Sequence[str], level: float) -> list[Reversal]:
+    """Returns all reversals, the most significant first, with Bonferroni's correction for their number.
 
-    Errors of two features are taken as independent.
+    Standard errors of two features are treated as independent.
     """
-    apart = {method: scores for method, one in found.items() if (scores := leads(one)) is not None}
+    apart = {method: scores for method, importance in by_method.items() if (scores := leads(importance)) is not None}
     pairs = list(combinations(apart, 2))
     tests = len(pairs) * len(features) * (len(features) - 1)
     least = norm.ppf(1 - (1 - level) / tests) if tests else np.inf
     met = []
-    for one, other in pairs:
-        both = np.minimum(apart[one], -apart[other])
+    for importance, other in pairs:
+        both = np.minimum(apart[importance], -apart[other])
         for i, j in zip(*np.nonzero(both > least), strict=True):
-            met.append(Reversal(one, other, features[i], features[j], float(both[i, j])))
+            met.append(Reversal(importance, other, features[i], features[j], float(both[i, j])))
     return sorted(met, key=lambda reversal: -reversal.surely)
 
 
 def leads(importance: Importance) -> np.ndarray | None:
-    """By how many standard errors each feature is above each other, (d, d); None for values without errors."""
+    """Returns the differences of all pairs in standard errors, (d, d); None for values without standard errors."""
     if importance.std_errors is None:
         return None
     variance = np.array(importance.std_errors) ** 2

@@ -1,4 +1,4 @@
-"""Importances of the features of a task by one method, small enough to keep."""
+"""Importances of the features of a task by one method, in a form that can be stored as JSON."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import clarysage as cs
 
 @dataclass(frozen=True)
 class Importance:
-    """Values of a method with their standard errors, about the population the test part is drawn from where known.
+    """Values of a method with standard errors, about the population of the test part if they are available.
 
     Attributes
     ----------
-    std_errors : about ``about``; none where the method has none
+    std_errors : about what ``about`` says; None if the method has none
     about : "data", "rows" or "population" (docs/guide.md)
     """
 
@@ -36,19 +36,19 @@ class Importance:
 
     @property
     def error_ratio(self) -> float:
-        """The largest standard error beside the range of values: the paper's t, where errors are about the data."""
+        """The largest standard error relative to the range of values: the paper's t, if errors are about the data."""
         if self.std_errors is None:
             raise ValueError(f"{self.method} has no standard errors")
         return float(np.max(self.std_errors) / np.ptp(self.scores))
 
     def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray] | None:
-        """Ends of intervals around the values."""
+        """Returns the ends of confidence intervals; None without standard errors."""
         if self.std_errors is None:
             return None
         reach = norm.ppf(0.5 + level / 2) * np.array(self.std_errors)
         return self.scores - reach, self.scores + reach
 
-    def kept(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Random subsets of features as the paper draws them: first how many, then which."""
+"""Random subsets of features as the paper draws them: first the size, then the members."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def drawn(d: int, number: int, seed: int) -> np.ndarray:
-    """Boolean rows, one a subset of ``d`` features: a size uniform on 0..d, then a uniform subset of that size.
+    """Draws subsets of ``d`` features as a mask (number, d): a uniform size 0..d, then a uniform subset of this size.
 
-    The i-th subset depends on the seed and on i alone, so that longer runs go on where shorter ones ended.
+    The i-th subset depends only on the seed and on i, so that a longer run extends a shorter one.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def drawn(d: int, number: int, seed: int) -> np.ndarray:
 
 
 def named(subset: np.ndarray) -> str:
-    """A subset as a short text: its members' bits in hexadecimal.
+    """Returns a short name of a subset: its mask in hexadecimal.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def named(subset: np.ndarray) -> str:
 
 
 def members(name: str, d: int) -> np.ndarray:
-    """The places of the members of a subset that was named.
+    """Returns the indices of the members of a subset by its name.
 
     Examples
     --------

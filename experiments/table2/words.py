@@ -1,4 +1,4 @@
-"""Sentences on Table 2: how ours and the paper's numbers differ, and what becomes of its conclusions."""
+"""Remarks on the numbers of Table 2, and verdicts on the paper's conclusions."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from experiments.outcome import Finding
 
-NEARLY = 0.0107  # how far SAGE is below the best in the paper's own table, at most (BRCA)
-SIZE = "number of features"  # a control that knows nothing: each feature counts as one
+NEARLY = 0.0107  # the largest gap between SAGE and the best method in the paper's own table (BRCA)
+SIZE = "number of features"  # a control without information: each feature counts as one
 PAIR = ("feature ablation", "sage")
 OTHERS = ("permutation test", "mean importance", "feature ablation", "univariate predictors")
 
 
-def said(judged: Any, method: str, theirs: float | None, subsets: int) -> str:
-    """Whether our correlation is within the interval of the paper's, and what was measured where it is not."""
+def difference(judged: Any, method: str, theirs: float | None, subsets: int) -> str:
+    """Tells whether our correlation agrees with the paper's within the error of random subsets, and else why not."""
     if method == SIZE:
         value, low, high = judged.correlations.shortfall(SIZE, ["sage"])
         return f"A control. SAGE is {value:+.4f} from it ({low:+.4f} to {high:+.4f})."
@@ -37,42 +37,45 @@ def said(judged: Any, method: str, theirs: float | None, subsets: int) -> str:
     return words
 
 
-def about_splits(found: Sequence[float], theirs: float) -> str:
-    """What correlations are when rows are split otherwise, and whether the paper's is among them."""
-    low, high = min(found), max(found)
+def about_splits(correlations: Sequence[float], theirs: float) -> str:
+    """Describes the correlations in other splits, and whether their range contains the paper's."""
+    low, high = min(correlations), max(correlations)
     held = "which holds the paper's" if low <= theirs <= high else "which does not hold the paper's"
-    return f"{len(found)} other splits give {low:.4f} to {high:.4f} (std {np.std(found, ddof=1):.4f}), {held}."
+    spread = np.std(correlations, ddof=1)
+    return f"{len(correlations)} other splits give {low:.4f} to {high:.4f} (std {spread:.4f}), {held}."
 
 
 def about_sage(judged: Any, printed: Mapping[str, Any]) -> Finding:
-    """Is SAGE best or nearly best? Nearly means: no further below the best than anywhere in the paper's table."""
+    """Confirmed if SAGE is best or nearly best: not further below the best than anywhere in the paper's table."""
     others = [method for method in OTHERS if judged.name in printed[method]]
     value, low, high = judged.correlations.shortfall("sage", others)
     verdict = "confirmed" if high <= NEARLY else "refuted" if low > NEARLY else "open"
-    place = "best" if value <= 0 else "not best"
+    rank = "best" if value <= 0 else "not best"
     return Finding(
         f"SAGE is best or nearly best ({judged.title}).",
         verdict,
-        f"It is {place}: {abs(value):.4f} {'above' if value <= 0 else 'below'} the best other method of the paper "
+        f"It is {rank}: {abs(value):.4f} {'above' if value <= 0 else 'below'} the best other method of the paper "
         f"(interval {-high:+.4f} to {-low:+.4f}); nearly best means at most {NEARLY} below.",
     )
 
 
 def about_ablation(judged: Any) -> Finding:
-    """Does feature ablation fail? With less than half of the correlation of SAGE it does; open if splits disagree."""
-    found = judged.correlations
-    value = found.values["feature ablation"]
-    gap = found.resampled["feature ablation"] - found.resampled["sage"] / 2
+    """Confirmed if feature ablation has less than half of the correlation of SAGE; open if splits disagree."""
+    correlations = judged.correlations
+    value = correlations.values["feature ablation"]
+    gap = correlations.resampled["feature ablation"] - correlations.resampled["sage"] / 2
     low, high = np.quantile(gap, [0.025, 0.975])
     verdict = "confirmed" if high < 0 else "refuted" if low > 0 else "open"
-    moved = [theirs < ours / 2 for theirs, ours in zip(*(judged.splits.get(one, []) for one in PAIR), strict=True)]
+    moved = [
+        theirs < ours / 2 for theirs, ours in zip(*(judged.splits.get(method, []) for method in PAIR), strict=True)
+    ]
     if any(moved) and not all(moved):
         verdict = "open"
     elsewhere = f" In {len(moved)} other splits it fails {sum(moved)} times." if moved else ""
     return Finding(
         f"Feature ablation fails ({judged.title}).",
         verdict,
-        f"Its correlation is {value:.4f} where SAGE has {found.values['sage']:.4f} and the mere number of features "
-        f"{found.values[SIZE]:.4f}; among subsets of one size {found.within['feature ablation']:.4f} "
-        f"where SAGE has {found.within['sage']:.4f}.{elsewhere}",
+        f"Its correlation is {value:.4f} where SAGE has {correlations.values['sage']:.4f} and the mere number of "
+        f"features {correlations.values[SIZE]:.4f}; among subsets of one size "
+        f"{correlations.within['feature ablation']:.4f} where SAGE has {correlations.within['sage']:.4f}.{elsewhere}",
     )

@@ -19,19 +19,19 @@ import clarysage as cs
 from clarysage.errors import MissingDataError
 from experiments import __main__ as command
 from experiments import methods, tasks
-from experiments.kept import Kept
 from experiments.learners import STRENGTHS, SparseLogistic
 from experiments.methods.refits import REFITS, refitted
 from experiments.outcome import Finding, Number, Outcome
 from experiments.page import as_page
 from experiments.parts import Part, Parts, by_groups, by_rows
+from experiments.result_cache import ResultCache
 from experiments.results import write_results
 from experiments.scale import HERE, SCALES, Scale
 from experiments.table2.correlation import Correlations, correlation, within_sizes
 from experiments.table2.run import Judged
 from experiments.table2.splits import in_split
 from experiments.table2.subsets import drawn, members, named
-from experiments.table2.words import about_ablation, about_sage, said
+from experiments.table2.words import about_ablation, about_sage, difference
 from experiments.tasks import TASKS, Task, task_of
 
 SLOPES = np.array([3.0, 2.0, 1.0, 0.0])
@@ -49,8 +49,8 @@ def toy(seed: int = 0) -> Task:
     """Independent features of known slopes, the last of which tells nothing."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.normal(size=(600, 4)), columns=list("abcd"))
-    whole = Part(X, X.to_numpy() @ SLOPES + rng.normal(size=600))
-    parts = by_rows(whole, share=0.25, random_state=0)
+    table = Part(X, X.to_numpy() @ SLOPES + rng.normal(size=600))
+    parts = by_rows(table, share=0.25, random_state=0)
     return Task("toy", "Toy", parts, LeastSquares(), "squared error", parts.train.X[:64])  # type: ignore[arg-type]
 
 
@@ -74,8 +74,8 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_splits_have_the_sizes_that_the_paper_prints(rows: int, share: float, sizes: tuple[int, int, int]) -> None:
-    whole = Part(pd.DataFrame({"row": np.arange(rows)}), np.arange(rows))
-    parts = by_rows(whole, share=share, random_state=0)
+    table = Part(pd.DataFrame({"row": np.arange(rows)}), np.arange(rows))
+    parts = by_rows(table, share=share, random_state=0)
     assert (len(parts.train), len(parts.validation), len(parts.test)) == sizes
     held = np.concatenate([part.y for part in (parts.train, parts.validation, parts.test)])
     assert sorted(held) == list(range(rows))
@@ -84,8 +84,8 @@ def test_splits_have_the_sizes_that_the_paper_prints(rows: int, share: float, si
 
 def test_no_group_is_in_two_parts(seed: int) -> None:
     groups = np.random.default_rng(seed).integers(60, size=150)
-    whole = Part(pd.DataFrame({"row": np.arange(150)}), groups)
-    parts = by_groups(whole, groups, share=0.2, random_state=0)
+    table = Part(pd.DataFrame({"row": np.arange(150)}), groups)
+    parts = by_groups(table, groups, share=0.2, random_state=0)
     held = [set(part.y) for part in (parts.train, parts.validation, parts.test)]
     assert sum(map(len, held)) == len(set(groups)) == len(set.union(*held))
     assert len(held[0]) > len(held[1]) > 0
@@ -116,39 +116,45 @@ def test_what_was_kept_is_not_made_again_even_after_a_run_that_failed(tmp_path: 
         return len(name)
 
     with pytest.raises(RuntimeError, match="cut short"):
-        Kept.of(tmp_path / "kept.json", seed=0).all(["a", "bb", "c", "d"], make, title="")
-    assert Kept.of(tmp_path / "kept.json", seed=0).all(["a", "bb", "c", "d", "a"], make, title="") == [1, 2, 1, 1, 1]
+        ResultCache.open(tmp_path / "kept.json", seed=0).compute(["a", "bb", "c", "d"], make, title="")
+    assert ResultCache.open(tmp_path / "kept.json", seed=0).compute(["a", "bb", "c", "d", "a"], make, title="") == [
+        1,
+        2,
+        1,
+        1,
+        1,
+    ]
     assert made.count("a") == made.count("bb") == 1
     with pytest.raises(ValueError, match="has results of"):
-        Kept.of(tmp_path / "kept.json", seed=1)
+        ResultCache.open(tmp_path / "kept.json", seed=1)
 
 
 @pytest.mark.usefixtures("toys")
 @pytest.mark.parametrize("method", REFITS)
 def test_refits_one_by_one_are_those_of_the_library(method: str, tmp_path: Path) -> None:
     task = task_of("bike")
-    found = refitted(method, "bike", Scale("small", tmp_path))
+    importance = refitted(method, "bike", Scale("small", tmp_path))
     train, test = task.parts.train, task.test
     theirs = cs.importance(
         method, LinearRegression(), test.X, test.y, train=(train.X, train.y), loss="squared error", rng=0
     )
-    np.testing.assert_allclose(found.values, theirs.values, rtol=1e-6, atol=1e-6)
-    assert found.std_errors is not None
-    assert found.std_errors[0] > 0
+    np.testing.assert_allclose(importance.values, theirs.values, rtol=1e-6, atol=1e-6)
+    assert importance.std_errors is not None
+    assert importance.std_errors[0] > 0
 
 
 @pytest.mark.usefixtures("toys")
 def test_all_methods_rank_features_by_their_slopes_and_are_found_again(tmp_path: Path) -> None:
     scale = Scale("small", tmp_path)
-    found = methods.importances("bike", scale)
-    assert list(found) == list(methods.METHODS)
-    for method, importance in found.items():
+    first = methods.importances("bike", scale)
+    assert list(first) == list(methods.METHODS)
+    for method, importance in first.items():
         assert np.argsort(-importance.scores)[:3].tolist() == [0, 1, 2], method
         low, high = importance.interval() or (None, None)
         assert low[3] < 0.3, method
         assert (high[:2] > low[:2]).all(), method
     again = methods.importances("bike", scale)
-    assert {name: one.values for name, one in again.items()} == {name: one.values for name, one in found.items()}
+    assert {name: one.values for name, one in again.items()} == {name: one.values for name, one in first.items()}
 
 
 def test_strength_of_the_penalty_is_the_one_with_the_least_validation_loss() -> None:
@@ -158,7 +164,7 @@ def test_strength_of_the_penalty_is_the_one_with_the_least_validation_loss() -> 
     parts = by_rows(Part(X, y), share=0.3, random_state=0)
     task = Task("t", "T", parts, SparseLogistic(), "cross entropy", parts.train.X)
     only_train = replace(parts, validation=parts.train.rows(slice(0, 0)))
-    losses = [task.judged(SparseLogistic(C).fit(only_train), parts.validation) for C in STRENGTHS]
+    losses = [task.mean_loss(SparseLogistic(C).fit(only_train), parts.validation) for C in STRENGTHS]
     assert SparseLogistic().strength(parts) == STRENGTHS[int(np.argmin(losses))]
 
 
@@ -166,16 +172,16 @@ def test_losses_of_a_task_are_those_of_scikit_learn() -> None:
     from sklearn.metrics import log_loss, mean_squared_error
 
     task = toy()
-    assert task.judged(task.model, task.test) == pytest.approx(
+    assert task.mean_loss(task.model, task.test) == pytest.approx(
         mean_squared_error(task.test.y, task.model.predict(task.test.X))
     )
     rng = np.random.default_rng(1)
     X, y = pd.DataFrame(rng.normal(size=(200, 2))), rng.choice(["a", "b", "c"], size=200)
     parts = by_rows(Part(X, y), share=0.3, random_state=0)
     classes = Task("t", "T", parts, SparseLogistic(0.5), "cross entropy", parts.train.X)
-    told = classes.model.predict_proba(parts.test.X)
-    assert classes.judged(classes.model, parts.test) == pytest.approx(log_loss(parts.test.y, told))
-    shares = [np.mean(parts.train.y == one) for one in ("a", "b", "c")]
+    probabilities = classes.model.predict_proba(parts.test.X)
+    assert classes.mean_loss(classes.model, parts.test) == pytest.approx(log_loss(parts.test.y, probabilities))
+    shares = [np.mean(parts.train.y == label) for label in ("a", "b", "c")]
     assert classes.retrained([]) == pytest.approx(log_loss(parts.test.y, np.tile(shares, (len(parts.test), 1))))
 
 
@@ -184,12 +190,12 @@ def test_correlation_is_pearsons_and_its_error_that_of_the_normal_law() -> None:
     subsets = rng.random((2000, 6)) < 0.5
     phi = rng.normal(size=6)
     losses = -(subsets @ phi) + rng.normal(size=2000)
-    found = Correlations.of({"sage": phi, "none": np.zeros(6)}, subsets, losses, resamples=400)
+    correlations = Correlations.of({"sage": phi, "none": np.zeros(6)}, subsets, losses, resamples=400)
     r = np.corrcoef(subsets @ phi, -losses)[0, 1]
-    assert found.values["sage"] == pytest.approx(r)
-    assert found.values["none"] == 0.0
-    assert found.std_error("sage") == pytest.approx((1 - r**2) / np.sqrt(2000), rel=0.2)
-    low, high = found.interval("sage")
+    assert correlations.values["sage"] == pytest.approx(r)
+    assert correlations.values["none"] == 0.0
+    assert correlations.std_error("sage") == pytest.approx((1 - r**2) / np.sqrt(2000), rel=0.2)
+    low, high = correlations.interval("sage")
     assert low < r < high
     assert correlation(np.arange(5.0), -np.arange(5.0)) == pytest.approx(-1)
 
@@ -204,32 +210,32 @@ def test_a_sum_that_only_counts_features_tells_nothing_among_subsets_of_one_size
 
 @pytest.mark.usefixtures("toys")
 def test_other_splits_have_values_of_their_own_and_stay_near_the_first() -> None:
-    one, other = (in_split("credit", 60, 0.05, state) for state in ("1", "2"))
-    assert one != other
-    for found in (one, other):  # features are independent and their model additive: sums tell all but noise
-        assert found["sage"] > 0.95
-        assert found["feature ablation"] > 0.95
+    first, second = (in_split("credit", 60, 0.05, state) for state in ("1", "2"))
+    assert first != second
+    for by_method in (first, second):  # features are independent and their model additive: sums tell all but noise
+        assert by_method["sage"] > 0.95
+        assert by_method["feature ablation"] > 0.95
 
 
 def judged(values: dict[str, float], *, spread: float = 0.001, name: str = "bike", splits: Any = None) -> Judged:
     """A dataset's part of the table with made-up correlations."""
     rng = np.random.default_rng(0)
     resampled = {method: value + spread * rng.normal(size=500) for method, value in values.items()}
-    found = Correlations(values, resampled, values)
+    correlations = Correlations(values, resampled, values)
     blank = np.zeros(5000)
-    return Judged(name, name, found, np.zeros((5000, 2), dtype=bool), blank, blank, splits or {})
+    return Judged(name, name, correlations, np.zeros((5000, 2), dtype=bool), blank, blank, splits or {})
 
 
-def test_a_difference_that_draws_explain_agrees_and_another_is_told_with_splits() -> None:
-    one = judged({"sage": 0.98}, splits={"sage": [0.970, 0.990]})
-    assert said(one, "sage", 0.981, 5000).startswith("Agrees")
-    told = said(one, "sage", 0.975, 5000)
-    assert told.startswith("Above by 0.0050")
-    assert "0.9700 to 0.9900" in told
-    assert "holds the paper's" in told
-    assert "does not hold" in said(one, "sage", 0.9, 5000)
-    assert said(one, "conditional sage", None, 5000) == ""
-    control = said(judged({"sage": 0.98, "number of features": 0.58}), "number of features", None, 5000)
+def test_a_small_difference_agrees_and_a_large_one_is_compared_with_other_splits() -> None:
+    dataset = judged({"sage": 0.98}, splits={"sage": [0.970, 0.990]})
+    assert difference(dataset, "sage", 0.981, 5000).startswith("Agrees")
+    remark = difference(dataset, "sage", 0.975, 5000)
+    assert remark.startswith("Above by 0.0050")
+    assert "0.9700 to 0.9900" in remark
+    assert "holds the paper's" in remark
+    assert "does not hold" in difference(dataset, "sage", 0.9, 5000)
+    assert difference(dataset, "conditional sage", None, 5000) == ""
+    control = difference(judged({"sage": 0.98, "number of features": 0.58}), "number of features", None, 5000)
     assert control.startswith("A control. SAGE is +0.4000 from it (+0.39")
 
 
@@ -238,29 +244,29 @@ def test_a_difference_that_draws_explain_agrees_and_another_is_told_with_splits(
     [(0.99, 0.95, "confirmed"), (0.95, 0.955, "confirmed"), (0.90, 0.99, "refuted"), (0.95, 0.9607, "open")],
 )
 def test_being_nearly_best_is_judged_by_the_papers_own_margin(sage: float, best: float, verdict: str) -> None:
-    one = judged({"sage": sage, "permutation test": best, "mean importance": 1.0, "univariate predictors": 0.5})
+    dataset = judged({"sage": sage, "permutation test": best, "mean importance": 1.0, "univariate predictors": 0.5})
     printed = {
         "permutation test": {"bike": 1},
         "mean importance": {},
         "feature ablation": {},
         "univariate predictors": {},
     }
-    assert about_sage(one, printed).verdict == verdict  # what the paper leaves out does not count
+    assert about_sage(dataset, printed).verdict == verdict  # what the paper leaves out does not count
 
 
 @pytest.mark.parametrize(("ablation", "verdict"), [(-0.3, "confirmed"), (0.8, "refuted"), (0.45, "open")])
 def test_ablation_fails_where_it_has_less_than_half_of_sages_correlation(ablation: float, verdict: str) -> None:
-    one = judged({"sage": 0.9, "feature ablation": ablation, "number of features": 0.4})
-    assert about_ablation(one).verdict == verdict
+    dataset = judged({"sage": 0.9, "feature ablation": ablation, "number of features": 0.4})
+    assert about_ablation(dataset).verdict == verdict
 
 
 def test_where_splits_disagree_on_ablation_the_question_is_open() -> None:
     values = {"sage": 0.9, "feature ablation": 0.8, "number of features": 0.4}
     for other, verdict, times in ((0.7, "refuted", 0), (0.1, "open", 1)):
         one = judged(values, splits={"sage": [0.9, 0.8], "feature ablation": [0.9, other]})
-        found = about_ablation(one)
-        assert found.verdict == verdict
-        assert f"In 2 other splits it fails {times} times." in found.said
+        finding = about_ablation(one)
+        assert finding.verdict == verdict
+        assert f"In 2 other splits it fails {times} times." in finding.said
 
 
 def test_an_outcome_is_read_as_it_was_written_and_its_page_has_every_number(tmp_path: Path) -> None:
@@ -269,11 +275,11 @@ def test_an_outcome_is_read_as_it_was_written_and_its_page_has_every_number(tmp_
         Number("that", None, 12345.6),
         Number("word", "yes", None),
     ]
-    found = Outcome("table2", "Table 2", "small", {"a": 1}, numbers, [Finding("It works.", "open", "Or not.")])
-    found.write(tmp_path)
+    outcome = Outcome("table2", "Table 2", "small", {"a": 1}, numbers, [Finding("It works.", "open", "Or not.")])
+    outcome.write(tmp_path)
     again = Outcome.read(tmp_path)
-    assert (again.numbers, again.findings, again.settings) == (numbers, list(found.findings), {"a": 1})
-    page = as_page(found)
+    assert (again.numbers, again.findings, again.settings) == (numbers, list(outcome.findings), {"a": 1})
+    page = as_page(outcome)
     for piece in ("0.5000 | 0.2500 | 0.2000 to 0.3000 | Halved.", "12,346", "| yes |", "**Open**: It works. Or not."):
         assert piece in page
 
@@ -302,7 +308,7 @@ def test_table_2_runs_whole_from_the_command_and_again_from_what_it_kept(
     first = json.loads((tmp_path / "small" / "table2" / "results.json").read_text())
     assert len(first["numbers"]) == 5 * 7
     assert (tmp_path / "small" / "table2" / "table2.png").stat().st_size > 10_000
-    by_name = {one["what"]: one["ours"] for one in first["numbers"]}
+    by_name = {number["what"]: number["ours"] for number in first["numbers"]}
     assert by_name["Toy, SAGE"] > by_name["Toy, number of features"] > 0.3  # totals of an additive model
     assert "Toy, SAGE" in written.read_text()
 
@@ -337,10 +343,10 @@ def test_an_item_that_fails_says_why_and_leaves_the_others_to_run(
     monkeypatch.setattr(sys, "argv", ["experiments", "table2", "figure3", "--out", str(tmp_path)])
     with pytest.raises(SystemExit, match="Failed: table2"):
         command.main()
-    told = capsys.readouterr()
-    assert "MissingDataError: bank is neither here nor there" in told.err
-    assert "figure3/README.md" in told.err
-    assert Path(told.out.strip()).exists()
+    output = capsys.readouterr()
+    assert "MissingDataError: bank is neither here nor there" in output.err
+    assert "figure3/README.md" in output.err
+    assert Path(output.out.strip()).exists()
 
 
 def test_brca_is_the_published_table_where_the_nearer_copy_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:

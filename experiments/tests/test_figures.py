@@ -11,12 +11,12 @@ from scipy.stats import spearmanr
 
 from experiments.figure3.figure import figure as monitored
 from experiments.figure3.losses import Mean, added, losses
+from experiments.figure3.monitored import MonitoredVersion, compared
 from experiments.figure3.run import fallen, named, worse_on_all
 from experiments.figure3.versions import CLEAN, CORRUPTED, VERSIONS
-from experiments.figure3.watched import Watched, compared
 from experiments.figure7.black_box import black_box, evaluations
 from experiments.figure7.compared import PAIRED, SAGE, SHAP, Compared, iterations_to
-from experiments.figure7.curves import Cost, Curve, averages, correlation, costs_of_means, crossing
+from experiments.figure7.curves import ConvergenceCurve, Cost, averages, correlation, costs_of_means, crossing
 from experiments.figure7.figure import figure as convergence
 from experiments.figure7.pieces import budgets, sampled
 from experiments.figure7.run import converge, more, rows, size
@@ -72,26 +72,26 @@ def importance(values, errors=None, method="sage"):
 
 def test_the_month_after_december_is_january():
     X = pd.DataFrame({"Month": pd.Categorical(["nov", "dec", "jan"], categories=list(MONTHS)), "Duration": [1, 2, 3]})
-    found = VERSIONS["month"].of(Part(X, np.zeros(3)))
-    assert list(found.X["Month"]) == ["dec", "jan", "feb"]
-    assert list(found.X["Month"].cat.categories) == list(MONTHS)
+    changed = VERSIONS["month"].of(Part(X, np.zeros(3)))
+    assert list(changed.X["Month"]) == ["dec", "jan", "feb"]
+    assert list(changed.X["Month"].cat.categories) == list(MONTHS)
 
 
 @pytest.mark.parametrize(("name", "wanted"), [("seconds", [60.0, 180.0]), ("hours", [1 / 60, 0.05])])
-def test_durations_are_multiplied_and_divided_by_60(name, wanted):
+def test_durations_are_multiplied_and_divided_by_60(name, expected):
     part = Part(pd.DataFrame({"Duration": [1, 3], "Age": [40, 50]}), np.array([0, 1]))
-    found = VERSIONS[name].of(part)
-    np.testing.assert_allclose(found.X["Duration"], wanted)
+    changed = VERSIONS[name].of(part)
+    np.testing.assert_allclose(changed.X["Duration"], expected)
     assert list(part.X["Duration"]) == [1, 3]
-    assert list(found.X["Age"]) == [40, 50]
+    assert list(changed.X["Age"]) == [40, 50]
 
 
 @pytest.mark.parametrize("name", CORRUPTED)
 def test_a_version_touches_its_own_column_alone(task, name):
     version = VERSIONS[name]
-    found, column = version.of(task.test).X, version.column
-    pd.testing.assert_frame_equal(found.drop(columns=column), task.test.X.drop(columns=column))
-    assert not found[column].astype(object).equals(task.test.X[column].astype(object))
+    X, column = version.of(task.test).X, version.column
+    pd.testing.assert_frame_equal(X.drop(columns=column), task.test.X.drop(columns=column))
+    assert not X[column].astype(object).equals(task.test.X[column].astype(object))
 
 
 def test_the_clean_version_is_the_test_part(task):
@@ -99,27 +99,29 @@ def test_the_clean_version_is_the_test_part(task):
 
 
 def test_losses_of_versions_are_those_of_the_model(task):
-    found = losses(task, 0.95)
+    by_version = losses(task, 0.95)
     chances = task.model.predict_proba(task.test.X)
-    own = -np.log(np.where(task.test.y == "yes", chances[:, 1], chances[:, 0]))
-    assert found[CLEAN].value == pytest.approx(own.mean())
-    assert found[CLEAN].reach == pytest.approx(1.959964 * own.std(ddof=1) / np.sqrt(len(own)))
-    assert added(task, "seconds", 0.95).value == pytest.approx(found["seconds"].value - found[CLEAN].value)
+    expected = -np.log(np.where(task.test.y == "yes", chances[:, 1], chances[:, 0]))
+    assert by_version[CLEAN].value == pytest.approx(expected.mean())
+    assert by_version[CLEAN].reach == pytest.approx(1.959964 * expected.std(ddof=1) / np.sqrt(len(expected)))
+    assert added(task, "seconds", 0.95).value == pytest.approx(by_version["seconds"].value - by_version[CLEAN].value)
 
 
 @pytest.mark.parametrize("name", VERSIONS)
 def test_the_column_that_broke_is_flagged_and_no_other(task, name):
-    found = compared(task, VERSIONS[name].of(task.test), tolerance=0.1, level=0.95, rng=0)
-    assert named(name, found).verdict == "confirmed", found
+    comparison = compared(task, VERSIONS[name].of(task.test), tolerance=0.1, level=0.95, rng=0)
+    assert named(name, comparison).verdict == "confirmed", comparison
     if name in CORRUPTED:
-        assert fallen(name, found).verdict == "confirmed"
+        assert fallen(name, comparison).verdict == "confirmed"
 
 
 def test_findings_are_refuted_by_results_that_are_otherwise():
     ends = [[0.0, 0.0], [0.2, 0.2]]
-    rose = Watched(["Month", "Age"], [0.1, 0.1], [0.1, 0.1], ends, ends, [[-0.1, -0.1], [0.1, 0.1]], [], [], [])
+    rose = MonitoredVersion(
+        ["Month", "Age"], [0.1, 0.1], [0.1, 0.1], ends, ends, [[-0.1, -0.1], [0.1, 0.1]], [], [], []
+    )
     assert fallen("month", rose).verdict == named("month", rose).verdict == "refuted"
-    other = Watched(["Month", "Age"], [0.1, 0.1], [0.0, 0.0], ends, ends, ends, ["Month", "Age"], [], [])
+    other = MonitoredVersion(["Month", "Age"], [0.1, 0.1], [0.0, 0.0], ends, ends, ends, ["Month", "Age"], [], [])
     assert named("month", other).verdict == named(CLEAN, other).verdict == "refuted"
     assert worse_on_all({"month": Mean(0.1, 0.2)}).verdict == "refuted"
     assert worse_on_all({"month": Mean(0.1, 0.05)}).verdict == "confirmed"
@@ -131,12 +133,12 @@ def test_findings_are_refuted_by_results_that_are_otherwise():
 def test_rank_correlations_are_those_of_scipy(seed):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=(2, 12)).round(1)  # with ties
-    found = Correlation.of(importance(a), importance(b))
-    assert found.value == pytest.approx(spearmanr(a, b).statistic)
+    rank_correlation = Correlation.of(importance(a), importance(b))
+    assert rank_correlation.value == pytest.approx(spearmanr(a, b).statistic)
     rest = [spearmanr(np.delete(a, i), np.delete(b, i)).statistic for i in range(12)]
-    np.testing.assert_allclose(found.without, rest)
-    low, high = found.interval(0.95)
-    assert -1 <= low <= found.value <= high <= 1
+    np.testing.assert_allclose(rank_correlation.without, rest)
+    low, high = rank_correlation.interval(0.95)
+    assert -1 <= low <= rank_correlation.value <= high <= 1
 
 
 def test_the_jackknife_of_a_mean_of_one_is_its_own(seed):
@@ -150,10 +152,10 @@ def test_the_jackknife_of_a_mean_of_one_is_its_own(seed):
 
 
 def test_the_difference_of_means_has_both_their_errors():
-    one, other = Correlation(0.9, np.array([0.8, 1.0])), Correlation(0.5, np.array([0.3, 0.7]))
-    difference, low, high = apart([one, one], [other], 0.95)
+    ours, others = Correlation(0.9, np.array([0.8, 1.0])), Correlation(0.5, np.array([0.3, 0.7]))
+    difference, low, high = apart([ours, ours], [others], 0.95)
     assert difference == pytest.approx(0.4)
-    reach = 1.959964 * np.hypot(one.std_error / np.sqrt(2), other.std_error)
+    reach = 1.959964 * np.hypot(ours.std_error / np.sqrt(2), others.std_error)
     assert (low, high) == pytest.approx((0.4 - reach, 0.4 + reach))
 
 
@@ -162,12 +164,14 @@ def test_top_features_are_those_with_the_largest_values():
 
 
 def test_reversals_are_found_beyond_noise_alone():
-    one = importance([1.0, 0.0, 0.5], [0.01, 0.01, 0.4], "sage")
+    sage = importance([1.0, 0.0, 0.5], [0.01, 0.01, 0.4], "sage")
     other = importance([0.0, 1.0, 0.5], [0.01, 0.01, 0.4], "permutation test")
-    found = reversals({"sage": one, "permutation test": other}, ["a", "b", "c"], 0.95)
-    assert [(one.one, one.other, one.first, one.second) for one in found] == [("sage", "permutation test", "a", "b")]
-    assert found[0].surely == pytest.approx(1 / np.hypot(0.01, 0.01))
-    assert reversals({"sage": one, "again": one}, ["a", "b", "c"], 0.95) == []
+    pairs = reversals({"sage": sage, "permutation test": other}, ["a", "b", "c"], 0.95)
+    assert [(reversal.method, reversal.other, reversal.first, reversal.second) for reversal in pairs] == [
+        ("sage", "permutation test", "a", "b")
+    ]
+    assert pairs[0].surely == pytest.approx(1 / np.hypot(0.01, 0.01))
+    assert reversals({"sage": sage, "again": sage}, ["a", "b", "c"], 0.95) == []
 
 
 # Figure 7: curves
@@ -183,16 +187,16 @@ def test_a_curve_is_read_between_its_points_where_it_comes_to_stay():
 def test_correlations_are_those_of_numpy(seed):
     rng = np.random.default_rng(seed)
     values, converged = rng.normal(size=(4, 3, 7)), rng.normal(size=7)
-    found = correlation(values, converged)
-    assert found[2, 1] == pytest.approx(np.corrcoef(values[2, 1], converged)[0, 1])
+    computed = correlation(values, converged)
+    assert computed[2, 1] == pytest.approx(np.corrcoef(values[2, 1], converged)[0, 1])
 
 
 def test_averages_are_means_of_the_first_rows_of_random_orders(seed):
     values = np.arange(12.0).reshape(6, 2)
-    found = averages(values, np.array([1, 6]), 3, np.random.default_rng(seed))
-    assert found.shape == (3, 2, 2)
-    assert all(row in values.tolist() for row in found[:, 0].tolist())
-    np.testing.assert_allclose(found[:, 1], np.tile(values.mean(axis=0), (3, 1)))
+    means = averages(values, np.array([1, 6]), 3, np.random.default_rng(seed))
+    assert means.shape == (3, 2, 2)
+    assert all(row in values.tolist() for row in means[:, 0].tolist())
+    np.testing.assert_allclose(means[:, 1], np.tile(values.mean(axis=0), (3, 1)))
 
 
 def test_the_ratio_of_two_means_that_converge_is_that_of_what_a_draw_costs(seed):
@@ -201,16 +205,16 @@ def test_the_ratio_of_two_means_that_converge_is_that_of_what_a_draw_costs(seed)
 
     def curve(price, repetitions=400):
         noise = rng.normal(size=(repetitions, 64, 5)).cumsum(axis=1)[:, counts - 1] / counts[:, None]
-        return Curve.of(price * counts, converged + noise, converged)
+        return ConvergenceCurve.of(price * counts, converged + noise, converged)
 
-    dear, cheap = curve(1000), curve(10)
-    ratio = Cost.of(dear.costs).by(Cost.of(cheap.costs))
+    expensive, cheap = curve(1000), curve(10)
+    ratio = Cost.of(expensive.costs).by(Cost.of(cheap.costs))
     value, low, high = ratio.orders_of_magnitude(0.95)
     error = (high - low) / 2 / 1.96
     assert low < value < high
     assert 0 < error < 0.05
     assert value == pytest.approx(2, abs=4.5 * error)  # four and a half standard errors: one seed in 100,000
-    assert dear.slope == pytest.approx(-1, abs=0.2)
+    assert expensive.slope == pytest.approx(-1, abs=0.2)
 
 
 def test_what_averages_cost_is_their_error_times_their_price(seed):
@@ -223,9 +227,9 @@ def test_what_averages_cost_is_their_error_times_their_price(seed):
 
 
 def test_relative_errors_of_factors_add_up_as_squares():
-    found = Cost(10.0, 0.3, 9).by(Cost(5.0, 0.4, 4))
-    assert (found.value, found.relative, found.dof) == (2.0, pytest.approx(0.5), 4)
-    low, high = found.interval(0.95)
+    ratio = Cost(10.0, 0.3, 9).by(Cost(5.0, 0.4, 4))
+    assert (ratio.value, ratio.relative, ratio.dof) == (2.0, pytest.approx(0.5), 4)
+    low, high = ratio.interval(0.95)
     assert low * high == pytest.approx(4.0)
     assert high == pytest.approx(2 * np.exp(2.776445 * 0.5), rel=1e-5)
 
@@ -238,9 +242,9 @@ def test_iterations_beyond_a_run_are_reckoned_from_its_errors():
 def test_runs_of_a_black_box_cost_what_algorithm_1_says(task):
     d, m = len(task.features), len(task.background)
     settings = {"least": 2_000, "most": 8_000}
-    found = np.array(sampled("permutation", task, settings, 0))
-    assert found.shape == (3, 1 + d)
-    for budget, spent in zip(budgets(**settings), found[:, 0], strict=True):
+    points = np.array(sampled("permutation", task, settings, 0))
+    assert points.shape == (3, 1 + d)
+    for budget, spent in zip(budgets(**settings), points[:, 0], strict=True):
         iterations = (budget - len(task.test) - m) // ((d - 1) * m)
         assert spent == evaluations(task, iterations, len(task.test))
 
@@ -254,7 +258,7 @@ def made_up(ratio, rows, slope=-1.0):
     x = 2.0 ** np.arange(6)
 
     def curve(price):
-        return Curve(price * x, np.tile(x**slope, (3, 1)), np.tile(1 - 0.1 / x, (3, 1)))
+        return ConvergenceCurve(price * x, np.tile(x**slope, (3, 1)), np.tile(1 - 0.1 / x, (3, 1)))
 
     curves = {SAGE: curve(1.0), PAIRED: curve(0.1), SHAP: curve(ratio)}
     costs = {name: Cost(prices, 0.1, 9) for name, prices in ((SAGE, 1.0), (PAIRED, 0.1), (SHAP, ratio))}
@@ -273,10 +277,10 @@ def test_findings_on_convergence_follow_the_ratios():
 
 def test_rows_of_convergence_have_ratios_in_orders_of_magnitude():
     settings = {"level": 0.95, "pilots": 6, "iterations": 300, "accuracy": 0.05, "reached": 0.99}
-    found = {one.what.split(": ", 1)[1]: one for one in rows(made_up(1000, 500), settings)}
-    assert found["SHAP / SAGE, orders of magnitude"].ours == pytest.approx(3)
-    assert found["SAGE / paired walks, orders of magnitude"].ours == pytest.approx(1)
-    assert found[f"evaluations to an error of 5% of the range, {SAGE}"].ours == pytest.approx(1 / 0.05**2)
+    numbers = {number.what.split(": ", 1)[1]: number for number in rows(made_up(1000, 500), settings)}
+    assert numbers["SHAP / SAGE, orders of magnitude"].ours == pytest.approx(3)
+    assert numbers["SAGE / paired walks, orders of magnitude"].ours == pytest.approx(1)
+    assert numbers[f"evaluations to an error of 5% of the range, {SAGE}"].ours == pytest.approx(1 / 0.05**2)
 
 
 # What is drawn is what was found
@@ -284,9 +288,9 @@ def test_rows_of_convergence_have_ratios_in_orders_of_magnitude():
 
 def test_the_figure_of_monitoring_draws_both_sides_and_marks_what_is_flagged():
     ends = [[0.0, 0.4], [0.2, 0.6]]
-    one = Watched(["Age", "Month"], [0.1, 0.5], [0.1, -0.3], ends, ends, ends, ["Month"], [], [])
+    version = MonitoredVersion(["Age", "Month"], [0.1, 0.5], [0.1, -0.3], ends, ends, ends, ["Month"], [], [])
     means = {name: Mean(0.5, 0.1) for name in ("base rate", "train", "validation", *VERSIONS)}
-    axes = monitored(means, dict.fromkeys(CORRUPTED, one)).axes
+    axes = monitored(means, dict.fromkeys(CORRUPTED, version)).axes
     assert len(axes) == 4
     assert [bar.get_height() for bar in axes[1].patches] == [0.5, 0.1, -0.3, 0.1]  # the largest of validation first
     assert [text.get_text() for text in axes[1].texts] == ["★ flagged"]
@@ -294,11 +298,11 @@ def test_the_figure_of_monitoring_draws_both_sides_and_marks_what_is_flagged():
 
 
 def test_figures_of_methods_have_features_in_the_order_of_sage():
-    found = {
+    by_version = {
         "permutation test": importance([3.0, 1.0, 2.0], [0.1] * 3, "permutation test"),
         "sage": importance([1, 2, 3]),
     }
-    axes = explained("Made up", found, ["a", "b", "c"], 0.95).axes
+    axes = explained("Made up", by_version, ["a", "b", "c"], 0.95).axes
     assert [ax.get_title() for ax in axes] == ["SAGE", "Permutation Test"]
     assert [text.get_text() for text in axes[0].get_yticklabels()] == ["a", "b", "c"]  # from the bottom
     assert [bar.get_width() for bar in axes[1].patches] == [3.0, 1.0, 2.0]

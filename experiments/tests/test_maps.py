@@ -13,7 +13,7 @@ from experiments.figure1.facts import MapFacts
 from experiments.figure1.genes import Genes, ranks
 from experiments.figure1.maps import Measured, correlation, image, is_central, share, smoothness
 from experiments.figure2 import words as curve_words
-from experiments.figure2.curves import Curve, areas
+from experiments.figure2.curves import AccuracyCurve, areas
 from experiments.figure2.selection import selected
 from experiments.methods.importance import Importance
 
@@ -25,41 +25,43 @@ def test_the_centre_is_a_square_in_the_middle():
 
 
 def test_share_agrees_with_counting_and_its_interval_holds_it():
-    found = share(np.arange(196) < 49)
-    assert found.value == 0.25
-    assert found.low < 0.25 < found.high
+    measured = share(np.arange(196) < 49)
+    assert measured.value == 0.25
+    assert measured.low < 0.25 < measured.high
 
 
 def test_share_of_none_has_an_interval_that_begins_at_none():
     """Wilson's upper end is z^2 / (n + z^2)."""
-    found = share(np.zeros(196, dtype=bool))
+    measured = share(np.zeros(196, dtype=bool))
     z = 1.959964
-    assert found.low == pytest.approx(0, abs=1e-12)
-    assert found.high == pytest.approx(z**2 / (196 + z**2), rel=1e-6)
+    assert measured.low == pytest.approx(0, abs=1e-12)
+    assert measured.high == pytest.approx(z**2 / (196 + z**2), rel=1e-6)
 
 
 def test_correlation_of_maps_agrees_with_numpy(seed):
     rng = np.random.default_rng(seed)
-    one, other = rng.normal(size=784), rng.normal(size=784)
-    found = correlation(one + other, other, resamples=200)
-    assert found.value == pytest.approx(np.corrcoef(one + other, other)[0, 1])
-    assert found.low < found.value < found.high
+    first, second = rng.normal(size=784), rng.normal(size=784)
+    measured = correlation(first + second, second, resamples=200)
+    assert measured.value == pytest.approx(np.corrcoef(first + second, second)[0, 1])
+    assert measured.low < measured.value < measured.high
 
 
 def test_correlation_does_not_depend_on_scale_or_offset(seed):
     rng = np.random.default_rng(seed)
-    one, other = rng.normal(size=(2, 784))
-    wanted = correlation(one, other, resamples=50)
-    found = correlation(1e-6 * one + 3, other, resamples=50)
-    assert (found.value, found.low, found.high) == pytest.approx((wanted.value, wanted.low, wanted.high), rel=1e-6)
+    first, second = rng.normal(size=(2, 784))
+    expected = correlation(first, second, resamples=50)
+    measured = correlation(1e-6 * first + 3, second, resamples=50)
+    assert (measured.value, measured.low, measured.high) == pytest.approx(
+        (expected.value, expected.low, expected.high), rel=1e-6
+    )
 
 
 def test_smoothness_agrees_with_the_correlation_of_all_neighbouring_pairs(seed):
     pixels = np.random.default_rng(seed).normal(size=(28, 28))
     pairs = [(pixels[i, j], pixels[i, j + 1]) for i in range(28) for j in range(27)]
     pairs += [(pixels[i, j], pixels[i + 1, j]) for i in range(27) for j in range(28)]
-    found = smoothness(pixels.ravel(), resamples=10)
-    assert found.value == pytest.approx(np.corrcoef(np.array(pairs).T)[0, 1])
+    measured = smoothness(pixels.ravel(), resamples=10)
+    assert measured.value == pytest.approx(np.corrcoef(np.array(pairs).T)[0, 1])
 
 
 def test_smoothness_of_a_chessboard_and_of_a_slope():
@@ -73,8 +75,8 @@ def test_smoothness_of_noise_has_an_interval_that_holds_none(seed):
     """Of 20 maps of noise more than six miss with a chance of 3 in 100,000, if intervals are right."""
     rng = np.random.default_rng(seed)
     missed = [
-        not found.low <= 0 <= found.high
-        for found in (smoothness(rng.normal(size=784), resamples=400) for _ in range(20))
+        not measured.low <= 0 <= measured.high
+        for measured in (smoothness(rng.normal(size=784), resamples=400) for _ in range(20))
     ]
     assert sum(missed) <= 6
 
@@ -119,7 +121,7 @@ def test_sets_of_pixels_are_nested_even_where_values_are_equal():
     values = np.repeat([0.0, 1.0, 0.0], 4)
     for end in ("best", "worst"):
         sets = [selected(values, end, k) for k in range(1, 13)]
-        assert [int(one.sum()) for one in sets] == list(range(1, 13))
+        assert [int(subset.sum()) for subset in sets] == list(range(1, 13))
         assert all((small <= large).all() for small, large in pairwise(sets))
 
 
@@ -134,13 +136,13 @@ def test_area_agrees_with_numpy(seed):
 
 
 def test_area_of_a_flat_curve_is_its_height():
-    curve = Curve("sage", "best", [5, 10, 50], np.full((3, 2), 0.8), 10_000)
+    curve = AccuracyCurve("sage", "best", [5, 10, 50], np.full((3, 2), 0.8), 10_000)
     assert curve.area == pytest.approx(0.8)
 
 
 def test_without_scatter_of_seeds_the_error_is_that_of_test_rows():
     """1.96 sqrt(0.8 * 0.2 / 10,000), at every point and, since test rows are the same, of the area."""
-    curve = Curve("sage", "best", [5, 10, 50], np.full((3, 2), 0.8), 10_000)
+    curve = AccuracyCurve("sage", "best", [5, 10, 50], np.full((3, 2), 0.8), 10_000)
     assert curve.reach() == pytest.approx(1.959964 * 0.004)
     assert curve.area_reach() == pytest.approx(1.959964 * 0.004)
 
@@ -152,7 +154,7 @@ def test_interval_of_an_area_covers_the_truth_95_percent_of_the_time(seed):
     made = 400
     missed = 0
     for _ in range(made):
-        curve = Curve("sage", "best", sizes, truth[:, None] + rng.normal(0, 0.05, size=(10, 3)), 10**12)
+        curve = AccuracyCurve("sage", "best", sizes, truth[:, None] + rng.normal(0, 0.05, size=(10, 3)), 10**12)
         missed += abs(curve.area - trapezoid(truth, sizes) / 45) > curve.area_reach()
     assert abs(missed - 0.05 * made) <= 3.5 * np.sqrt(made * 0.05 * 0.95)
 
@@ -180,8 +182,8 @@ def _maps(**changed: dict[str, float]) -> dict[str, MapFacts]:
     ],
 )
 def test_maps_are_noisy_where_both_are_surely_more_often_negative_than_plausible_ones(permutation, mean, verdict):
-    found = map_words.about_noise(_maps(permutation_test=permutation, mean_importance=mean), "claim")
-    assert found.verdict == verdict
+    finding = map_words.about_noise(_maps(permutation_test=permutation, mean_importance=mean), "claim")
+    assert finding.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -196,8 +198,8 @@ def test_ablation_means_nothing_where_it_is_unlike_sage_and_as_large_for_blank_p
 def test_blank_pixels_are_those_that_never_vary():
     values, varies = np.ones(784), np.ones(784, dtype=bool)
     values[:10], varies[:10] = -0.25, False
-    found = Importance("feature ablation", list(values), None, "rows", 0.0, 0.0)
-    facts = MapFacts.of(found, found, varies, {"centre": 14, "top": 50, "resamples": 10})
+    importance = Importance("feature ablation", list(values), None, "rows", 0.0, 0.0)
+    facts = MapFacts.of(importance, importance, varies, {"centre": 14, "top": 50, "resamples": 10})
     assert facts.blank == 0.25
 
 
@@ -208,9 +210,9 @@ def test_the_most_plausible_maps_have_the_most_alike_neighbours(smooth, verdict)
     assert map_words.about_plausible(maps, "claim").verdict == verdict
 
 
-def _curves(best: dict[str, float], worst: dict[str, float]) -> dict[tuple[str, str], Curve]:
+def _curves(best: dict[str, float], worst: dict[str, float]) -> dict[tuple[str, str], AccuracyCurve]:
     return {
-        (method, end): Curve(method, end, [5, 50], np.full((2, 1), height), 10_000)
+        (method, end): AccuracyCurve(method, end, [5, 50], np.full((2, 1), height), 10_000)
         for end, heights in (("best", best), ("worst", worst))
         for method, height in heights.items()
     }
@@ -222,9 +224,9 @@ NAMES = ("sage", "feature ablation", "permutation test", "mean importance", "uni
 @pytest.mark.parametrize(("sage", "verdict"), [(0.9, "confirmed"), (0.801, "open"), (0.7, "refuted")])
 def test_the_best_method_is_ahead_of_all_others_beyond_errors(sage, verdict):
     curves = _curves(dict(zip(NAMES, (sage, 0.5, 0.6, 0.7, 0.8), strict=True)), {})
-    found = curve_words.about_best(curves, "sage", "best", "claim")
-    assert found.verdict == verdict
-    assert "Univariate" in found.said
+    finding = curve_words.about_best(curves, "sage", "best", "claim")
+    assert finding.verdict == verdict
+    assert "Univariate" in finding.said
 
 
 def test_lower_is_better_for_the_worst_pixels():

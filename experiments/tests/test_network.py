@@ -33,7 +33,7 @@ def _trained(parts: Parts, **options: Any) -> Any:
 
 
 def _weights(network: Any) -> np.ndarray:
-    return np.concatenate([one.detach().numpy().ravel() for one in network.module.parameters()])
+    return np.concatenate([parameter.detach().numpy().ravel() for parameter in network.module.parameters()])
 
 
 def test_a_learnable_problem_is_learned():
@@ -55,11 +55,11 @@ def test_same_seed_same_bits_whatever_was_drawn_before():
     import torch
 
     parts = _parts(200)
-    one = _weights(_trained(parts, epochs=3))
+    first = _weights(_trained(parts, epochs=3))
     torch.manual_seed(1)
     torch.rand(5)
-    assert (_weights(_trained(parts, epochs=3)) == one).all()
-    assert (_weights(_trained(parts, epochs=3, seed=1)) != one).any()
+    assert (_weights(_trained(parts, epochs=3)) == first).all()
+    assert (_weights(_trained(parts, epochs=3, seed=1)) != first).any()
 
 
 def test_the_number_of_threads_is_left_as_it_was():
@@ -130,10 +130,10 @@ def test_the_surrogate_of_conditional_sage_gives_chances_none_of_which_is_nought
     from experiments.methods.chances import EVEN, Chances
 
     rng = np.random.default_rng(0)
-    wanted = rng.dirichlet(np.ones(4), size=50)
+    targets = rng.dirichlet(np.ones(4), size=50)
     rows = torch.tensor(rng.normal(0, 100, size=(30, 6)), dtype=torch.float32)
-    one, same = (Chances(6, wanted)(rows).detach().numpy() for _ in range(2))
-    chances = one * wanted.std(axis=0) + wanted.mean(axis=0)
+    first, same = (Chances(6, targets)(rows).detach().numpy() for _ in range(2))
+    chances = first * targets.std(axis=0) + targets.mean(axis=0)
     assert chances.sum(axis=1) == pytest.approx(1, abs=1e-5)
     assert chances.min() > 0.99 * EVEN / 4
-    assert (one == same).all()
+    assert (first == same).all()

@@ -40,7 +40,7 @@ def _task() -> Task:
         y = np.arange(rows) % 4
         X = np.zeros((rows, 784), dtype=np.float32)
         X[:, TELLING] = (y[:, None] == np.arange(20) % 4) + rng.normal(0, 0.3, size=(rows, 20))
-        return Part(pd.DataFrame(X, columns=[f"p{place}" for place in range(784)]), y)
+        return Part(pd.DataFrame(X, columns=[f"p{pixel}" for pixel in range(784)]), y)
 
     parts = Parts(part(400), part(100), part(400))
     return Task("mnist", "MNIST", parts, Network(width=32, epochs=40), "cross entropy", parts.train.X[:8])
@@ -92,11 +92,11 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_figure_1_finds_what_was_put_into_the_maps_and_genes(tmp_path: Path) -> None:
     run("figure1", Scale("small", tmp_path))
     folder = tmp_path / "small" / "figure1"
-    found = json.loads((folder / "results.json").read_text())
+    results = json.loads((folder / "results.json").read_text())
     assert (folder / "figure1.png").stat().st_size > 20_000
-    verdicts = [one["verdict"] for one in found["findings"]]
+    verdicts = [entry["verdict"] for entry in results["findings"]]
     assert verdicts == ["confirmed"] * 6 + ["open"] * 2
-    ours = {one["what"]: one["ours"] for one in found["numbers"]}
+    ours = {entry["what"]: entry["ours"] for entry in results["numbers"]}
     assert ours["SAGE: share of negative pixels in the centre"] == 0
     assert 0.2 < ours["Permutation Test: share of negative pixels in the centre"] < 0.8
     assert abs(ours["Feature Ablation: correlation with the SAGE map"]) < 0.2
@@ -113,7 +113,7 @@ def test_figure_2_judges_by_accuracies_and_finds_its_networks_again(
     assert np.mean(first.data["sage, best"]) > 0.9
     assert np.mean(first.data["sage, worst"]) < 0.3
     assert np.mean(first.data["feature ablation, best"]) < 0.6
-    ours = {one.what: one.ours for one in first.numbers}
+    ours = {number.what: number.ours for number in first.numbers}
     assert ours["SAGE: area under the accuracy of the best pixels"] == pytest.approx(
         np.mean(first.data["sage, best"]), abs=1e-4
     )
