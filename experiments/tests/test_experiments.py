@@ -154,7 +154,9 @@ def test_all_methods_rank_features_by_their_slopes_and_are_found_again(tmp_path:
         assert low[3] < 0.3, method
         assert (high[:2] > low[:2]).all(), method
     again = methods.importances("bike", scale)
-    assert {name: one.values for name, one in again.items()} == {name: one.values for name, one in first.items()}
+    assert {name: entry.values for name, entry in again.items()} == {
+        name: entry.values for name, entry in first.items()
+    }
 
 
 def test_strength_of_the_penalty_is_the_one_with_the_least_validation_loss() -> None:
@@ -263,8 +265,8 @@ def test_ablation_fails_where_it_has_less_than_half_of_sages_correlation(ablatio
 def test_where_splits_disagree_on_ablation_the_question_is_open() -> None:
     values = {"sage": 0.9, "feature ablation": 0.8, "number of features": 0.4}
     for other, verdict, times in ((0.7, "refuted", 0), (0.1, "open", 1)):
-        one = judged(values, splits={"sage": [0.9, 0.8], "feature ablation": [0.9, other]})
-        finding = about_ablation(one)
+        dataset = judged(values, splits={"sage": [0.9, 0.8], "feature ablation": [0.9, other]})
+        finding = about_ablation(dataset)
         assert finding.verdict == verdict
         assert f"In 2 other splits it fails {times} times." in finding.said
 

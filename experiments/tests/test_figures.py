@@ -50,7 +50,7 @@ def task():
     def renamed(X):
         return X.rename(columns=str.lower)
 
-    known = SimpleNamespace(
+    fitted = SimpleNamespace(
         predict_proba=lambda X: model.predict_proba(renamed(X)), classes_=model.classes_, fit=lambda X, y: None
     )
 
@@ -60,7 +60,7 @@ def task():
         return Part(X, table[TARGET].to_numpy(str))
 
     parts = Parts(part(300), part(500), part(500))
-    return Task("bank", "Bank", parts, Fitted(known), "cross entropy", parts.train.X[:24])
+    return Task("bank", "Bank", parts, Fitted(fitted), "cross entropy", parts.train.X[:24])
 
 
 def importance(values, errors=None, method="sage"):
@@ -77,7 +77,7 @@ def test_the_month_after_december_is_january():
     assert list(changed.X["Month"].cat.categories) == list(MONTHS)
 
 
-@pytest.mark.parametrize(("name", "wanted"), [("seconds", [60.0, 180.0]), ("hours", [1 / 60, 0.05])])
+@pytest.mark.parametrize(("name", "expected"), [("seconds", [60.0, 180.0]), ("hours", [1 / 60, 0.05])])
 def test_durations_are_multiplied_and_divided_by_60(name, expected):
     part = Part(pd.DataFrame({"Duration": [1, 3], "Age": [40, 50]}), np.array([0, 1]))
     changed = VERSIONS[name].of(part)

@@ -72,7 +72,7 @@ def test_smoothness_of_a_chessboard_and_of_a_slope():
 
 
 def test_smoothness_of_noise_has_an_interval_that_holds_none(seed):
-    """Of 20 maps of noise more than six miss with a chance of 3 in 100,000, if intervals are right."""
+    """With correct intervals, more than six of 20 miss with probability 3e-5."""
     rng = np.random.default_rng(seed)
     missed = [
         not measured.low <= 0 <= measured.high

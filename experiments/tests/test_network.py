@@ -14,7 +14,7 @@ pytestmark = pytest.mark.needs("torch")
 
 
 def _parts(rows: int, *, noise: float = 0.0, seed: int = 0) -> Parts:
-    """Which of three corners a point is nearest to; a share of the labels is drawn anew."""
+    """Draws points, labelled by the nearest of three corners; a share of the labels is random."""
     rng = np.random.default_rng(seed)
 
     def part(n: int) -> Part:
@@ -87,7 +87,7 @@ def test_early_stopping_keeps_the_weights_of_the_best_epoch():
 
 
 def test_weights_that_are_kept_do_best_on_the_validation_part():
-    """Of all epochs that were made, as runs that end at each of them tell."""
+    """The weights are those of the best epoch; runs that stop at each epoch tell which one that is."""
     parts = _parts(60, noise=0.5)
     stopped = _trained(parts, width=64, epochs=500)
 
@@ -124,7 +124,7 @@ def test_labels_may_be_any_numbers():
 
 
 def test_the_surrogate_of_conditional_sage_gives_chances_none_of_which_is_nought():
-    """What it gives is standardised by what it is to learn, as the library then turns back."""
+    """The output is standardized by the targets, which the library reverts."""
     import torch
 
     from experiments.methods.chances import EVEN, Chances

@@ -63,7 +63,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     from experiments.figure2 import run as figure2
 
     rng, task = np.random.default_rng(0), _task()
-    found = {
+    by_method = {
         method: Importance(method, list(_values(kind, rng)), [0.01] * 784, "rows", 1.0, 1.0)
         for method, kind in METHODS.items()
     }
@@ -71,7 +71,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     brca = SimpleNamespace(features=GENES, caveat="A near copy.", test=range(9))
 
     def importances(name: str, scale: Scale, methods: Any) -> dict[str, Importance]:
-        return {"sage": genes} if name == "brca" else {method: found[method] for method in methods}
+        return {"sage": genes} if name == "brca" else {method: by_method[method] for method in methods}
 
     def task_of(name: str) -> Any:
         return task if name == "mnist" else brca

@@ -1,7 +1,7 @@
-"""A table like a bank's calls to its customers, made on the spot, and faults that such tables come with.
+"""A simulated table of a bank's calls to its customers, and typical corruptions of such a table.
 
-Columns and faults are those of the paper's trial of monitoring (Figure 3): a month that is one place off, a duration in
-seconds or in hours in place of minutes. No cell of it is anybody's.
+Columns and corruptions are those of the paper's monitoring experiment (Figure 3): a month that is shifted by one, a
+duration in seconds or hours instead of minutes. All data are simulated.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 TARGET = "subscribed"
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 CALLS = np.array([3, 6, 1, 6, 30, 12, 15, 14, 2, 2, 8, 1]) / 100  # the share of each month
-MOODS = np.array([-0.6, 0.5, 1.8, 0.9, -1.3, 0.8, -0.9, 0.5, 1.7, 1.6, -0.7, 1.9])  # what a month adds to the log odds
+MONTH_EFFECTS = np.array([-0.6, 0.5, 1.8, 0.9, -1.3, 0.8, -0.9, 0.5, 1.7, 1.6, -0.7, 1.9])  # on the log odds
 EDUCATION = {"primary": 0.15, "secondary": 0.52, "tertiary": 0.33}
 CONTACT = {"cellular": 0.65, "telephone": 0.06, "unknown": 0.29}
 
 
 def bank(rows: int, rng: np.random.Generator) -> Any:
-    """Fresh rows, a pandas DataFrame: eight features, and whether the customer subscribed.
+    """Draws rows as a pandas DataFrame: eight features, and whether the customer subscribed.
 
-    Features are independent of each other. Long calls sell, and more so on a mobile telephone, which is an interaction;
-    months differ by far; the other columns matter little, and education not at all.
+    Features are independent. Long calls raise the log odds, more so on a mobile telephone, which is an interaction;
+    months have large effects; the other columns matter little, and education not at all.
 
     Examples
     --------
@@ -49,14 +49,14 @@ def bank(rows: int, rng: np.random.Generator) -> Any:
             "education": pd.Categorical(rng.choice(list(EDUCATION), rows, p=list(EDUCATION.values()))),
         }
     )
-    odds = -1.2 + MOODS[month] + np.where(contact == 0, 1.5, 0.9) * call - 0.7 * (contact == 2)
+    odds = -1.2 + MONTH_EFFECTS[month] + np.where(contact == 0, 1.5, 0.9) * call - 0.7 * (contact == 2)
     odds += 0.15 * (np.log1p(table["balance"]) - 6.5) - 0.4 * (table["housing"] == "yes")
     odds += 0.02 * np.abs(table["age"] - 41) - 0.05 * table["campaign"]
     return table.assign(**{TARGET: np.where(rng.random(rows) < 1 / (1 + np.exp(-odds)), "yes", "no")})
 
 
 def bank_model(rng: np.random.Generator, rows: int = 8000) -> Any:
-    """Gradient boosting, fitted to fresh rows."""
+    """Fits gradient boosting to fresh rows."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     table = bank(rows, rng)
@@ -68,7 +68,7 @@ def bank_model(rng: np.random.Generator, rows: int = 8000) -> Any:
 
 @dataclass(frozen=True)
 class Corruption:
-    """A fault of one column.
+    """A corruption of one column.
 
     Examples
     --------
@@ -81,12 +81,12 @@ class Corruption:
     of: Callable[[Any], Any]
 
     def __call__(self, table: Any) -> Any:
-        """The table with its column as the fault leaves it."""
+        """Returns the table with the corrupted column."""
         return table.assign(**{self.column: self.of(table[self.column])})
 
 
 def _next(month: Any) -> Any:
-    """The month after."""
+    """Returns the next month."""
     after = dict(zip(MONTHS, (*MONTHS[1:], MONTHS[0]), strict=True))
     return month.cat.rename_categories(after).cat.set_categories(list(MONTHS))
 

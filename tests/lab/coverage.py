@@ -1,4 +1,4 @@
-"""Measured coverage: which intervals of many runs hold a known truth, and what chance leaves to the share that does."""
+"""Coverage of intervals over repeated runs, and the binomial error of measured coverage."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy.stats import binom
 
 
 def covers(intervals: Iterable[Any], truth: Any, *, rounding: float = 0.0) -> np.ndarray:
-    """Mark the intervals that hold the truth; the mean over runs is the measured coverage.
+    """Returns which intervals contain the truth; the mean over runs is the measured coverage.
 
     Parameters
     ----------
     intervals : the ends (low, high) of each of R runs, numbers or arrays (...) alike
-    truth : what intervals are about, (...), or (R, ...) where it differs from run to run
-    rounding : by how much two ways of adding up may differ
+    truth : the true values, (...), or (R, ...) if they differ between runs
+    rounding : allowance for rounding errors
 
     Returns
     -------
@@ -29,12 +29,12 @@ def covers(intervals: Iterable[Any], truth: Any, *, rounding: float = 0.0) -> np
     array([1. , 0.5])
     """
     low, high = np.swapaxes(np.array(list(intervals), dtype=np.float64), 0, 1)  # (2, R, ...)
-    exact = np.broadcast_to(truth, low.shape)  # which refuses a truth about something else
+    exact = np.broadcast_to(truth, low.shape)  # raises an error for a truth of another shape
     return np.asarray((low - rounding <= exact) & (exact <= high + rounding))
 
 
 def binomial_room(runs: int, *, std_errors: float, level: float = 0.95) -> float:
-    """Give so many standard errors of a share of independent runs, which is expected to be the level.
+    """Returns a number of standard errors of measured coverage, when the true coverage is the level.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def binomial_room(runs: int, *, std_errors: float, level: float = 0.95) -> float
 
 
 def binomial_range(runs: int, *, chance: float, level: float = 0.95) -> tuple[float, float]:
-    """Give the lowest and the highest share of runs to expect; what lies beyond is no likelier than the chance.
+    """Returns the binomial quantiles of measured coverage; shares below or above each have at most this probability.
 
-    The chance is that of either side. Unlike standard errors, these quantiles are right for few runs too.
+    Unlike standard errors, these quantiles are also exact for few runs.
 
     Examples
     --------

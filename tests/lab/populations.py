@@ -1,6 +1,6 @@
-"""Populations that rows can be drawn from afresh, whose SAGE values are known: what intervals about them must hold.
+"""Populations with known SAGE values, from which fresh rows can be drawn: a test of intervals about populations.
 
-Each is a model of eight features with a law of rows and responses. ``POPULATIONS`` is the table of names.
+Each has a distribution of rows and responses, and a model of eight features. ``POPULATIONS`` is the table of names.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from clarysage.games import PredictivePower
 from clarysage.removal import Marginal
 
 FEATURES = 8
-LEVELS, SPAN = 5, 1.5  # of each feature of the model of trees, from one end to the other of zero
-FAR_OUT = 8.0  # times as far as others, rare rows are
-NODES = 48  # of a quadrature
+LEVELS, SPAN = 5, 1.5  # number of levels of each feature of the trees, from -SPAN to SPAN
+RARE_SCALE = 8.0  # scale of rare rows relative to the others
+NODES = 48  # of the quadrature
 
 
 @dataclass(frozen=True)
 class Population:
-    """A law of rows (n, 8) with responses, a model, a loss, and the values of an endless sample from it."""
+    """A distribution of rows (n, 8) and responses, a model, a loss, and the SAGE values of the population."""
 
     name: str
     draw: Callable[[int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
@@ -34,7 +34,7 @@ class Population:
     truth: np.ndarray
 
     def game(self, examples: int, background: int, rng: np.random.Generator, *, overlap: bool = False) -> Any:
-        """The game of fresh rows; with ``overlap`` the background is drawn from them."""
+        """Returns the game of fresh rows; with ``overlap`` the background is drawn from them."""
         X, y = self.draw(examples, rng)
         chosen = rng.choice(examples, background, replace=False) if overlap else None
         rows = self.draw(background, rng)[0] if chosen is None else X[chosen]
@@ -48,13 +48,13 @@ LEARNED = np.array([1.0, 1.1, 0.7, 0.6, 0.2, 0.0, -0.25, 0.0])  # by the model, 
 
 @cache
 def linear(name: str = "linear", *, offset: float = 0.0, dof: float = np.inf, rare: float = 0.0) -> Population:
-    """A linear model, off by a constant where ``offset`` says so, of rows with tails like Student's t, or of which the
-    share ``rare`` is eight times as far out.
+    """Returns a linear model with a constant error ``offset``, on normal or Student's t rows, a share ``rare`` of them
+    with eight times the scale.
 
-    The sixth feature is used, and worth nothing; the seventh harms; the last is ignored.
+    The sixth feature is used but has value zero; the seventh has a negative value; the last is ignored.
     """
     learned = LEARNED.copy()
-    learned[5] = _worthless(learned, 5)
+    learned[5] = _weight_of_zero_value(learned, 5)
     root = np.linalg.cholesky(CORRELATED)
     scale = 1.0 if np.isinf(dof) else (dof - 2) / dof  # to keep the covariance
 
@@ -62,16 +62,16 @@ def linear(name: str = "linear", *, offset: float = 0.0, dof: float = np.inf, ra
         X = rng.normal(size=(n, FEATURES)) @ root.T
         if np.isfinite(dof):
             X *= np.sqrt(scale * dof / rng.chisquare(dof, size=(n, 1)))
-        X *= np.where(rng.random((n, 1)) < rare, FAR_OUT, 1.0) if rare else 1.0
+        X *= np.where(rng.random((n, 1)) < rare, RARE_SCALE, 1.0) if rare else 1.0
         return X, X @ SLOPES + rng.normal(size=n)
 
-    truth = _of_linear(learned, CORRELATED, SLOPES) * (1 - rare + rare * FAR_OUT**2)
+    truth = _values_of_linear(learned, CORRELATED, SLOPES) * (1 - rare + rare * RARE_SCALE**2)
     return Population(name, draw, Linear(learned, offset), "squared error", truth)
 
 
 @cache
 def redundant() -> Population:
-    """Eight noisy copies of one sign, and their mean as the model."""
+    """Returns eight noisy copies of one sign, with their mean as the model."""
     agree = 0.8  # correlation of a copy with the sign
 
     def draw(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -83,12 +83,14 @@ def redundant() -> Population:
     np.fill_diagonal(covariance, 1.0)
     weights = np.full(FEATURES, 1 / FEATURES)
     slopes = np.linalg.solve(covariance, np.full(FEATURES, agree))
-    return Population("redundant", draw, Linear(weights), "squared error", _of_linear(weights, covariance, slopes))
+    return Population(
+        "redundant", draw, Linear(weights), "squared error", _values_of_linear(weights, covariance, slopes)
+    )
 
 
 @cache
 def logistic() -> Population:
-    """A logistic model that is too sure of itself, of correlated normal rows."""
+    """Returns an overconfident logistic model on correlated normal rows."""
     learned = 1.25 * LEARNED
     root = np.linalg.cholesky(CORRELATED)
 
@@ -96,14 +98,17 @@ def logistic() -> Population:
         X = rng.normal(size=(n, FEATURES)) @ root.T
         return X, (rng.random(n) < _sigmoid(X @ SLOPES)).astype(np.float64)
 
-    return Population("logistic", draw, Logistic(learned), "cross entropy", _of_logistic(learned, SLOPES, CORRELATED))
+    return Population(
+        "logistic", draw, Logistic(learned), "cross entropy", _values_of_logistic(learned, SLOPES, CORRELATED)
+    )
 
 
 @cache
 def boosting() -> Population:
-    """Boosted trees, fitted once to 2,000 rows of independent features of five levels each.
+    """Returns boosted trees on independent features with five levels each.
 
-    All predictions there are were made once, and are looked up: runs are many, and the values known by enumeration.
+    All possible predictions are computed once and looked up, so that many runs are fast; the values follow by
+    enumeration.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -123,8 +128,8 @@ def boosting() -> Population:
     shape = (LEVELS,) * FEATURES
     f, g = model.predict(grid).reshape(shape), mean(grid).reshape(shape)
     losses = []
-    for kept in masks(np.arange(2**FEATURES), FEATURES):
-        f_S = f.mean(axis=tuple(np.flatnonzero(~kept)), keepdims=True)
+    for S in masks(np.arange(2**FEATURES), FEATURES):
+        f_S = f.mean(axis=tuple(np.flatnonzero(~S)), keepdims=True)
         losses.append(((g - f_S) ** 2).mean())
     return Population("boosting", draw, LookedUp(f.ravel()), "squared error", shapley_values(-np.array(losses)))
 
@@ -151,7 +156,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class LookedUp:
-    """Predictions for all rows of evenly spaced levels, the last feature's level counting by ones."""
+    """A table of the predictions for all rows of evenly spaced levels; the last feature varies fastest."""
 
     predictions: np.ndarray
 
@@ -168,43 +173,49 @@ class Logistic:
         return _sigmoid(rows @ self.weights)
 
 
-def _of_linear(learned: np.ndarray, covariance: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Values by squared error of a linear model, for responses with the given slopes: E[(y - f_S)^2], up to a constant,
-    is (slopes - w_S)' covariance (slopes - w_S), since withheld features of mean zero drop out."""
+def _values_of_linear(learned: np.ndarray, covariance: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Returns the values of a linear model with squared error, for responses with the given slopes.
+
+    E[(y - f_S)^2] is (slopes - w_S)' covariance (slopes - w_S) up to a constant, since withheld features have mean 0.
+    """
     off = slopes - masks(np.arange(2**FEATURES), FEATURES) * learned
     return shapley_values(-np.einsum("si,ij,sj->s", off, covariance, off))
 
 
-def _worthless(learned: np.ndarray, place: int) -> float:
-    """The weight other than zero at which a feature is worth nothing, by bisection."""
+def _weight_of_zero_value(learned: np.ndarray, feature: int) -> float:
+    """Returns the nonzero weight at which a feature has value zero, by bisection."""
     low, high = 0.05, 3.0
 
-    def worth(weight: float) -> float:
-        return float(_of_linear(np.where(np.arange(FEATURES) == place, weight, learned), CORRELATED, SLOPES)[place])
+    def value(weight: float) -> float:
+        weights = np.where(np.arange(FEATURES) == feature, weight, learned)
+        return float(_values_of_linear(weights, CORRELATED, SLOPES)[feature])
 
-    assert worth(low) > 0 > worth(high)
+    assert value(low) > 0 > value(high)
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if worth(middle) > 0 else (low, middle)
+        low, high = (middle, high) if value(middle) > 0 else (low, middle)
     return low
 
 
-def _of_logistic(learned: np.ndarray, slopes: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Values by cross entropy of a logistic model of normal rows: the margin of the kept features and the log odds of
-    the response are jointly normal, the margin of the withheld ones is normal beside them."""
+def _values_of_logistic(learned: np.ndarray, slopes: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Returns the values of a logistic model of normal rows with cross entropy, by quadrature.
+
+    The margin of the features in S and the log odds of the response are jointly normal; the margin of the withheld
+    features is an independent normal variable.
+    """
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
     losses = []
-    for kept in masks(np.arange(2**FEATURES), FEATURES):
-        inside, outside = learned * kept, learned * ~kept
-        var_in, var_out = (float(one @ covariance @ one) for one in (inside, outside))
+    for S in masks(np.arange(2**FEATURES), FEATURES):
+        inside, outside = learned * S, learned * ~S
+        var_in, var_out = (float(weights_of @ covariance @ weights_of) for weights_of in (inside, outside))
         with_odds, var_odds = float(inside @ covariance @ slopes), float(slopes @ covariance @ slopes)
         margin = np.sqrt(var_in) * nodes  # (a,)
         f, other = (_sigmoid(side * (margin[:, None] + np.sqrt(var_out) * nodes)) @ weights for side in (1, -1))
         slope = with_odds / var_in if var_in > 0 else 0.0
         left = np.sqrt(max(0.0, var_odds - slope * with_odds))
-        chance = _sigmoid(slope * margin[:, None] + left * nodes) @ weights  # P(y = 1 | margin)
-        losses.append(-weights @ (chance * np.log(f) + (1 - chance) * np.log(other)))
+        probability = _sigmoid(slope * margin[:, None] + left * nodes) @ weights  # P(y = 1 | margin)
+        losses.append(-weights @ (probability * np.log(f) + (1 - probability) * np.log(other)))
     return shapley_values(-np.array(losses))
 
 
