@@ -220,6 +220,19 @@ def test_files_and_names_that_a_page_gives_exist(page):
     assert missing == []
 
 
+def test_the_map_names_every_file_in_the_row_of_its_room():
+    source = ROOT / "src" / "clarysage"
+    page = (ROOT / "docs" / "design.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)/` \| (.*) \|$", page, flags=re.MULTILINE))
+    assert set(rows) == {folder.parent.name for folder in source.glob("*/__init__.py")}
+    for room, text in rows.items():
+        folders = re.findall(r"`(\w+)/` \(a file each", text)  # whose files need no names
+        named = {file.name for folder in folders for file in (source / room / folder).glob("*.py")}
+        named |= set(re.findall(r"`(\w+\.py)`", text))
+        assert named - {"__init__.py"} == {file.name for file in (source / room).rglob("*.py")} - {"__init__.py"}, room
+    assert all(f"| `{file.name}`" in page or f", `{file.name}`" in page for file in source.glob("[!_]*.py"))
+
+
 def test_every_make_target_that_is_named_exists():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     commands = re.compile(r"(?:^|`)make ([a-z-]+)(?= *#|`|$| [A-Z]+=)", re.MULTILINE)  # of a block, or within a line
