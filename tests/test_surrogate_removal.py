@@ -325,9 +325,13 @@ def test_a_module_of_other_outputs_is_an_input_error():
     import torch
 
     X = np.random.default_rng(0).normal(size=(40, 2))
-    for module in (torch.nn.Linear(4, 3), torch.nn.Linear(2, 1)):
-        with pytest.raises(cs.InputError, match="Linear"):
+    for module, expected in (
+        (torch.nn.Linear(4, 3), "wanted shape (70, 1)"),
+        (torch.nn.Linear(2, 1), "d cells of a row and d indicators of kept columns"),
+    ):
+        with pytest.raises(cs.InputError, match="Linear") as raised:
             asked(cs.Surrogate(X, regressor=module, copies=100), X)
+        assert expected in str(raised.value)
 
 
 @pytest.mark.subprocess

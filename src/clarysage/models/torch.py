@@ -359,6 +359,6 @@ def _error(learner: Any, rows: Any, targets: Any, weights: Any) -> Any:
 
 
 def _training_error(
-    module: Any, got: str, expected: str = "a module of the d cells and d missing indicators of a row"
+    module: Any, got: str, expected: str = "a module of the d cells of a row and d indicators of kept columns"
 ) -> InputError:
     return InputError("regressor", got=got.replace("{}", type(module).__name__)[:300], wanted=expected)
