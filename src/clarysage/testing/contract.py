@@ -145,10 +145,11 @@ def values_are_sound(trial: Trial) -> None:
     _require(isinstance(result, Explanation), f"returns {type(result).__name__}, and not an Explanation")
     names, expected = result.feature_names, trial.problem.names
     _require(names == expected, f"names its features {names}, and those of X are {expected}, in this order")
-    _require(result.values.shape == (len(names),), f"has values of shape {result.values.shape}, not one each feature")
+    shape = result.values.shape
+    _require(shape == (len(names),), f"has values of shape {shape}, not one for each feature")
     _require(np.isfinite(result.values).all(), f"has values that are not finite: {result.values}")
     error = result.std_error
-    _require(error.shape == result.values.shape, f"has standard errors of shape {error.shape}, not one each value")
+    _require(error.shape == shape, f"has standard errors of shape {error.shape}, not one for each value")
     _require(
         np.isfinite(error).all() and (error >= 0).all(), f"has standard errors that are negative or not finite: {error}"
     )
