@@ -108,7 +108,7 @@ class ProblemOptions(OptionGroup):
             min=1,
             show_default=False,
             help="Maximum number of background rows; a larger --background is sampled at random. More rows cost more "
-            "time. Default: 512, or 4096 for a --removal given the kept features.",
+            "time. Default: 512, or 4096 for a conditional --removal.",
         ),
     ] = None
     loss: Annotated[

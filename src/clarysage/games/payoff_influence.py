@@ -148,7 +148,7 @@ class StepInfluence:
         return self._at_start(examples, matches, self._every_index(examples), self._all_draws, variance)
 
     def coalition_influence(self, examples: np.ndarray, is_kept: np.ndarray) -> tuple[MeanEstimate, Influence]:
-        """Returns mean predictions of coalitions of columns (n, d), one each example, and the influence of all rows."""
+        """Returns mean predictions of coalitions of columns (n, d), one per example, and the influence of all rows."""
         matches = self.matches.of(examples)
         z = self.hybrid.each(self.X[examples], is_kept)[:, :, None, :]
         mean = mean_over(z[:, :, 0], self.hybrid.background_weights)

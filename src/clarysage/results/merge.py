@@ -229,7 +229,7 @@ def _dof(explanation: Explanation) -> np.ndarray:
 
 
 def _covariance(runs: Sequence[Explanation], weights: np.ndarray) -> np.ndarray | None:
-    covariances = [covariance.covariance for covariance in runs if covariance.covariance is not None]
+    covariances = [run.covariance for run in runs if run.covariance is not None]
     if len(covariances) < len(runs):
         return None
     return np.asarray(sum(weight**2 * covariance for weight, covariance in zip(weights, covariances, strict=True)))
@@ -413,7 +413,7 @@ def _check_streams(explanations: Sequence[Explanation]) -> tuple[str, ...]:
                 wanted="each run once",
                 hint=f"leaving out number {j + 1}",
             )
-    if all(_seeds_of(first) for first in explanations):
+    if all(_seeds_of(explanation) for explanation in explanations):
         return ()
     return (
         "Seeds are missing in some of the merged explanations: it could not be checked that their draws are "
