@@ -999,7 +999,7 @@ FAULTS: tuple[Fault, ...] = (
         "np.argsort(-np.abs(explanation.values[indices])",
         "np.argsort(np.abs(explanation.values[indices])",
     ),
-    Fault("loss-with-features-sign", SIGN, "results/provenance.py", "show(base - total)", "show(base + total)"),
+    Fault("loss-with-features-sign", SIGN, "results/facts_and_notes.py", "show(base - total)", "show(base + total)"),
     Fault(
         "pixel-map-turned",
         AXIS,

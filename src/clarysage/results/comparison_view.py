@@ -15,7 +15,7 @@ from clarysage.catalogue import ABOUT, ADJUSTMENTS
 from clarysage.errors import Note
 from clarysage.inference.estimate import Target
 from clarysage.results.explanation import MOST_DRAWN, Explanation, setting_of_explanation
-from clarysage.results.provenance import notes_of_runs, shared_facts, warnings_first
+from clarysage.results.facts_and_notes import notes_of_runs, shared_facts, warnings_first
 from clarysage.results.summary import (
     Bars,
     Block,

@@ -19,8 +19,8 @@ from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableE
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
+from clarysage.results.facts_and_notes import facts, losses, notes_of_run, sampling, warnings_first
 from clarysage.results.files import file_format, save
-from clarysage.results.provenance import facts, losses, notes_of_run, sampling, warnings_first
 from clarysage.results.result import Result, agreement_with, plots, text_of
 from clarysage.results.summary import (
     Bars,

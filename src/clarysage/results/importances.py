@@ -14,8 +14,8 @@ from clarysage._utils.display import shortened, visible
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
 from clarysage.results.explanation import MOST_DRAWN, Explanation
+from clarysage.results.facts_and_notes import named, names_by_note, notes_of_runs, shared_facts, warnings_first
 from clarysage.results.files import file_format
-from clarysage.results.provenance import named, names_by_note, notes_of_runs, shared_facts, warnings_first
 from clarysage.results.result import Result, plots, text_of
 from clarysage.results.summary import (
     Block,

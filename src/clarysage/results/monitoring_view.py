@@ -36,6 +36,7 @@ from clarysage.results.comparison_view import (
     values_and_unit,
 )
 from clarysage.results.comparison_view import FLAGGED as STAR
+from clarysage.results.facts_and_notes import shared_facts, warnings_first
 from clarysage.results.finding import (
     ALONE,
     BOTH,
@@ -49,7 +50,6 @@ from clarysage.results.finding import (
     sentences_on_features,
     strongest_hint,
 )
-from clarysage.results.provenance import shared_facts, warnings_first
 from clarysage.results.summary import (
     Bars,
     Block,

@@ -1,4 +1,4 @@
-"""Provenance: how values were computed, as pairs of a term and its value, and the notes of runs."""
+"""Facts and notes: how values were computed, as pairs of a term and its value, and the notes of runs."""
 
 from __future__ import annotations
 
