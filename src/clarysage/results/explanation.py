@@ -19,7 +19,7 @@ from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableE
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
 from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
-from clarysage.results.facts_and_notes import facts, losses, notes_of_run, sampling, warnings_first
+from clarysage.results.facts_and_notes import end_of_run, facts, loss_facts, notes_of_run, warnings_first
 from clarysage.results.files import file_format, save
 from clarysage.results.result import Result, agreement_with, plots, text_of
 from clarysage.results.summary import (
@@ -587,7 +587,7 @@ def _overview(explanation: Explanation, views: list[Verdicts], words: Vocabulary
     return (
         Paragraph(f"{explanation.headline or explanation.measure}.", "lead"),
         *map(Paragraph, total_words(explanation)),
-        Boxes(losses(explanation)),
+        Boxes(loss_facts(explanation)),
         *(Sentences(tuple(verdict_sentences(explanation, view, words)), view.about) for view in views),
     )
 
@@ -664,7 +664,7 @@ def _computed(explanation: Explanation) -> tuple[Block, ...]:
     """Returns the blocks on how the run ended, how its standard errors shrank, and the facts."""
     trace = _trace(explanation)
     return (
-        Paragraph(sampling(explanation)),
+        Paragraph(end_of_run(explanation)),
         *([] if trace is None else [trace]),
         Facts(facts(explanation)),
     )

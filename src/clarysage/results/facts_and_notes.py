@@ -72,7 +72,7 @@ def facts(explanation: Explanation) -> Terms:
 
 def shared_facts(explanations: Iterable[Explanation], names: Sequence[str]) -> tuple[Facts, Runs]:
     """Returns the facts that all explanations share, and those that differ, with the value in each explanation."""
-    facts_of_runs = [{**dict(facts(explanation)), "Run": sampling(explanation)} for explanation in explanations]
+    facts_of_runs = [{**dict(facts(explanation)), "Run": end_of_run(explanation)} for explanation in explanations]
     terms = list(dict.fromkeys(term for explanation in facts_of_runs for term in explanation))
     each = {term: tuple(explanation.get(term, "") for explanation in facts_of_runs) for term in terms}
     shared = tuple((term, words[0]) for term, words in each.items() if len(set(words)) == 1)
@@ -80,7 +80,7 @@ def shared_facts(explanations: Iterable[Explanation], names: Sequence[str]) -> t
     return Facts(shared), Runs(tuple(names), differing)
 
 
-def losses(explanation: Explanation) -> Terms:
+def loss_facts(explanation: Explanation) -> Terms:
     """Returns the loss with and without features, and their difference, where the measure is about a loss."""
     show, base, total = number_format(explanation), explanation.base, explanation.total
     if base is None or total is None:
@@ -96,7 +96,7 @@ def losses(explanation: Explanation) -> Terms:
     )
 
 
-def sampling(explanation: Explanation) -> str:
+def end_of_run(explanation: Explanation) -> str:
     """Returns sentences on how the run ended and on its sampling error."""
     if explanation.draws == 0:
         return explanation.stopped.value
@@ -123,7 +123,7 @@ def notes_of_runs(explanations: Sequence[Explanation], names: Sequence[str]) -> 
     """Returns the notes of several runs, each once, with the names of its runs unless all runs have it."""
     pairs = zip(explanations, names, strict=True)
     runs_by_note = names_by_note((name, note) for explanation, name in pairs for note in notes_of_run(explanation))
-    return [note if len(runs) == len(names) else named(note, runs) for note, runs in runs_by_note.items()]
+    return [note if len(runs) == len(names) else note_with_names(note, runs) for note, runs in runs_by_note.items()]
 
 
 def names_by_note(pairs: Iterable[tuple[str, Note]]) -> dict[Note, list[str]]:
@@ -135,7 +135,7 @@ def names_by_note(pairs: Iterable[tuple[str, Note]]) -> dict[Note, list[str]]:
     return names
 
 
-def named(note: Note, names: Sequence[str]) -> Note:
+def note_with_names(note: Note, names: Sequence[str]) -> Note:
     """Returns a note that begins with the names of the runs it belongs to."""
     return replace(note, text=(f"{', '.join(names)}: ", *parts_of(note.text)))
 

@@ -14,7 +14,13 @@ from clarysage._utils.display import shortened, visible
 from clarysage.codec import require
 from clarysage.errors import InputError, Note, PythonOnly, as_note, parts_of, resembling
 from clarysage.results.explanation import MOST_DRAWN, Explanation
-from clarysage.results.facts_and_notes import named, names_by_note, notes_of_runs, shared_facts, warnings_first
+from clarysage.results.facts_and_notes import (
+    names_by_note,
+    note_with_names,
+    notes_of_runs,
+    shared_facts,
+    warnings_first,
+)
 from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, text_of
 from clarysage.results.summary import (
@@ -395,7 +401,7 @@ def _notes(importances: Importances) -> tuple[Note, ...]:
     )
     return (
         *map(Note, words),
-        *(named(note, [f"Warning for {', '.join(names)}"]) for note, names in warnings.items()),
+        *(note_with_names(note, [f"Warning for {', '.join(names)}"]) for note, names in warnings.items()),
         *_left_out(importances, longest=None),
     )
 
