@@ -117,7 +117,7 @@ class Trial:
         return (chance + ROUNDING) * self.scale
 
 
-def bits(result: Explanation) -> list[bytes]:
+def numbers_as_bytes(result: Explanation) -> list[bytes]:
     """Returns all numbers of an explanation as bytes."""
     targets = [getattr(target, part) for target in result.targets.values() for part in ("values", "std_error")]
     # one triangle of the covariance, since matrix products may be asymmetric by rounding
@@ -270,7 +270,7 @@ def file_is_complete(trial: Trial) -> None:
         trial.result.save(Path(folder) / "explanation.json")
         loaded = load(Path(folder) / "explanation.json")
     same = json.dumps(loaded.to_dict()) == json.dumps(trial.result.to_dict())
-    _require(same and bits(loaded) == bits(trial.result), "changes when it is saved and loaded")
+    _require(same and numbers_as_bytes(loaded) == numbers_as_bytes(trial.result), "changes when it is saved and loaded")
 
 
 def text_and_tables_name_features(trial: Trial) -> None:
@@ -285,14 +285,16 @@ def text_and_tables_name_features(trial: Trial) -> None:
 
 def same_seed_same_bits(trial: Trial) -> None:
     """A second call with the same seed gives the same bits."""
-    same = bits(trial.second_run.result) == bits(trial.result)
+    same = numbers_as_bytes(trial.second_run.result) == numbers_as_bytes(trial.result)
     _require(same, "gives other numbers in a second call with the same seed")
 
 
 def jobs_change_nothing(trial: Trial) -> None:
     """Two workers give the same bits as one."""
     if trial.takes("n_jobs"):
-        _require(bits(trial.run(n_jobs=2)) == bits(trial.result), "gives other numbers with n_jobs=2")
+        _require(
+            numbers_as_bytes(trial.run(n_jobs=2)) == numbers_as_bytes(trial.result), "gives other numbers with n_jobs=2"
+        )
 
 
 def inputs_are_not_changed(trial: Trial) -> None:
@@ -387,7 +389,7 @@ def wrong_length_of_y_is_an_error(trial: Trial) -> None:
     except InputError as error:
         _require(error.argument == "y", f"names {error.argument!r} where y is too short: {error}")
     else:
-        _require(bits(result) == bits(trial.result), "accepts a y that is shorter than X")
+        _require(numbers_as_bytes(result) == numbers_as_bytes(trial.result), "accepts a y that is shorter than X")
 
 
 Check = Callable[[Trial], None]
