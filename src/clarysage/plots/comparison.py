@@ -108,7 +108,7 @@ def _sentences(comparison: Comparison, drawn: int, level: float) -> list[str]:
         for name, explanation in zip(comparison.names, comparison.explanations, strict=True)
         if not explanation.stopped.is_wanted
     ]
-    sentences.append(interval_words(comparison, level))
+    sentences.append(meaning_of_intervals(comparison, level))
     pairs = "on the same rows, paired" if comparison.is_paired else "between different rows"
     test = f"tested at {100 * (1 - comparison.level):.3g} %{ADJUSTED[comparison.adjust]}"
     if comparison.changed:
@@ -200,7 +200,7 @@ def legend_of_bars(ax: Any) -> None:
     ax.legend(*zip(*handles, strict=True), loc="best", fontsize="small")
 
 
-def interval_words(comparison: Comparison, level: float) -> str:
+def meaning_of_intervals(comparison: Comparison, level: float) -> str:
     """Returns a sentence on the meaning of the intervals."""
     abouts = sorted({difference.about for difference in comparison.differences})
     meanings = " or ".join(comparison.reference.meaning(about) for about in abouts)

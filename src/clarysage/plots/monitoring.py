@@ -29,7 +29,7 @@ from clarysage.plots.axes import (
     value_label,
     write_slice_names,
 )
-from clarysage.plots.comparison import COLOURS, STAR, grouped_bars, interval_words, legend_of_bars, mark_bars
+from clarysage.plots.comparison import COLOURS, STAR, grouped_bars, legend_of_bars, mark_bars, meaning_of_intervals
 from clarysage.plots.selection import notable
 from clarysage.results import Monitoring
 from clarysage.results.comparison_view import interval_of, shared_format
@@ -167,7 +167,7 @@ def _sentences(monitoring: Monitoring, level: float, is_series: bool) -> list[st
         for name, explanation in zip(comparison.names, comparison.explanations, strict=True)
         if not explanation.stopped.is_wanted
     ]
-    return [*sentences, _marks(monitoring, is_series), interval_words(comparison, level)]
+    return [*sentences, _marks(monitoring, is_series), meaning_of_intervals(comparison, level)]
 
 
 def _marks(monitoring: Monitoring, is_series: bool) -> str:
