@@ -25,7 +25,7 @@ from clarysage.protocols import (
     Seed,
     ability,
 )
-from clarysage.results.agreement import Agreement, indices_of, is_in_units, proxy
+from clarysage.results.agreement import Agreement, additive_proxy, indices_of, is_in_units
 from clarysage.results.explanation import Explanation
 
 ROUNDING = 1e-12  # share of the loss below which a power is zero up to rounding
@@ -57,7 +57,7 @@ def agreement(
         observer.close()
     return Agreement(
         subsets=subsets,
-        u=proxy(explanation, subsets, np.arange(p)),
+        u=additive_proxy(explanation, subsets, np.arange(p)),
         v=estimates.values,
         std_error=np.sqrt(estimates.variances),
         weights=uniform_size_probabilities(subsets) if is_complete else np.full(len(subsets), 1 / len(subsets)),

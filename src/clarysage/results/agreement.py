@@ -102,7 +102,7 @@ class Agreement(Result):
         indices = indices_of(explanation, self.names)
         return replace(
             self,
-            u=proxy(explanation, self.subsets, indices),
+            u=additive_proxy(explanation, self.subsets, indices),
             is_in_units=is_in_units(explanation),
             measure=explanation.measure,
             model_rows=0,
@@ -149,7 +149,7 @@ class Agreement(Result):
         return Association(self.u, self.v, self.std_error**2, self.weights)
 
 
-def proxy(explanation: Explanation, subsets: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def additive_proxy(explanation: Explanation, subsets: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Returns u(S) of subsets (n, p); ``indices`` are the players of the explanation that the columns stand for."""
     constant = 0.0 if explanation.constant is None else explanation.constant
     return np.asarray(constant + subsets @ explanation.values[indices])
