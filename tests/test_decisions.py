@@ -11,7 +11,7 @@ import pytest
 import clarysage as cs
 from clarysage import StopReason
 from clarysage.estimators import PairedWalks, estimate
-from clarysage.inference.sequential import least_lead, level_of, signs
+from clarysage.inference.sequential import least_lead, level_of, sign_names
 from clarysage.inference.stopping import Budget
 from tests.lab.decision_runs import UnadjustedRule, decision_runs
 from tests.lab.problems import exact_values, problem, tabulated
@@ -76,7 +76,7 @@ def test_decisions_are_the_same_bits_for_any_number_of_jobs(n_jobs):
 def test_signs_are_known_and_said(linear, truth, seed):
     found = estimate(linear, PairedWalks(), stop=[cs.SignsKnown()], seed=seed)
     assert found.stopped is StopReason.SIGNS_KNOWN
-    said = signs(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.interim.count))
+    said = sign_names(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.interim.count))
     assert said[7] == "no effect"  # the model ignores it
     assert "undecided" not in said[:6]
 
@@ -195,7 +195,7 @@ def test_an_end_comes_to_what_is_worth_nothing(close, seed):
     """A feature that is used, and worth exactly nothing, has no sign to find."""
     found = estimate(close, PairedWalks(), stop=[cs.SignsKnown(negligible=0.05), Budget(10**7)], seed=seed)
     assert found.stopped is StopReason.SIGNS_KNOWN
-    said = signs(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.interim.count))
+    said = sign_names(found.values[0], found.std_error[0], found.dof[0], level_of(0.95, found.interim.count))
     assert "undecided" not in said[:4]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from clarysage.estimators import PairedWalks, estimate
 from clarysage.execution.serial import Serial
 from clarysage.inference.estimate import Estimate, StopReason
-from clarysage.inference.sequential import HELPS, HURTS, UNDECIDED, TopKnown, least_lead, level_of, signs
+from clarysage.inference.sequential import HELPS, HURTS, UNDECIDED, TopKnown, least_lead, level_of, sign_names
 from clarysage.inference.stopping import Budget
 from clarysage.protocols import Executor, Game
 
@@ -104,7 +104,7 @@ def _wrong_and_decided(result: Estimate, truth: np.ndarray, rule: Any) -> tuple[
     decisions = (
         _unadjusted_signs(result)
         if is_unadjusted
-        else signs(result.values[0], result.std_error[0], result.dof[0], level)
+        else sign_names(result.values[0], result.std_error[0], result.dof[0], level)
     )
     wrong = any(
         (decision == HELPS and value <= 0) or (decision == HURTS and value >= 0)
@@ -116,4 +116,4 @@ def _wrong_and_decided(result: Estimate, truth: np.ndarray, rule: Any) -> tuple[
 def _unadjusted_signs(result: Estimate) -> list[str]:
     """Decides the sign of each value at 95 %, without adjustment for their number."""
     values, errors, dof = (part[0][:, None] for part in (result.values, result.std_error, result.dof))
-    return [signs(value, error, nu, 0.95)[0] for value, error, nu in zip(values, errors, dof, strict=True)]
+    return [sign_names(value, error, nu, 0.95)[0] for value, error, nu in zip(values, errors, dof, strict=True)]

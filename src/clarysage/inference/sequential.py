@@ -42,14 +42,14 @@ def level_of(confidence: float, look: int) -> float:
     return 1 - (1 - confidence) / (look * (look + 1))
 
 
-def signs(values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, level: float) -> list[str]:
+def sign_names(values: np.ndarray, std_error: np.ndarray, dof: np.ndarray, level: float) -> list[str]:
     """Returns the sign of each value: "helps" (above zero), "hurts", "undecided", or "no effect".
 
     All signs are right simultaneously with the given probability.
 
     Examples
     --------
-    >>> signs(np.array([1.0, -1.0, 0.1, 0.0]), np.array([0.1, 0.1, 0.1, 0.0]), np.full(4, 99.0), 0.95)
+    >>> sign_names(np.array([1.0, -1.0, 0.1, 0.0]), np.array([0.1, 0.1, 0.1, 0.0]), np.full(4, 99.0), 0.95)
     ['helps', 'hurts', 'undecided', 'no effect']
     """
     low, high = interval(values, std_error, dof, level, joint=True)
@@ -117,7 +117,7 @@ class SignsKnown:
         values, error, dof = estimate.values[loss], estimate.std_error[loss], estimate.dof[loss]
         low, high = interval(values, error, dof, level, joint=True)
         is_small = np.maximum(np.abs(low), np.abs(high)) < self.negligible * _range(values)
-        return bool((is_small | (np.array(signs(values, error, dof, level)) != UNDECIDED)).all())
+        return bool((is_small | (np.array(sign_names(values, error, dof, level)) != UNDECIDED)).all())
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from clarysage.codec import ON_REQUEST, Array, freeze_arrays, require
 from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
-from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, signs
+from clarysage.inference.sequential import UNDECIDED, least_lead, level_of, sign_names
 from clarysage.results.facts_and_notes import end_of_run, facts, loss_facts, notes_of_run, warnings_first
 from clarysage.results.files import file_format, save
 from clarysage.results.result import Result, agreement_with, plots, text_of
@@ -279,7 +279,7 @@ class Explanation(Result):
         interim analyses by :class:`~clarysage.SignsKnown`. :meth:`p_values` are about other rows of the population.
         """
         data = self.target("data")
-        verdicts = signs(data.values, data.std_error, data.dof, level_of(self.confidence, self.looks))
+        verdicts = sign_names(data.values, data.std_error, data.dof, level_of(self.confidence, self.looks))
         return dict(zip(self.feature_names, verdicts, strict=True))
 
     def power(self, features: Iterable[str | int]) -> float:
