@@ -791,7 +791,7 @@ FAULTS: tuple[Fault, ...] = (
         "columns-not-arranged",
         ORDER,
         "models/predictor.py",
-        "return select(X, [labels[j] for j in order])",
+        "return select_columns(X, [labels[j] for j in order])",
         "return X",
     ),
     Fault(

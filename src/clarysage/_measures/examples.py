@@ -13,7 +13,16 @@ import numpy as np
 from clarysage.errors import InputError, Set, Words, resembling
 from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
-from clarysage.tables import OnDiskTable, as_table, container_of, is_on_disk, labels_of, open_on_disk, rows_of, select
+from clarysage.tables import (
+    OnDiskTable,
+    as_table,
+    container_of,
+    is_on_disk,
+    labels_of,
+    open_on_disk,
+    rows_of,
+    select_columns,
+)
 from clarysage.tables.on_disk import from_table
 from clarysage.tables.target import given_weights, read_target
 
@@ -111,7 +120,7 @@ def without_targets(background: Any, X: Any, target_columns: Sequence[str]) -> A
     if not extra:
         return background
     features = [label for label in labels or () if label not in extra]
-    return select(background, features)
+    return select_columns(background, features)
 
 
 def without_target(X: Any, target: Any) -> Any:
@@ -169,7 +178,7 @@ def _from_stored(
     weights = weights if weights is None or "sample_weight" in named else given_weights(weights, None, rows)[places]
     table = source.take(places)
     named_columns = {argument: table[name] for argument, name in named.items()}
-    X = select(table, features) if len(features) < table.shape[1] else table
+    X = select_columns(table, features) if len(features) < table.shape[1] else table
     return Examples(
         X,
         named_columns.get("y", y),
@@ -227,7 +236,7 @@ def _separate(X: Any, named: dict[str, str], fitted: Sequence[str]) -> tuple[Any
     ]
     if not features:
         raise InputError("X", got="a table without features", wanted="at least one column that is a feature")
-    return select(X, features), {argument: X[name] for argument, name in named.items()}
+    return select_columns(X, features), {argument: X[name] for argument, name in named.items()}
 
 
 def _check_no_feature(named: dict[str, str], fitted: Sequence[str]) -> None:

@@ -38,7 +38,7 @@ from clarysage.protocols import (
     unlimited_time,
 )
 from clarysage.results import Explanation
-from clarysage.tables import as_table, labels_of, read_target, read_weights, select
+from clarysage.tables import as_table, labels_of, read_target, read_weights, select_columns
 
 TrainLike = Sequence[Any]  # (X, y), or (X, y, weights)
 UNUSED_BY_REFITS: dict[str, str] = {  # shared options that measures with refits do not use
@@ -177,7 +177,7 @@ def in_column_order(rows: Any, table: Any, argument: str, other: str) -> Any:
     missing = [str(label) for label in labels if str(label) not in label_by_name]
     if missing:
         raise InputError(argument, got=f"no column {missing[0]!r}", wanted=f"the columns of {other}, in any order")
-    return select(table, [label_by_name[str(label)] for label in labels])
+    return select_columns(table, [label_by_name[str(label)] for label in labels])
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ from clarysage.protocols import (
     ability,
 )
 from clarysage.results import Explanation
-from clarysage.tables import labels_of, read_weights, schema_of, select
+from clarysage.tables import labels_of, read_weights, schema_of, select_columns
 
 UNIVERSAL_POWER_HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
 NET_EFFECTS = "shapley net effects"
@@ -267,7 +267,7 @@ def shapley_net_effects(
 
 def _sorted_by_name(table: Any) -> Any:
     """Returns a frame with its columns sorted by name, so that results do not depend on their order."""
-    return select(table, sorted(labels_of(table) or (), key=str))
+    return select_columns(table, sorted(labels_of(table) or (), key=str))
 
 
 def _linear_model(designed: RefitData, folds: Any, model: Any, loss: Any) -> tuple[Any, tuple[Note | str, ...]]:

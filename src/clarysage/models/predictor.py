@@ -16,7 +16,7 @@ from clarysage.errors import Argument, Call, ClarysageError, InputError, ModelEr
 from clarysage.protocols import Check, ModelFacts
 from clarysage.structure.base import Structure
 from clarysage.tables import Schema
-from clarysage.tables.containers import labels_of, select
+from clarysage.tables.containers import labels_of, select_columns
 
 Task = Literal["classification", "regression"]
 
@@ -90,7 +90,7 @@ class Predictor:
             )
         if order == sorted(order):
             return X
-        return select(X, [labels[j] for j in order])
+        return select_columns(X, [labels[j] for j in order])
 
     def bind(self, schema: Schema) -> BoundPredictor:
         """Returns the predictor for rows of codes of the given columns."""

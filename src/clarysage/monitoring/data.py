@@ -15,7 +15,7 @@ from clarysage.errors import Argument, InputError, PythonOnly, RunFailedError, r
 from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
 from clarysage.results import Shift
-from clarysage.tables import as_table, labels_of, rows_of, schema_of, select
+from clarysage.tables import as_table, labels_of, rows_of, schema_of, select_columns
 from clarysage.tables.cells import backend
 from clarysage.tables.target import WITHOUT_THEM
 
@@ -165,7 +165,7 @@ def _features(table: Any, names: dict[str, Any], no_features: set[str], f: Predi
     features = set(feature_columns(list(names), fitted, no_features, argument=argument, table="a table"))
     if len(features) == len(names):
         return table
-    return select(table, [names[name] for name in names if name in features])
+    return select_columns(table, [names[name] for name in names if name in features])
 
 
 def features_note(X: Any, f: Predictor) -> list[str]:
@@ -184,7 +184,7 @@ def select_columns_of(X: Any, table: Any) -> Any:
         return table
     label_of = {str(label): label for label in labels}
     selected = [label_of[str(feature)] for feature in features if str(feature) in label_of]
-    return select(table, selected) if len(selected) == len(features) < len(labels) else table
+    return select_columns(table, selected) if len(selected) == len(features) < len(labels) else table
 
 
 def _with_same_features(reference: Any, current: Any) -> Any:
@@ -211,7 +211,7 @@ def _with_same_features(reference: Any, current: Any) -> Any:
                 wanted="the same features",
                 hint=resembling(missing[0], others),
             )
-    return current if list(before) == list(after) else select(current, [after[name] for name in before])
+    return current if list(before) == list(after) else select_columns(current, [after[name] for name in before])
 
 
 def _check_rows(rows: RowSet, argument: str) -> None:

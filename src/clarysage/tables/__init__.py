@@ -7,7 +7,7 @@ run share; NaN is a missing cell. Hybrid rows are then made by array operations 
 """
 
 from clarysage.tables.columns import Categories
-from clarysage.tables.containers import as_table, container_of, labels_of, rows_of, select
+from clarysage.tables.containers import as_table, container_of, labels_of, rows_of, select_columns
 from clarysage.tables.on_disk import OnDiskTable, is_on_disk, open_on_disk
 from clarysage.tables.schema import EncodedTable, Schema, encode_together, schema_of
 from clarysage.tables.target import read_target, read_weights
@@ -27,5 +27,5 @@ __all__ = [
     "read_weights",
     "rows_of",
     "schema_of",
-    "select",
+    "select_columns",
 ]

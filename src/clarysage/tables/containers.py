@@ -62,7 +62,7 @@ def rows_of(table: Any, index: Any) -> Any:
     return table.take(index) if kind == "pyarrow" else table[index]
 
 
-def select(table: Any, labels: Sequence[Any]) -> Any:
+def select_columns(table: Any, labels: Sequence[Any]) -> Any:
     """Returns the columns of a frame with the given labels, in their order."""
     return table[list(labels)] if container_of(table) == "pandas" else table.select(list(labels))
 
