@@ -282,7 +282,7 @@ def _by_sums(game: ModelGame, native: KnownStructure, parts: Expansion) -> Analy
     seconds = len(game.X) * k * (count * game.n_players * OF_PRODUCT + (parts.entries + game.X.shape[1]) * OF_ENTRY)
     how = OF_LINEAR if is_additive else _of_terms(count)
     solve = Sums(terms, native, game.X, outputs, game.weights, is_additive)
-    return AnalyticForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _pair(game, parts))
+    return AnalyticForm(how, solve, max(1, NUMBERS_AT_ONCE // (count * k)), seconds, _seconds_of_pair(game, parts))
 
 
 def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
@@ -296,14 +296,14 @@ def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> A
     if parts.representation.is_linear:
         at_once = max(1, NUMBERS_AT_ONCE // (game.n_players * k))
         seconds = game.X.size * k * OF_ENTRY
-        return AnalyticForm(OF_LINEAR, Additive(terms, *data), at_once, seconds, _pair(game, parts))
+        return AnalyticForm(OF_LINEAR, Additive(terms, *data), at_once, seconds, _seconds_of_pair(game, parts))
     if len(terms.sets) > MOST_TERMS:
         return None
     count = len(terms.sets)
     seconds = len(game.X) * k * (count**2 * OF_PRODUCT + parts.entries * OF_ENTRY)
     how = _of_terms(count)
     at_once = max(1, NUMBERS_AT_ONCE // (count * k))
-    return AnalyticForm(how, Products(terms, *data), at_once, seconds, _pair(game, parts))
+    return AnalyticForm(how, Products(terms, *data), at_once, seconds, _seconds_of_pair(game, parts))
 
 
 def _of_terms(count: int) -> str:
@@ -321,7 +321,7 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     source = "its weighted sum" if parts.representation.is_linear else "the leaves of its trees"
     how = f"predictions for all coalitions follow from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
-    return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _pair(game, parts))
+    return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
 
 
 def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
@@ -332,10 +332,10 @@ def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
     how = "one pass through its trees gives the predictions for all coalitions"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k * 8))
-    return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _pair(game, parts))
+    return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
 
 
-def _pair(game: ModelGame, parts: Expansion) -> float:
+def _seconds_of_pair(game: ModelGame, parts: Expansion) -> float:
     """Returns the expected seconds of a pair of antithetic walks."""
     trees = 1 if parts.trees is None else len(parts.trees.roots)
     subsampled = ability(game, SubsampledWalks)

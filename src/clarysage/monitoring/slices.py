@@ -77,7 +77,7 @@ def slice_rows(column: Any, every: Any, n_rows: int) -> Slices:
     _check_number(len(labels), every)
     indices = tuple(present[ranks == i] for i in range(len(labels)))
     is_in_order = times is not None or _are_labels_in_order(cells, labels)
-    return _without_small(Slices(_distinct(labels), indices, is_in_order=is_in_order), notes)
+    return _without_small(Slices(_distinct_names(labels), indices, is_in_order=is_in_order), notes)
 
 
 def _rows_per_slice(every: Any) -> int | None:
@@ -160,7 +160,7 @@ def _by_count(order: np.ndarray, rows_per_slice: int, times: Any) -> Slices:
         names = [f"rows {start + 1:,} to {end:,}" for start, end in spans]
     else:
         names = _time_span_names([(times.iloc[start], times.iloc[end - 1]) for start, end in spans])
-    return Slices(_distinct(names), tuple(order[start:end] for start, end in spans))
+    return Slices(_distinct_names(names), tuple(order[start:end] for start, end in spans))
 
 
 def _check_number(slices: int, every: Any) -> None:
@@ -193,7 +193,7 @@ def _without_small(slices: Slices, notes: list[str]) -> Slices:
     )
 
 
-def _distinct(names: list[str]) -> tuple[str, ...]:
+def _distinct_names(names: list[str]) -> tuple[str, ...]:
     """Makes names that differ from each other, and from that of the reference."""
     distinct = ["reference"]
     for name in names:

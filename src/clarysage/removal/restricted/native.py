@@ -205,7 +205,7 @@ def _checked(
     structure = replace(structure, representation=structure.representation.with_owner(owner))
     if len(background) * structure.representation.encode(inner[:1]).nbytes > MOST_BACKGROUND_BYTES:
         return StructureReading(remarks=(f"{name} was called row by row: its structure takes too much memory.",))
-    rows = _check_rows(structure, background, X)
+    rows = _rows_to_check(structure, background, X)
     widened = predictor.schema.widened(rows)
     inner_check_rows = inner_rows(structure, widened, rows)
     is_finite = np.isfinite(inner_check_rows).all() and np.isfinite(inner).all()
@@ -257,7 +257,7 @@ def inner_rows(structure: Structure, schema: Schema, codes: np.ndarray) -> np.nd
     return codes
 
 
-def _check_rows(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray:
+def _rows_to_check(structure: Structure, background: np.ndarray, X: np.ndarray) -> np.ndarray:
     """Returns hybrid rows on which to check a structure, some cells on or next to its thresholds."""
     rng = np.random.default_rng(0)
     count = max(SELF_CHECK_ROWS, min(2 * SELF_CHECK_ROWS, max(len(X), len(background))))

@@ -27,14 +27,14 @@ ACTIVATIONS: dict[str, Callable[[Any], Activation]] = {
 
 def is_sequence(module: Any) -> bool:
     """Returns True for a module that only calls its parts in turn."""
-    return _kind(module) == "Sequential"
+    return _class_name(module) == "Sequential"
 
 
 def read_layers(module: Any, output: str | None) -> Structure:
     """Reads a Sequential whose outputs are turned into probabilities by ``output``."""
     parts = list(_flat(module))
     precision = _precision(parts)
-    is_softmax = bool(parts) and _kind(parts[-1]) == "Softmax" and parts[-1].dim in (1, -1) and output is None
+    is_softmax = bool(parts) and _class_name(parts[-1]) == "Softmax" and parts[-1].dim in (1, -1) and output is None
     first, *later = _merge_batch_norms([_layer(part) for part in (parts[:-1] if is_softmax else parts)], precision)
     if not isinstance(first, Affine):
         raise UnknownStructureError("its first layer is not Linear")
@@ -45,7 +45,7 @@ def read_layers(module: Any, output: str | None) -> Structure:
     return Structure(layers, link, rounding=SINGLE_ROUNDING if precision == np.float32 else DOUBLE_ROUNDING)
 
 
-def _kind(module: Any) -> str:
+def _class_name(module: Any) -> str:
     """Returns the class name of a module of PyTorch itself, and "" for any other."""
     return type(module).__name__ if type(module).__module__.startswith("torch.nn.modules.") else ""
 
@@ -55,7 +55,7 @@ def _flat(module: Any) -> Iterator[Any]:
     for part in module:
         if is_sequence(part):
             yield from _flat(part)
-        elif _kind(part) not in WITHOUT_EFFECT and not (_kind(part) == "Flatten" and part.start_dim == 1):
+        elif _class_name(part) not in WITHOUT_EFFECT and not (_class_name(part) == "Flatten" and part.start_dim == 1):
             yield part
 
 
@@ -70,7 +70,7 @@ def _precision(parts: list[Any]) -> np.dtype:
 
 def _layer(part: Any) -> Affine | Activation:
     """Reads one layer in double precision; the weights of a BatchNorm are (a,), one for each column."""
-    kind = _kind(part)
+    kind = _class_name(part)
     if kind in ACTIVATIONS:
         return ACTIVATIONS[kind](part)
     if kind == "Linear":

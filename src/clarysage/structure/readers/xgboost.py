@@ -60,7 +60,7 @@ def _tree(tree: dict[str, Any], weight: np.float32, output: int) -> Tree:
     conditions = np.array(tree["split_conditions"], dtype=np.float32)
     sizes, starts = tree["categories_sizes"], tree["categories_segments"]
     sets = {
-        node: _words(tree["categories"][start : start + size])
+        node: _bit_words(tree["categories"][start : start + size])
         for node, start, size in zip(tree["categories_nodes"], starts, sizes, strict=True)
     }
     return Tree(
@@ -84,7 +84,7 @@ def _base(text: str, link: Link) -> np.ndarray:
     return np.asarray(np.log(score)) if link == "exponential" else np.asarray(score)
 
 
-def _words(categories: list[int]) -> np.ndarray:
+def _bit_words(categories: list[int]) -> np.ndarray:
     """Returns a set of categories as words of 32."""
     words = np.zeros(max(categories, default=0) // 32 + 1, dtype=np.uint32)
     np.bitwise_or.at(
