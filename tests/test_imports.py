@@ -22,6 +22,7 @@ HEAVY = [
     "typer",
     "jinja2",
     "mlflow",
+    "narwhals",
 ]
 
 

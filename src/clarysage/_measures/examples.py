@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,8 +15,11 @@ from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
 from clarysage.tables import (
     OnDiskTable,
+    about_conversion,
     as_table,
+    check_order,
     container_of,
+    in_memory,
     is_on_disk,
     labels_of,
     open_on_disk,
@@ -41,6 +44,7 @@ class Examples:
     X, y, sample_weight : the sampled rows, their responses and their weights
     target_columns : names of the columns of X that were its responses and weights
     source_rows : the number of rows that were sampled from, None if all were taken
+    conversion : a note on the kind of table, if X was converted
     """
 
     X: Any
@@ -48,6 +52,7 @@ class Examples:
     sample_weight: Any
     target_columns: tuple[str, ...] = ()
     source_rows: int | None = None
+    conversion: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -66,14 +71,18 @@ class Examples:
         X = from_table(X) if max_rows is None and _is_too_large(X, limit) else X
         if is_on_disk(X):
             return _from_stored(f, open_on_disk(X, "X"), y, sample_weight, max_rows, limit, rng)
-        return _from_memory(f, as_table(X, "X"), y, sample_weight, max_rows, rng)
+        _check_order(X, y, sample_weight)
+        table = as_table(X, "X")
+        examples = _from_memory(f, table, y, sample_weight, max_rows, rng)
+        return replace(examples, conversion=about_conversion(X, table, "X"))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note if rows were sampled."""
+        """Notes if X was converted to another kind of table, and if rows were sampled."""
         if self.source_rows is None:
-            return ()
+            return self.conversion
         return (
+            *self.conversion,
             f'X: {len(self.X):,} of {self.source_rows:,} rows, drawn at random. Intervals about "rows" and '
             '"population" include the error of this sample; those about "data" are about these rows alone.',
         )
@@ -108,6 +117,7 @@ def sample_rows(rows: int, size: int, rng: np.random.Generator) -> np.ndarray:
 
 def separate_targets(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Separates y and sample_weight from a table in memory if they are names of its columns."""
+    _check_order(X, y, sample_weight)
     named = _names(y, sample_weight)
     X, named_columns = _separate(as_table(X, "X"), named, ())
     return X, named_columns.get("y", y), named_columns.get("sample_weight", sample_weight)
@@ -115,7 +125,10 @@ def separate_targets(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]
 
 def without_targets(background: Any, X: Any, target_columns: Sequence[str]) -> Any:
     """Removes columns of responses and weights from the background if they were removed from X."""
-    labels = None if background is None or is_on_disk(background) else labels_of(background)
+    if background is None or is_on_disk(background):
+        return background
+    background = in_memory(background, "background")
+    labels = labels_of(background)
     extra = [name for name in target_columns if name in (labels or ()) and name not in (labels_of(X) or ())]
     if not extra:
         return background
@@ -201,6 +214,11 @@ def _from_memory(
     y = None if y is None else read_target(y, X, n)[places]
     weights = None if weights is None else given_weights(weights, X, n)[places]
     return Examples(rows_of(X, places), y, weights, tuple(named.values()), n)
+
+
+def _check_order(X: Any, y: Any, sample_weight: Any) -> None:
+    check_order(y, X, "y", "X")
+    check_order(sample_weight, X, "sample_weight", "X")
 
 
 def _names(y: Any, sample_weight: Any) -> dict[str, str]:

@@ -32,6 +32,7 @@ from clarysage.protocols import LossLike, LossList, ModelLike, TableLike, Target
 from clarysage.removal import is_auto_conditional
 from clarysage.results import Explanation, Importances, Traits
 from clarysage.results.importances import INTERRUPTED
+from clarysage.tables import check_order, in_memory
 
 REFITS = Note(["Refits learners, which may take long; ", Set("refits", True), " includes it."])
 NO_TARGET = Note("Needs y, and no y was given.")
@@ -175,6 +176,9 @@ def importances(
     if isinstance(removal, str) and not is_auto_conditional(removal):
         REMOVALS.get_row(removal)  # raises for an unknown name
     background, sample_weight = options.get("background"), options.get("sample_weight")
+    for argument, values in (("y", y), ("sample_weight", sample_weight)):
+        check_order(values, X, argument, "X")
+    X, background = in_memory(X, "X"), in_memory(background, "background")  # once for all measures
     if isinstance(y, str) or isinstance(sample_weight, str):
         named = tuple(name for name in (y, sample_weight) if isinstance(name, str))
         X, y, sample_weight = separate_targets(X, y, sample_weight)

@@ -38,7 +38,7 @@ from clarysage.protocols import (
     unlimited_time,
 )
 from clarysage.results import Explanation
-from clarysage.tables import as_table, labels_of, read_target, read_weights, select_columns
+from clarysage.tables import as_table, check_order, labels_of, read_target, read_weights, select_columns
 
 TrainLike = Sequence[Any]  # (X, y), or (X, y, weights)
 UNUSED_BY_REFITS: dict[str, str] = {  # shared options that measures with refits do not use
@@ -92,6 +92,8 @@ class RefitData:
                 wanted="(X_train, y_train), or (X_train, y_train, weights)",
                 hint=[Set("train"), "(X_train, y_train)"],
             )
+        for values in train[1:]:
+            check_order(values, train[0], "train", "train")
         rows, responses = as_table(train[0], "train"), train[1]
         try:
             responses = read_target(responses, rows, len(rows))

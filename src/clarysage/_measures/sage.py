@@ -101,8 +101,13 @@ def sage(
 
     The features of a table on disk are the columns that the model was fitted on, or all columns but y and the weights
     if the model does not know its columns. The model gets pandas frames for a path and Arrow tables for an object of
-    pyarrow, unless it accepts only others. Rows are sampled with equal probabilities, and the weights of the sampled
-    rows are normalised to add up to one: values are ratio estimators, as in survey sampling.
+    pyarrow, unless it accepts only others. Frames of Dask, Modin or cuDF and queries of DuckDB, Ibis or Spark are read
+    into pandas frames (by narwhals, an optional library), frames with nothing but the Arrow PyCapsule interface into
+    Arrow tables, and a note says so. The rows of a query may come in another order each time: y and the weights must
+    then be names of its columns, and only a frame that was read before gives the same bits for the same seed.
+
+    Rows are sampled with equal probabilities, and the weights of the sampled rows are normalised to add up to one:
+    values are ratio estimators, as in survey sampling.
 
     Examples
     --------

@@ -123,6 +123,7 @@ def optional_libraries() -> list[OptionalLibrary]:
     return [
         OptionalLibrary("polars", "polars", "data in polars frames"),
         OptionalLibrary("pyarrow", "arrow", "Parquet files and Arrow tables"),
+        OptionalLibrary("narwhals", "frames", "frames of Dask, DuckDB, Ibis, Modin and others"),
         *of_models,
         OptionalLibrary("skops", "skops", "scikit-learn models in files that cannot run code"),
         OptionalLibrary("shap", "shap", "mean absolute SHAP by its fast explainers"),

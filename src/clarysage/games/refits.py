@@ -20,7 +20,16 @@ from clarysage.models.learners import (
     unfitted_copy,
     weights_argument,
 )
-from clarysage.tables import Schema, as_table, container_of, labels_of, read_target, read_weights, schema_of
+from clarysage.tables import (
+    Schema,
+    as_table,
+    check_order,
+    container_of,
+    labels_of,
+    read_target,
+    read_weights,
+    schema_of,
+)
 
 SHOWN = 8  # number of columns or classes that an error names
 
@@ -56,6 +65,8 @@ class Refits:
         """Returns refits on rows of X, evaluated on other rows of X or on those of ``test``."""
         check_learner(learner)
         learner = _copied(learner)
+        check_order(y, X, "y", "X")
+        check_order(sample_weight, X, "sample_weight", "X")
         X = as_table(X, "X")
         if y is None:
             raise InputError("y", got="None", wanted="a response for each row of X")
@@ -243,6 +254,8 @@ def _read_test(test: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
             wanted="(X_test, y_test), or (X_test, y_test, sample_weight)",
             hint=[PythonOnly("test=(X_test, y_test)"), Or(), Set("test_size", 0.25)],
         )
+    for values in test[1:]:
+        check_order(values, test[0], "test", "test")
     rows = as_table(test[0], "test")
     try:
         target = read_target(test[1], rows, len(rows))

@@ -15,7 +15,7 @@ from clarysage.errors import Argument, InputError, PythonOnly, RunFailedError, r
 from clarysage.models import Predictor
 from clarysage.models.predictor import feature_columns
 from clarysage.results import Shift
-from clarysage.tables import as_table, labels_of, rows_of, schema_of, select_columns
+from clarysage.tables import as_table, check_order, in_memory, labels_of, rows_of, schema_of, select_columns
 from clarysage.tables.cells import backend
 from clarysage.tables.target import WITHOUT_THEM
 
@@ -70,6 +70,7 @@ class ColumnRoles:
 
     def split(self, reference: Any, current: Any, f: Predictor) -> tuple[RowSet, RowSet]:
         """Returns reference and current rows, with the same features in the same order."""
+        reference, current = in_memory(reference, "reference"), in_memory(current, "current")
         self._check_target(reference, current)
         before = self._row_set(reference, "reference", f, None)
         after = self._row_set(current, "current", f, self.by)
@@ -132,6 +133,8 @@ class ColumnRoles:
         if isinstance(by, str):
             raise InputError("by", got=f"{by!r} together with {argument}=(X, y)", wanted="one entry a row of current")
         X, y, *weights = data
+        for values in (y, *weights, by):
+            check_order(values, X, argument, argument)
         return RowSet(as_table(X, argument), y, weights[0] if weights else None, by)
 
     def _of_array(self, table: Any, argument: str, by: Any) -> RowSet:

@@ -9,6 +9,7 @@ run share; NaN is a missing cell. Hybrid rows are then made by array operations 
 from clarysage.tables.columns import Categories
 from clarysage.tables.containers import as_table, container_of, labels_of, rows_of, select_columns
 from clarysage.tables.on_disk import OnDiskTable, is_on_disk, open_on_disk
+from clarysage.tables.other_frames import about_conversion, check_order, in_memory
 from clarysage.tables.schema import EncodedTable, Schema, encode_together, schema_of
 from clarysage.tables.target import read_target, read_weights
 
@@ -17,9 +18,12 @@ __all__ = [
     "EncodedTable",
     "OnDiskTable",
     "Schema",
+    "about_conversion",
     "as_table",
+    "check_order",
     "container_of",
     "encode_together",
+    "in_memory",
     "is_on_disk",
     "labels_of",
     "open_on_disk",

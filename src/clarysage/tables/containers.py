@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clarysage.errors import Argument, InputError, PythonOnly
+from clarysage.tables.other_frames import in_memory
 
 FRAMES = {("pandas", "DataFrame"): "pandas", ("polars", "DataFrame"): "polars", ("pyarrow", "Table"): "pyarrow"}
 CELLS_OF_SPARSE = 200_000_000  # up to this many cells a sparse matrix is converted to a dense one (1.6 GB)
@@ -22,7 +23,8 @@ def container_of(table: Any) -> str:
 
 
 def as_table(table: Any, argument: str) -> Any:
-    """Validates a table; returns a frame as it is, and other tables as a two-dimensional array."""
+    """Validates a table; returns a frame as it is (or converted), and other tables as a two-dimensional array."""
+    table = in_memory(table, argument)
     if container_of(table) != "numpy":
         _check_frame(table, argument)
         return table

@@ -8,6 +8,7 @@ import numpy as np
 
 from clarysage.errors import Argument, InputError, PythonOnly
 from clarysage.tables.cells.common import is_missing
+from clarysage.tables.other_frames import check_order, in_memory
 
 WITHOUT_THEM = ("dropping those rows from ", Argument("X"), " and y")  # advice if responses are missing
 
@@ -18,6 +19,8 @@ def read_target(y: Any, X: Any, n_rows: int) -> np.ndarray:
     Rows are matched by position. If both X and y have a pandas index, the two must agree: a shuffled Series is an
     error, rather than a wrong number without warning.
     """
+    check_order(y, X, "y", "X")
+    y = in_memory(y, "y")
     _check_index(y, X, "y", "X")
     target = _as_column(y, "y")
     if target.ndim == 2 and target.shape[1] == 1:
@@ -57,6 +60,8 @@ def read_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_w
 
 def given_weights(weights: Any, rows: Any, n_rows: int, argument: str = "sample_weight", of: str = "X") -> np.ndarray:
     """Validates weights of the rows of a table; returns them as they are, float64 (n,)."""
+    check_order(weights, rows, argument, of)
+    weights = in_memory(weights, argument)
     _check_index(weights, rows, argument, of)
     column = _as_column(weights, argument)
     if column.ndim > 2 or (column.ndim == 2 and column.shape[1] != 1):
