@@ -1,4 +1,9 @@
-"""Aggregated saliency: the mean magnitude of integrated gradients (Sundararajan, Taly and Yan 2017) of a network."""
+"""Aggregated saliency: the mean magnitude of integrated gradients (Sundararajan, Taly and Yan 2017) of a network.
+
+References
+----------
+M. Sundararajan, A. Taly, Q. Yan (2017). Axiomatic attribution for deep networks. ICML 70, 3319-3328.
+"""
 
 from __future__ import annotations
 

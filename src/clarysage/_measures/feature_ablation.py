@@ -1,4 +1,10 @@
-"""Feature ablation and univariate predictors: refits without one feature (LOCO, Lei et al. 2018), or on one alone."""
+"""Feature ablation and univariate predictors: refits without one feature (LOCO, Lei et al. 2018), or on one alone.
+
+References
+----------
+J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman (2018). Distribution-free predictive inference for
+regression. JASA 113, 1094-1111.
+"""
 
 from __future__ import annotations
 

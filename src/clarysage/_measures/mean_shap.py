@@ -1,4 +1,10 @@
-"""Mean loss SHAP and mean absolute SHAP (Lundberg et al. 2020): means of Shapley values of single examples."""
+"""Mean loss SHAP and mean absolute SHAP (Lundberg et al. 2020): means of Shapley values of single examples.
+
+References
+----------
+S. M. Lundberg et al. (2020). From local explanations to global understanding with explainable AI for trees. Nature
+Machine Intelligence 2, 56-67.
+"""
 
 from __future__ import annotations
 

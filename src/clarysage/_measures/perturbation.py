@@ -1,6 +1,12 @@
 """Perturbation importances: how much worse a model predicts if one feature is permuted, redrawn or averaged.
 
 Permutation importance (Breiman 2001), its conditional variant (Strobl et al. 2008), and mean importance.
+
+References
+----------
+L. Breiman (2001). Random forests. Machine Learning 45, 5-32.
+C. Strobl, A.-L. Boulesteix, T. Kneib, T. Augustin, A. Zeileis (2008). Conditional variable importance for random
+forests. BMC Bioinformatics 9, 307.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""SAGE values (Covert, Lundberg and Lee 2020), Shapley effects (Owen 2014), and the game that both are values of."""
+"""SAGE values (Covert, Lundberg and Lee 2020), Shapley effects (Owen 2014), and the game that both are values of.
+
+References
+----------
+I. Covert, S. Lundberg, S.-I. Lee (2020). Understanding global feature contributions with additive importance measures.
+NeurIPS 33.
+A. B. Owen (2014). Sobol' indices and Shapley value. SIAM/ASA Journal on Uncertainty Quantification 2, 245-251.
+"""
 
 from __future__ import annotations
 

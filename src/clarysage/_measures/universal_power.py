@@ -2,6 +2,12 @@
 
 For R^2 of linear models they are known as LMG (Lindeman, Merenda and Gold 1980) and as net effects (Lipovetsky and
 Conklin 2001).
+
+References
+----------
+R. H. Lindeman, P. F. Merenda, R. Z. Gold (1980). Introduction to Bivariate and Multivariate Analysis. Scott, Foresman.
+S. Lipovetsky, M. Conklin (2001). Analysis of regression in game theory approach. Applied Stochastic Models in Business
+and Industry 17, 319-330.
 """
 
 from __future__ import annotations

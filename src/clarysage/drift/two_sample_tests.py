@@ -3,6 +3,10 @@
 Kolmogorov-Smirnov and chi-square p-values come from scipy. Hypergeometric p-values are computed here: those of
 ``scipy.stats.hypergeom`` agree to ten digits, not to the last bit, and are slower; large counts need a normal
 approximation, and Tarone's correction needs the smallest attainable p-values of many counts at once.
+
+References
+----------
+R. E. Tarone (1990). A modified Bonferroni method for discrete data. Biometrics 46, 515-522.
 """
 
 from __future__ import annotations
