@@ -1,10 +1,10 @@
-"""How far does a call travel through the files? Functions, files and changes of file of the usual calls.
+"""Call traces: numbers of functions, files and changes of file in the usual calls.
 
     python benchmarks/call_trace.py
     python benchmarks/call_trace.py --base <commit>
     python benchmarks/call_trace.py --base <commit> --calls as_table encode
 
-A reader who follows a call from file to file pays for each change of file. Each case runs once to warm up, so that
+Each change of file is a cost for somebody who reads along a call. Each case runs once to warm up, so that
 imports and compilation are not counted, and once under ``sys.setprofile``. Counted are Python functions of the package:
 how many different ones are called, in how many files, how often a call goes into another file than the call before it,
 and how deep calls are nested. Lambdas and comprehensions do not count as functions of their own.
@@ -87,7 +87,7 @@ class Tracer:
         self._last = code.co_filename
 
     def counts(self) -> dict[str, Any]:
-        """What was measured, and how often each function was called, by its name."""
+        """Returns the measured numbers, and the number of calls of each function by name."""
         named = [code for code in self.calls if not code.co_name.startswith("<")]
         by_name: Counter[str] = Counter()
         for code in named:
@@ -98,7 +98,7 @@ class Tracer:
 
 
 def traced(call: Call, folder: Path) -> dict[str, Any]:
-    """The counts of a call that is made for the second time."""
+    """Returns the counts of a call, after a first call to warm up."""
     call()
     tracer = Tracer(folder)
     sys.setprofile(tracer)
@@ -110,7 +110,7 @@ def traced(call: Call, folder: Path) -> dict[str, Any]:
 
 
 def traced_in(source: Path) -> dict[str, Any]:
-    """The counts of all cases in a tree, from a process of its own."""
+    """Returns the counts of all cases in a tree, from a separate process."""
     path = os.pathsep.join([str(source / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, __file__, "--child", str(source)]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True, capture_output=True, text=True)
@@ -118,16 +118,16 @@ def traced_in(source: Path) -> dict[str, Any]:
 
 
 def report(trees: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
-    """Prints the counts of the work tree, beside those of the base where there is one."""
+    """Prints the counts of the work tree and, if there is one, of the base."""
     for case in trees[-1]:
         print(case)
         for measured in MEASURED:
-            print(f"  {measured:<16} {_beside([tree[case][measured] for tree in trees])}")
+            print(f"  {measured:<16} {_with_ratio([tree[case][measured] for tree in trees])}")
         for name in names:
-            print(f"  calls of {name:<12} {_beside([tree[case]['calls'].get(name, 0) for tree in trees])}")
+            print(f"  calls of {name:<12} {_with_ratio([tree[case]['calls'].get(name, 0) for tree in trees])}")
 
 
-def _beside(counts: Sequence[int]) -> str:
+def _with_ratio(counts: Sequence[int]) -> str:
     if len(counts) == 1:
         return f"{counts[0]:,}"
     before, after = counts

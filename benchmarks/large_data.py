@@ -1,4 +1,4 @@
-"""A table larger than memory, explained: rows read, seconds of reading and of the run, and the peak of memory.
+"""Explanation of a table larger than memory: rows read, seconds of reading and of the run, and peak memory.
 
     python benchmarks/large_data.py
     python benchmarks/large_data.py --rows 50_000_000 --group-rows 1_000_000 --model lightgbm
@@ -60,12 +60,12 @@ def report(path: Path, options: argparse.Namespace) -> None:
         command += [] if options.max_rows is None else ["--max-rows", str(options.max_rows)]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
-            print(f"{model:<12}  failed: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}")
+            print(f"{model:<12}  failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
             continue
-        found = json.loads(done.stdout.splitlines()[-1])
+        measured = json.loads(done.stdout.splitlines()[-1])
         print(
-            f"{model:<12}{found['rows']:>10,}{found['reading']:>8.1f} s{found['run']:>7.1f} s"
-            f"{found['peak'] / 1e6:>7,.0f} MB{found['peak'] / raw:>10.3f}{found['model_rows']:>13,}"
+            f"{model:<12}{measured['rows']:>10,}{measured['reading']:>8.1f} s{measured['run']:>7.1f} s"
+            f"{measured['peak'] / 1e6:>7,.0f} MB{measured['peak'] / raw:>10.3f}{measured['model_rows']:>13,}"
         )
 
 
@@ -99,7 +99,7 @@ def mean(X: np.ndarray) -> np.ndarray:
 
 
 def explained(path: Path, model: str, max_rows: int | None, cap: float | None) -> dict[str, Any]:
-    """What one run takes, in a process that has read nothing of the table before."""
+    """Measures one run, in a process that has not read any of the table before."""
     if cap is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (int(cap), int(cap)))
     import pyarrow.parquet as pq
@@ -111,9 +111,9 @@ def explained(path: Path, model: str, max_rows: int | None, cap: float | None) -
     f = MODELS[model](*examples(TRAINING_ROWS, columns, 2**32))
     reading, take = [0.0], OnDiskTable.take
 
-    def timed(self: OnDiskTable, places: np.ndarray) -> Any:
+    def timed(self: OnDiskTable, rows: np.ndarray) -> Any:
         begun = time.perf_counter()
-        table = take(self, places)
+        table = take(self, rows)
         reading[0] += time.perf_counter() - begun
         return table
 

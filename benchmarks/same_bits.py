@@ -1,4 +1,4 @@
-"""Did a refactoring change any number? The same cases are run in a base commit and in the work tree, bit by bit.
+"""Bitwise comparison of results between a base commit and the work tree, as a test of refactorings.
 
     make same-bits BASE=<commit>
     python benchmarks/same_bits.py --base HEAD~3
@@ -6,8 +6,8 @@
     python benchmarks/same_bits.py --list
 
 The base commit is checked out beside the work tree, in a temporary folder that is removed afterwards. Each tree runs
-all cases in a process of its own, one tree after the other, with the same interpreter, data and seeds; models are
-fitted anew in each, with one thread. Cases use public names alone. They cover methods, removals, losses, models,
+all cases in a separate process, one tree after the other, with the same interpreter, data and seeds; models are
+fitted in each process, with one thread. Cases use public names only. They cover methods, removals, losses, models,
 tables, groups, weights, workers, checkpoints and all measures, on few rows each; not every combination of these.
 
 Of a result every number, truth value and name of a feature is compared, as exact bits; times, versions and sentences
@@ -136,8 +136,8 @@ def _leaves(value: Any, path: str, *, is_name: bool) -> Iterator[tuple[str, str]
         if is_name:
             yield path, repr(value)
     elif isinstance(value, (list, tuple)):
-        for place, part in enumerate(value):
-            yield from _leaves(part, f"{path}[{place}]", is_name=is_name)
+        for index, part in enumerate(value):
+            yield from _leaves(part, f"{path}[{index}]", is_name=is_name)
     elif isinstance(value, (set, frozenset)):
         yield from _leaves(sorted(value), path, is_name=is_name)
     elif isinstance(value, Enum):
@@ -150,7 +150,7 @@ def _leaves(value: Any, path: str, *, is_name: bool) -> Iterator[tuple[str, str]
 
 
 def _members(value: Any) -> Mapping[Any, Any]:
-    """What an object consists of; an error where that is not known, so that nothing is passed over in silence."""
+    """Returns the parts of an object; raises TypeError for unknown objects, so that none is skipped silently."""
     if isinstance(value, cs.Explanation):
         return {name: getattr(value, name, None) for name in OF_EXPLANATION}
     for kind, names in OF_OTHERS.items():
@@ -818,7 +818,7 @@ def _measured(measure: str, model: Any, data: Data, **options: Any) -> Any:
     import inspect
 
     function = getattr(cs, measure.replace(" ", "_"))
-    known = inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
     settings: dict[str, Any] = {
         "background": data.background,
         "train": (data.train, data.train_y),
@@ -826,9 +826,9 @@ def _measured(measure: str, model: Any, data: Data, **options: Any) -> Any:
         "rng": 1,
         **options,
     }
-    if "walks" in known:
+    if "walks" in parameters:
         settings["walks"] = 4
-    taken = {name: value for name, value in settings.items() if name in known}
+    taken = {name: value for name, value in settings.items() if name in parameters}
     return cs.importance(measure, model, data.X, data.y, **taken)
 
 
@@ -944,10 +944,10 @@ def _() -> Any:
 def _() -> Any:
     data = regression()
     scales = (np.ones(5), np.ones(5), np.array([3.0, 1.0, 1.0, 1.0, 1.0]))  # a column in another unit
-    places = (slice(60), slice(60, 120), slice(120, 180))
+    row_slices = (slice(60), slice(60, 120), slice(120, 180))
     sides = [
-        Data(data.train[place] * scale, data.train_y[place], data.background, None, None)
-        for place, scale in zip(places, scales, strict=True)
+        Data(data.train[rows] * scale, data.train_y[rows], data.background, None, None)
+        for rows, scale in zip(row_slices, scales, strict=True)
     ]
     runs = [explained(curve, side, method="paired walks") for side in sides]
     return cs.compare(dict(zip(("first", "second", "third"), runs, strict=True)), adjust="benjamini hochberg")
@@ -1091,8 +1091,8 @@ def _() -> Any:
 
 def run_cases(names: list[str], source: Path, out: Path) -> None:
     """Runs cases with the clarysage of a tree, and writes a line of JSON for each."""
-    place = Path(str(cs.__file__)).resolve()
-    assert place.is_relative_to(source.resolve()), f"clarysage was imported from {place}, not from {source}"
+    imported = Path(str(cs.__file__)).resolve()
+    assert imported.is_relative_to(source.resolve()), f"clarysage was imported from {imported}, not from {source}"
     warnings.simplefilter("ignore")
     with out.open("w") as file:
         for name in names:
@@ -1114,10 +1114,10 @@ def run_cases(names: list[str], source: Path, out: Path) -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """What a tree's process wrote of its cases, by their names."""
+    """Results of the cases in a tree, by name, from the process that ran them."""
 
     entries: dict[str, dict[str, Any]]
-    ended: str  # what became of the process
+    ended: str  # how the process ended
 
     @classmethod
     def of(cls, source: Path, names: list[str], out: Path, scratch: Path) -> Run:
@@ -1134,7 +1134,7 @@ class Run:
         return cls(entries, f"the process ended with exit code {child.returncode} {last}".strip())
 
     def error(self, name: str) -> str | None:
-        """Why a case has no result."""
+        """Returns why a case has no result, or None."""
         entry = self.entries.get(name, {"error": self.ended})
         return None if "fields" in entry else str(entry["error"])
 
@@ -1144,7 +1144,7 @@ class Run:
 
 
 def judged(base: Run, changed: Run, name: str) -> tuple[str, str]:
-    """The verdict about a case, and the line that is printed of it."""
+    """Returns the verdict on a case, and the text to print."""
     errors = base.error(name), changed.error(name)
     if errors[0] is not None and errors[0] == errors[1] and errors[0].startswith(ABSENT):
         return "skipped", f"skipped ({errors[0]})"
@@ -1158,7 +1158,7 @@ def judged(base: Run, changed: Run, name: str) -> tuple[str, str]:
 
 
 def _differences(base: Mapping[str, str], changed: Mapping[str, str]) -> str:
-    """Which fields differ, each with the place and the size of its largest difference; empty where none does."""
+    """Lists the fields that differ, each with the position and size of its largest difference."""
     by_field: dict[str, list[str]] = {}
     for path in dict.fromkeys([*base, *changed]):
         if base.get(path) != changed.get(path):
@@ -1177,7 +1177,7 @@ def _differences(base: Mapping[str, str], changed: Mapping[str, str]) -> str:
 
 
 def _distance(text: str, other: str) -> float:
-    """How far two numbers are apart; infinite where they are none."""
+    """Returns the distance of two numbers; infinity for other texts."""
     try:
         distance = abs(_number(text) - _number(other))
     except ValueError:
@@ -1195,7 +1195,7 @@ def _git(*words: str) -> str:
 
 @contextmanager
 def checked_out(commit: str, folder: Path) -> Iterator[Path]:
-    """A commit in a folder of its own beside the work tree, for as long as it is needed."""
+    """Checks a commit out in a temporary folder, as long as the block runs."""
     tree = folder / "base"
     try:
         _git("worktree", "add", "--detach", str(tree), commit)
@@ -1205,7 +1205,7 @@ def checked_out(commit: str, folder: Path) -> Iterator[Path]:
 
 
 def commit_of(base: str) -> str:
-    """The full name of the base commit."""
+    """Returns the full hash of the base commit."""
     try:
         return _git("rev-parse", "--verify", "--quiet", "--end-of-options", base + "^{commit}")
     except subprocess.CalledProcessError:
@@ -1214,19 +1214,19 @@ def commit_of(base: str) -> str:
 
 
 def compared(base: str, names: list[str], keep: Path | None) -> int:
-    """Runs cases in both trees and prints what became of each; the exit code."""
+    """Runs cases in both trees, prints the verdicts, and returns the exit code."""
     commit = commit_of(base)
     with tempfile.TemporaryDirectory(prefix="same-bits-") as temporary:
         folder = Path(temporary)
-        kept = folder if keep is None else keep.resolve()
-        kept.mkdir(parents=True, exist_ok=True)
+        outputs = folder if keep is None else keep.resolve()
+        outputs.mkdir(parents=True, exist_ok=True)
         with checked_out(commit, folder) as tree:
             runs = []
             for label, source in (("base", tree / "src"), ("work_tree", ROOT / "src")):
                 if not (source / "clarysage").is_dir():
                     print(f"There is no clarysage in {source}, in {label} {commit}.", file=sys.stderr)
                     return 2
-                out = kept / f"{label}.jsonl"
+                out = outputs / f"{label}.jsonl"
                 out.unlink(missing_ok=True)
                 runs.append(Run.of(source, names, out, folder / f"{label} scratch"))
     width = max(map(len, names))

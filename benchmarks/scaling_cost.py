@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scaling_simulation import rounds_of
-from scaling_workloads import Problem, TimedExecutor, additive, after_draws, draw_data, engine_of
+from scaling_workloads import ScalingProblem, TimedExecutor, additive, after_draws, draw_data, engine_of
 from scipy.optimize import nnls
 
 import clarysage as cs
@@ -62,7 +62,7 @@ def design_points() -> list[tuple[str, dict[str, int]]]:
 
 def cost(model: str, sizes: dict[str, int]) -> dict[str, Any]:
     """Measures processor seconds and model rows of a run of ``DRAWS`` draws, and of a run to the default tolerance."""
-    problem = Problem(MODELS[model](sizes["d"]), **sizes)
+    problem = ScalingProblem(MODELS[model](sizes["d"]), **sizes)
     X, y, background = problem.data
     ends, fixed = [], []
     for _ in range(REPEATS):
@@ -128,7 +128,7 @@ def overheads_of_workers(kind: str, workers: int = 2) -> dict[str, Any]:
 
 def overheads_of_parent(n: int, d: int) -> dict[str, Any]:
     """Measures what a process does besides model rows: the fixed cost of a batch, merge, evaluation, checkpoint."""
-    problem = Problem(additive, n=n, d=d, m=64)
+    problem = ScalingProblem(additive, n=n, d=d, m=64)
     game = problem.game()
     estimator, rounds = rounds_of(game, min(2 * n, 20_000))
     work = ChunkSampler(estimator, game, 0)

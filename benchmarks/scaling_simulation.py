@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scaling_workloads import EXAMPLES, RUN_DRAWS, SECONDS, Problem, additive
+from scaling_workloads import EXAMPLES, RUN_DRAWS, SECONDS, ScalingProblem, additive
 
 from clarysage.estimators import PairedWalks
 from clarysage.estimators.limits import Chunk, Limits
@@ -154,7 +154,7 @@ def predict_measured_runs(workers: Cells, overheads: Cells) -> Cells:
     for cell in workers:
         if "run" not in cell or cell["engine"] in ("serial", "threads"):
             continue
-        _, rounds = rounds_of(Problem(additive, n=EXAMPLES, batch_size=cell["batch_size"]).game(), RUN_DRAWS)
+        _, rounds = rounds_of(ScalingProblem(additive, n=EXAMPLES, batch_size=cell["batch_size"]).game(), RUN_DRAWS)
         seconds = _seconds_of_batches(cell["batches alone"], rounds)
         batches = [[seconds.pop(0) for _ in tasks] for tasks in rounds]
         cost = measured_overheads(cell["engine"], overheads, pace=relative_speed(cell["engine"], workers))
@@ -179,7 +179,7 @@ def predict_large_clusters(workers: Cells, overheads: Cells) -> Cells:
     cells = []
     for row in SECONDS_PER_ROW:
         for batch_size in BATCH_SIZES:
-            game = Problem(additive, **SIZES, batch_size=batch_size).game()
+            game = ScalingProblem(additive, **SIZES, batch_size=batch_size).game()
             estimator, rounds = rounds_of(game, DRAWS)
             serial = row * (game.rows_spent + estimator.pilot_run.rows)
             cost = measured_overheads(

@@ -16,7 +16,7 @@ from scaling_workloads import (
     SECONDS,
     LockHolding,
     LockReleasing,
-    Problem,
+    ScalingProblem,
     TimedExecutor,
     additive,
     after_draws,
@@ -105,7 +105,7 @@ def speed(
     model: str, batch_size: int | None, kind: str, workers: int, engine: Any, *, with_run: bool
 ) -> dict[str, Any]:
     """Times one long round and, on request, a run."""
-    problem = Problem(MODELS[model], n=EXAMPLES, batch_size=batch_size)
+    problem = ScalingProblem(MODELS[model], n=EXAMPLES, batch_size=batch_size)
     game = problem.game()
     work, chunks = round_after(game, ROUND_AFTER)
     executor = executor_of(engine)
@@ -161,7 +161,7 @@ def independent_round(processes: int) -> float:
     return independent_processes(processes, INDEPENDENT_ROWS // processes)
 
 
-def timed_run(problem: Problem, engine: Any) -> dict[str, Any]:
+def timed_run(problem: ScalingProblem, engine: Any) -> dict[str, Any]:
     """Times a run and its parts: null and full payoffs, rounds, and what is between (pilot, evaluations)."""
     begun = time.perf_counter()
     game = problem.game()
@@ -242,7 +242,7 @@ def process_memory(task: Any) -> tuple[int, dict[str, int]]:
 def memory(kind: str, megabytes: int) -> dict[str, Any]:
     """Returns the largest peak of a worker in a run on data of this size; 0 stands for very small data."""
     n = max(200, megabytes * 10**6 // (8 * COLUMNS_OF_MEMORY))
-    problem = Problem(additive, n=n, d=COLUMNS_OF_MEMORY)
+    problem = ScalingProblem(additive, n=n, d=COLUMNS_OF_MEMORY)
     X, y, background = problem.data
     with engine_of(kind, 2) as engine:
         budget = n + len(background) + 1_000_000
@@ -273,7 +273,7 @@ def bits(seeds: int, kinds: Sequence[str] = ("serial", "loky", "threads", "dask"
     same, by_rule = dict.fromkeys(kinds, 0), 0
     with engines_of([(kind, 1 if kind == "serial" else 2) for kind in kinds]) as engines:
         for seed in range(seeds):
-            game = Problem(additive, n=100, d=6, m=32, batch_size=2048, seed=seed).game()
+            game = ScalingProblem(additive, n=100, d=6, m=32, batch_size=2048, seed=seed).game()
             expected = estimate(game, PairedWalks(), stop=[cs.Converged(0.08)], executor=Serial(), seed=seed)
             by_rule += expected.stopped.is_converged
             for (kind, _), engine in engines.items():

@@ -74,7 +74,7 @@ def draw_data(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ScalingProblem:
     """A model on N examples of d features, with m background rows."""
 
     model: Any

@@ -1,4 +1,4 @@
-"""Does the suite pass on every supported Python, with the newest and the oldest libraries, and does the wheel work?
+"""Tests on every supported Python with the newest and the oldest libraries, and tests of the wheel.
 
     make test-versions
     make test-wheel
@@ -52,7 +52,7 @@ DATA_SETS = re.compile(
 )
 SHOWN = 5  # files named in a complaint
 LARGEST_FILE = 1_000_000  # bytes of a file in the source distribution: figures are smaller, data sets are not
-PLACE = f"import {PACKAGE}; print({PACKAGE}.__file__)"
+PACKAGE_FILE = f"import {PACKAGE}; print({PACKAGE}.__file__)"
 VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 LIBRARIES = """\
 import sys
@@ -65,12 +65,12 @@ DEMO_FILES = ("sage.json", "sage.png", "report.html")
 
 
 class CheckError(Exception):
-    """Something is not as it should be; the message goes into the table."""
+    """A check failed; the message goes into the table."""
 
 
 @dataclass
 class Table:
-    """What ran, how it ended and how long it took."""
+    """A table of the checks: name, result and seconds."""
 
     rows: list[tuple[str, str, float]] = field(default_factory=list)
     failures: int = 0
@@ -119,7 +119,7 @@ def main() -> int:
 
 
 def read_options() -> argparse.Namespace:
-    """What the command line says, with PYTHONS from the environment as the default of ``--pythons``."""
+    """Reads the command line; PYTHONS from the environment is the default of ``--pythons``."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", action="store_true", help="build, check and try the distributions instead")
     parser.add_argument("--pythons", default=os.environ.get("PYTHONS", ""), help="names or paths, between spaces")
@@ -137,13 +137,13 @@ def read_options() -> argparse.Namespace:
 def find_interpreters(pythons: str, *, for_wheel: bool) -> dict[str, str]:
     """Paths of interpreters by version, oldest first; for a wheel the one that runs this, unless others are named."""
     if pythons:
-        wanted = [(name, [name]) for name in pythons.split()]
+        candidates_of = [(name, [name]) for name in pythons.split()]
     elif for_wheel:
-        wanted = [(sys.executable, [sys.executable])]
+        candidates_of = [(sys.executable, [sys.executable])]
     else:
-        wanted = [(f"python{version}", list(places(version))) for version in SUPPORTED]
+        candidates_of = [(f"python{version}", list(interpreter_paths(version))) for version in SUPPORTED]
     interpreters: dict[str, str] = {}
-    for name, candidates in wanted:
+    for name, candidates in candidates_of:
         working = next(((v, path) for path in candidates if (v := version_of(path)) is not None), None)
         if working is None:
             print(f"{name} is not on this machine: skipped")
@@ -152,8 +152,8 @@ def find_interpreters(pythons: str, *, for_wheel: bool) -> dict[str, str]:
     return dict(sorted(interpreters.items(), key=lambda item: release(item[0])))
 
 
-def places(version: str) -> Iterable[str]:
-    """Where an interpreter may be: on the path, and among pyenv's, newest patch first."""
+def interpreter_paths(version: str) -> Iterable[str]:
+    """Returns candidates for an interpreter: on the path, and among pyenv's, newest patch first."""
     yield f"python{version}"
     folder = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     patches = [path for path in folder.glob(f"{version}.*") if re.fullmatch(r"[\d.]+", path.name)]
@@ -162,7 +162,7 @@ def places(version: str) -> Iterable[str]:
 
 
 def version_of(interpreter: str) -> str | None:
-    """The version, as in "3.12", or None if it does not start, as a shim of pyenv without an interpreter behind it."""
+    """Returns the version, as in "3.12", or None if it does not start, as a shim of pyenv without an interpreter."""
     path = shutil.which(interpreter)
     if path is None:
         return None
@@ -200,9 +200,9 @@ class Environment:
 
     def variables(self) -> dict[str, str]:
         """Variables for what runs inside: nothing that leads out of it, no window, and compiled code of its own."""
-        kept = {key: value for key, value in os.environ.items() if key not in LEADING_OUT}
-        kept["PATH"] = os.pathsep.join([str(self.folder / "bin"), os.environ.get("PATH", os.defpath)])
-        return {**kept, "MPLBACKEND": "Agg", "NUMBA_CACHE_DIR": str(self.folder / "numba")}
+        variables = {key: value for key, value in os.environ.items() if key not in LEADING_OUT}
+        variables["PATH"] = os.pathsep.join([str(self.folder / "bin"), os.environ.get("PATH", os.defpath)])
+        return {**variables, "MPLBACKEND": "Agg", "NUMBA_CACHE_DIR": str(self.folder / "numba")}
 
     def install(self, *requirements: str, editable: bool = False) -> None:
         """Install the newest versions that fit."""
@@ -328,12 +328,12 @@ def check_wheel(table: Table, interpreters: Mapping[str, str], folder: Path) -> 
         table.run("source distribution", lambda: check_source_distribution(distributions))
         table.run("wheel", lambda: check_wheel_contents(distributions))
         for version, path in interpreters.items():
-            place = Path(temporary) / version
-            place.mkdir()
-            environment = Environment(place / "environment")
+            work_folder = Path(temporary) / version
+            work_folder.mkdir()
+            environment = Environment(work_folder / "environment")
             if table.run(f"{version}, wheel installed", partial(install_wheel, environment, path, distributions)):
-                table.run(f"{version}, {PACKAGE} demo", partial(run_demo, environment, place))
-                table.run(f"{version}, README.md", partial(run_example, environment, place))
+                table.run(f"{version}, {PACKAGE} demo", partial(run_demo, environment, work_folder))
+                table.run(f"{version}, README.md", partial(run_example, environment, work_folder))
 
 
 def build(folder: Path, interpreter: str, distributions: Path) -> str:
@@ -384,16 +384,16 @@ def install_wheel(environment: Environment, interpreter: str, distributions: Pat
     """Install the wheel in an empty environment, and see that this is where the package is imported from."""
     Environment.make(environment.folder, interpreter)
     environment.install(str(only_file(distributions, "*.whl")))
-    place = Path(environment.run("python", "-c", PLACE, cwd=environment.folder.parent).strip().splitlines()[-1])
-    if not place.resolve().is_relative_to(environment.folder.resolve()):
-        raise CheckError(f"{PACKAGE} is imported from {place}, outside of the environment")
+    path = Path(environment.run("python", "-c", PACKAGE_FILE, cwd=environment.folder.parent).strip().splitlines()[-1])
+    if not path.resolve().is_relative_to(environment.folder.resolve()):
+        raise CheckError(f"{PACKAGE} is imported from {path}, outside of the environment")
     return "imported from the environment"
 
 
-def run_demo(environment: Environment, place: Path) -> str:
+def run_demo(environment: Environment, parent: Path) -> str:
     """Run the demo, and see that it prints a table and writes a plot, a report and JSON."""
-    printed = environment.run(PACKAGE, "demo", cwd=place)
-    folder = place / f"{PACKAGE}-demo"
+    printed = environment.run(PACKAGE, "demo", cwd=parent)
+    folder = parent / f"{PACKAGE}-demo"
     refuse("did not write", (name for name in DEMO_FILES if not (folder / name).is_file()))
     features = json.loads((folder / "sage.json").read_text(encoding="utf-8"))["feature_names"]
     refuse("has no line in its table for", (name for name in features if f"\n  {name} " not in printed))
@@ -403,12 +403,12 @@ def run_demo(environment: Environment, place: Path) -> str:
     return f"a table of {len(features)} features, a plot, a report and JSON"
 
 
-def run_example(environment: Environment, place: Path) -> str:
+def run_example(environment: Environment, folder: Path) -> str:
     """Run the first example of README.md, and see that it draws its plot."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     code = part(r"```python\n(.*?)```", text)
-    environment.run("python", "-c", code, cwd=place)
-    check_image(place / "wine.png")
+    environment.run("python", "-c", code, cwd=folder)
+    check_image(folder / "wine.png")
     return f"its {len(code.strip().splitlines())} lines draw their plot"
 
 

@@ -1,8 +1,8 @@
-r"""Faults to plant in the source, one at a time: each is a mistake that somebody could make and that changes results.
+r"""Faults for mutation tests of the source: each is a plausible mistake that changes results.
 
 ``FAULTS`` is the table: a name, a kind, a file of ``src/clarysage``, a text that occurs exactly once in it, and the
-text that takes its place. :func:`problems` says which rows no longer fit the source. ``python -m tests.lab.mutations``
-plants them and says which tests notice.
+text that replaces it. :func:`problems` lists the rows that no longer fit the source. ``python -m tests.lab.mutations``
+plants the faults one at a time and reports which tests notice them.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Fault:
         return self.file.split("/")[0].removesuffix(".py")
 
     def path(self, root: Path) -> Path:
-        """The file of the fault in a tree.
+        """Returns the file of the fault in a tree.
 
-        A file that was moved is looked for by the text: the one file of the source that holds it once.
+        If the file was moved, it is the only file of the source that contains the text once.
         """
         named = root / SOURCE / self.file
         if named.is_file() and named.read_text(encoding="utf-8").count(self.old) == 1:
@@ -58,12 +58,12 @@ class Fault:
         raise LookupError(f"{self.name}: {where}, and {len(holders)} other files do")
 
     def lines(self, root: Path) -> tuple[Path, list[int]]:
-        """The file of the fault in a tree, and the numbers of the lines that the fault changes, from 1 on."""
+        """Returns the file of the fault in a tree, and the line numbers, from 1, that the fault changes."""
         path = self.path(root)
         text = path.read_text(encoding="utf-8")
         before, after = self.old.split("\n"), self.new.split("\n")
         same = next(
-            (place for place, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+            (number for number, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
             min(len(before), len(after)) - 1,
         )
         first = text[: text.index(self.old)].count("\n") + 1
@@ -77,7 +77,7 @@ class Fault:
 
 
 def problems(root: Path, faults: tuple[Fault, ...] | None = None) -> list[str]:
-    """What is wrong with the table in a tree, a sentence each; nothing where every fault can be planted."""
+    """Returns a sentence for each problem of the table in a tree; none if every fault can be planted."""
     faults = FAULTS if faults is None else faults
     sentences = [
         f"{name}: {count} faults have this name" for name, count in Counter(f.name for f in faults).items() if count > 1
@@ -91,7 +91,7 @@ def problems(root: Path, faults: tuple[Fault, ...] | None = None) -> list[str]:
         except LookupError as error:
             sentences.append(str(error))
         except SyntaxError as error:
-            sentences.append(f"{fault.name}: the source with the fault in it is no Python ({error})")
+            sentences.append(f"{fault.name}: the source with the fault is not valid Python ({error})")
     return sentences
 
 

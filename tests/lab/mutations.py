@@ -138,23 +138,23 @@ def _listed(repository: Path, *options: str) -> list[Path]:
     return [Path(name) for name in listing.split("\0") if name]
 
 
-# the map
+# The map
 
 
 @dataclass(frozen=True)
 class TestMap:
-    """Which tests execute which lines, and how long they take.
+    """A map from lines of the source to the tests that execute them, with the durations of the tests.
 
     Attributes
     ----------
     tests : ids of the tests that passed without a fault
     seconds : of each
-    groups : distinct sets of tests, by their places in ``tests``
-    lines : by file, relative to ``src/clarysage``, and line: the place in ``groups`` of the tests that execute it
-    hashes : of the files as they were
+    groups : distinct sets of tests, by their indices in ``tests``
+    lines : by file, relative to ``src/clarysage``, and line: the index in ``groups`` of the tests that execute it
+    hashes : of the files when the map was made
     """
 
-    __test__ = False  # pytest takes classes by their names
+    __test__ = False  # pytest collects classes by their names
 
     tests: list[str]
     seconds: list[float]
@@ -172,26 +172,26 @@ class TestMap:
         return cls(**{**stored, "lines": lines})
 
     def write(self, path: Path) -> None:
-        """Keeps the map in a file, whole or not at all."""
+        """Writes the map to a file atomically."""
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(json.dumps(asdict(self), separators=(",", ":")), path)
 
     def executing(self, file: str, numbers: Iterable[int]) -> set[str]:
-        """Ids of the tests that execute any of the lines of a file."""
+        """Returns the ids of the tests that execute any of the lines of a file."""
         groups = {self.lines.get(file, {}).get(number) for number in numbers} - {None}
-        return {self.tests[place] for group in groups for place in self.groups[group]}  # type: ignore[index]
+        return {self.tests[index] for group in groups for index in self.groups[group]}  # type: ignore[index]
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def index(self) -> dict[str, int]:
         """Maps each test to its index in ``tests``."""
-        return {test: place for place, test in enumerate(self.tests)}
+        return {test: number for number, test in enumerate(self.tests)}
 
     def seconds_of(self, test: str) -> float:
-        return self.seconds[self.place[test]] if test in self.place else UNKNOWN_SECONDS
+        return self.seconds[self.index[test]] if test in self.index else UNKNOWN_SECONDS
 
 
 def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], jobs: int) -> TestMap:
-    """Runs the suite once under coverage, in a copy of the tree, and keeps which tests execute which lines."""
+    """Runs the suite once under coverage, in a copy of the tree, and stores which tests execute which lines."""
     with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
         tree = ScratchTree.of_work_tree(repository, Path(folder) / "tree")
         environment = {**tree.environment(), "COVERAGE_FILE": str(Path(folder) / "coverage")}
@@ -226,7 +226,7 @@ def record_map(repository: Path, cache: Path, marks: str, tests: Sequence[str], 
 
 
 def lanes_of(tree: ScratchTree, environment: Mapping[str, str]) -> dict[str, str]:
-    """The lane of each test of a tree, by its marks as they are now; tests of the slow lane are left out."""
+    """Returns the lane of each test of a tree by its current marks; tests of the slow lane are left out."""
     lane: dict[str, str] = {}
     for name, expression in lane_expressions(tree.root).items():
         lane |= dict.fromkeys(_collected(tree, environment, expression, ()), name)
@@ -243,7 +243,7 @@ def lane_expressions(root: Path) -> dict[str, str]:
 
 
 def _collected(tree: ScratchTree, environment: Mapping[str, str], marks: str, tests: Sequence[str]) -> list[str]:
-    """Ids of the tests that a marker expression selects."""
+    """Returns the ids of the tests that a marker expression selects."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", marks, *tests]
     listing = subprocess.run(command, cwd=tree.root, env=environment, check=False, capture_output=True, text=True)
     if listing.returncode not in (PASSED, NO_TESTS):
@@ -254,7 +254,7 @@ def _collected(tree: ScratchTree, environment: Mapping[str, str], marks: str, te
 
 
 def _durations(report: Path, tests: Iterable[str]) -> dict[str, float]:
-    """Seconds of the tests that passed, by a report in JUnit's format."""
+    """Returns the durations of the tests that passed, from a JUnit report."""
     ids = {_junit_address(test): test for test in tests}
     seconds: dict[str, float] = {}
     for case in ElementTree.parse(report).iter("testcase"):
@@ -265,7 +265,7 @@ def _durations(report: Path, tests: Iterable[str]) -> dict[str, float]:
 
 
 def _junit_address(test: str) -> tuple[str, str]:
-    """The class and the name by which a report in JUnit's format has a test."""
+    """Returns the class and the name of a test in a JUnit report."""
     address, bracket, parameters = test.partition("[")
     file, *names = address.split("::")
     module = re.sub(r"\.py$", "", file.replace("/", "."))
@@ -276,7 +276,7 @@ def _map_of(data_file: Path, root: Path, durations: Mapping[str, float]) -> Test
     from coverage import CoverageData
 
     tests = sorted(durations)
-    place = {test: number for number, test in enumerate(tests)}
+    index = {test: number for number, test in enumerate(tests)}
     data = CoverageData(str(data_file))
     data.read()
     groups: dict[tuple[int, ...], int] = {}
@@ -291,7 +291,7 @@ def _map_of(data_file: Path, root: Path, durations: Mapping[str, float]) -> Test
         hashes[file] = _hash(path)
         lines[file] = {}
         for number, contexts in data.contexts_by_lineno(measured).items():
-            executing = {place[test] for test in (context.rpartition("|")[0] for context in contexts) if test in place}
+            executing = {index[test] for test in (context.rpartition("|")[0] for context in contexts) if test in index}
             if executing:
                 key = tuple(sorted(executing))
                 lines[file][number] = groups.setdefault(key, len(groups))
@@ -303,78 +303,78 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
-# which tests concern a fault
+# The selection of tests
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Tests that concern a fault, with their lane: those to run first, all others, and how they were found."""
+    """The tests selected for a fault, by lane: those to run first, all others, and a remark on the selection."""
 
     first: Sequence[tuple[str, list[str]]]
     others: Sequence[tuple[str, list[str]]]
     remark: str = ""
 
     def count(self, lane: str) -> int:
-        """The number of tests of a lane."""
+        """Returns the number of tests of a lane."""
         return sum(len(tests) for name, tests in (*self.first, *self.others) if name == lane)
 
 
 def selection(
-    fault: Fault, root: Path, known: TestMap, lane_of: Mapping[str, str], most: int, limit: float
+    fault: Fault, root: Path, test_map: TestMap, lane_of: Mapping[str, str], most: int, limit: float
 ) -> Selection:
-    """The tests that execute the lines of a fault: some of each lane first, and then all others of each lane.
+    """Selects the tests that execute the lines of a fault: some of each lane first, then all others of each lane.
 
-    The first are at most so many of a lane, and none that would exceed the limit.
+    The first ones are at most ``most`` of a lane, and none that would exceed the time limit.
     """
-    tests, remark = tests_of(fault, root, known)
+    tests, remark = tests_of(fault, root, test_map)
     by_lane = {lane: [test for test in tests if lane_of.get(test) == lane] for lane in LANES}
     preferred = importers(fault.path(root), root)
-    first = {lane: chosen(by_lane[lane], known, most, limit * SHARE_OF_LIMIT, preferred) for lane in LANES}
+    first = {lane: chosen(by_lane[lane], test_map, most, limit * SHARE_OF_LIMIT, preferred) for lane in LANES}
     others = {lane: sorted(set(by_lane[lane]) - set(first[lane])) for lane in LANES}
     return Selection([(lane, first[lane]) for lane in LANES], [(lane, others[lane]) for lane in LANES], remark)
 
 
-def tests_of(fault: Fault, root: Path, known: TestMap) -> tuple[set[str], str]:
-    """All tests that concern a fault, and a remark where these are not those that execute its lines."""
+def tests_of(fault: Fault, root: Path, test_map: TestMap) -> tuple[set[str], str]:
+    """Returns all tests for a fault, and a remark if they are not the tests that execute its lines."""
     path, changed = fault.lines(root)
     file = path.relative_to(root / SOURCE).as_posix()
     if file.startswith(KERNELS):
-        return _tests_of_importers(path, changed, root, known), "tests of what calls the kernel"
-    if known.hashes.get(file) != _hash(path):
-        return known.executing(file, known.lines.get(file, {})), "the file has changed since the map was made"
+        return _tests_of_importers(path, changed, root, test_map), "tests of what calls the kernel"
+    if test_map.hashes.get(file) != _hash(path):
+        return test_map.executing(file, test_map.lines.get(file, {})), "the file has changed since the map was made"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     function = _function_at(tree, changed[0])
     if function is None or _is_remembered(function):
-        tests = known.executing(file, _function_lines(tree))
-        return tests or _tests_of_importers(path, changed, root, known), "the line is executed once in a process"
-    tests = known.executing(file, _statement_lines(tree, changed))
+        tests = test_map.executing(file, _function_lines(tree))
+        return tests or _tests_of_importers(path, changed, root, test_map), "the line is executed once in a process"
+    tests = test_map.executing(file, _statement_lines(tree, changed))
     if tests:
         return tests, ""
-    return known.executing(file, range(function.lineno, (function.end_lineno or 0) + 1)), "the lines around it"
+    return test_map.executing(file, range(function.lineno, (function.end_lineno or 0) + 1)), "the lines around it"
 
 
 def chosen(
-    tests: Iterable[str], known: TestMap, most: int, seconds: float, preferred: Collection[str] = ()
+    tests: Iterable[str], test_map: TestMap, most: int, seconds: float, preferred: Collection[str] = ()
 ) -> list[str]:
-    """At most so many tests, of so many seconds: those of preferred files, and then files take turns, fastest first.
+    """Returns at most ``most`` tests within a time: those of preferred files, then of all files in turn, fastest first.
 
-    In the end files follow one another, so that what a file sets up is set up once.
+    They are sorted by file, so that the fixtures of a file are set up once.
     """
     by_file: dict[str, list[str]] = defaultdict(list)
-    for test in sorted(tests, key=lambda test: (known.seconds_of(test), test)):
+    for test in sorted(tests, key=lambda test: (test_map.seconds_of(test), test)):
         by_file[test.partition("::")[0]].append(test)
-    files = sorted(by_file, key=lambda file: (file not in preferred, known.seconds_of(by_file[file][0])))
+    files = sorted(by_file, key=lambda file: (file not in preferred, test_map.seconds_of(by_file[file][0])))
     favourites = [test for file in files if file in preferred for test in by_file[file]]
     by_turns = zip_longest(*(by_file[file] for file in files if file not in preferred))
     taken: list[str] = []
     spent = 0.0
     for test in [*favourites, *(test for turn in by_turns for test in turn if test is not None)]:
-        is_short = not taken or spent + known.seconds_of(test) <= seconds
+        is_short = not taken or spent + test_map.seconds_of(test) <= seconds
         if is_short and len(taken) < most:
             taken.append(test)
-            spent += known.seconds_of(test)
-    place = {file: number for number, file in enumerate(files)}
-    return sorted(taken, key=lambda test: place[test.partition("::")[0]])
+            spent += test_map.seconds_of(test)
+    position = {file: number for number, file in enumerate(files)}
+    return sorted(taken, key=lambda test: position[test.partition("::")[0]])
 
 
 def importers(path: Path, root: Path) -> set[str]:
@@ -403,23 +403,23 @@ def _functions(tree: ast.AST) -> list[Function]:
 
 
 def _function_at(tree: ast.AST, number: int) -> Function | None:
-    """The innermost function whose body has a line; None for a line of a module, of a class or of a signature."""
+    """Returns the innermost function whose body contains a line; None outside of function bodies."""
     around = [node for node in _functions(tree) if node.body[0].lineno <= number <= (node.end_lineno or 0)]
     return max(around, key=lambda node: node.lineno, default=None)
 
 
 def _is_remembered(function: Function) -> bool:
-    """Whether results of a function are kept, so that its lines are executed for the first caller alone."""
+    """Tells whether a function is cached, so that only its first caller executes its lines."""
     return any("cache" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 def _function_lines(tree: ast.AST) -> set[int]:
-    """Lines of bodies of functions, which are executed when these are called."""
+    """Returns the lines of function bodies, which are executed at calls."""
     return {number for node in _functions(tree) for number in range(node.body[0].lineno, (node.end_lineno or 0) + 1)}
 
 
 def _statement_lines(tree: ast.AST, numbers: Collection[int]) -> set[int]:
-    """Lines of the statements that the given lines belong to: of a block its head alone, and of others all lines."""
+    """Returns the lines of the statements that contain the given lines; of a block, only its head."""
     lines = set(numbers)
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
@@ -431,10 +431,10 @@ def _statement_lines(tree: ast.AST, numbers: Collection[int]) -> set[int]:
     return lines
 
 
-def _tests_of_importers(path: Path, changed: Sequence[int], root: Path, known: TestMap) -> set[str]:
-    """Tests that execute what imports a module: the functions that do, or all functions of modules that do.
+def _tests_of_importers(path: Path, changed: Sequence[int], root: Path, test_map: TestMap) -> set[str]:
+    """Returns tests that execute importers of a module: functions that import it, or all functions of such modules.
 
-    Where the changed function is imported by its name anywhere, only those that import it count.
+    If the changed function is imported by name anywhere, only the code that imports it counts.
     """
     parts = path.relative_to(root / "src").with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -450,18 +450,18 @@ def _tests_of_importers(path: Path, changed: Sequence[int], root: Path, known: T
                 importing.append((other.relative_to(root / SOURCE).as_posix(), lines, names))
     name = "" if function is None else function.name
     by_name = [entry for entry in importing if name in entry[2]]
-    return set().union(*(known.executing(file, lines) for file, lines, _ in by_name or importing))
+    return set().union(*(test_map.executing(file, lines) for file, lines, _ in by_name or importing))
 
 
-# the check
+# The check
 
 
 @dataclass
-class Outcome:
-    """What became of a fault.
+class FaultOutcome:
+    """The outcome of a planted fault.
 
     ``verdict`` is "fast", "all" or "survived": the lane that killed it, or none. ``killer`` is the first test that
-    failed, or what else went wrong; ``tests`` counts those that were selected, by lane.
+    failed, or another error; ``tests`` counts the selected tests by lane.
     """
 
     name: str
@@ -476,28 +476,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run of pytest: its exit code, None for a time-out, and what it printed."""
+    """A finished run of pytest: its exit code (None after a time-out) and its output."""
 
     code: int | None
     output: str
 
 
 class Checker:
-    """Plants faults in copies of the tree, one a worker, and runs the tests that concern each.
+    """Plants faults in copies of the tree, one per worker, and runs the selected tests of each.
 
     Parameters
     ----------
-    known : the map
-    lane_of : the lane of each test; tests that have none are not run
-    most : tests of a lane that are run first
-    limit : seconds that these may take
-    is_quick : whether these are all that is run
-    mapped : the tree that the map is of, where faults are planted in copies of another commit
+    test_map : which tests execute which lines
+    lane_of : the lane of each test; tests without a lane are not run
+    most : number of tests of a lane that are run first
+    limit : time limit of these tests in seconds
+    is_quick : whether only these tests are run
+    mapped : the tree of the map, if faults are planted in copies of another commit
     """
 
     def __init__(
         self,
-        known: TestMap,
+        test_map: TestMap,
         lane_of: Mapping[str, str],
         most: int,
         limit: float,
@@ -505,18 +505,18 @@ class Checker:
         is_quick: bool = False,
         mapped: ScratchTree | None = None,
     ) -> None:
-        self.known, self.lane_of, self.most, self.limit = known, lane_of, most, limit
+        self.test_map, self.lane_of, self.most, self.limit = test_map, lane_of, most, limit
         self.is_quick, self.mapped = is_quick, mapped
-        self._trusted: dict[str, bool] = {}  # whether a test that failed passes without the fault
+        self._trusted: dict[str, bool] = {}  # true if a test that failed passes without the fault
         self._lock = threading.Lock()
 
-    def check(self, fault: Fault, tree: ScratchTree) -> Outcome:
-        """What becomes of a fault."""
+    def check(self, fault: Fault, tree: ScratchTree) -> FaultOutcome:
+        """Plants a fault, runs its tests and returns the outcome."""
         begun = time.monotonic()
-        chosen_tests = selection(fault, (self.mapped or tree).root, self.known, self.lane_of, self.most, self.limit)
+        chosen_tests = selection(fault, (self.mapped or tree).root, self.test_map, self.lane_of, self.most, self.limit)
         counts = {lane: chosen_tests.count(lane) for lane in LANES}
         file = fault.path(tree.root).relative_to(tree.root / SOURCE).as_posix()
-        outcome = Outcome(fault.name, fault.kind, file, SURVIVED, tests=counts, remark=chosen_tests.remark)
+        outcome = FaultOutcome(fault.name, fault.kind, file, SURVIVED, tests=counts, remark=chosen_tests.remark)
         if not any(counts.values()):
             outcome.remark = "no test of the map executes it"
         for lane, tests in (*chosen_tests.first, *(() if self.is_quick else chosen_tests.others)):
@@ -528,9 +528,9 @@ class Checker:
         return outcome
 
     def _killer(self, fault: Fault, tree: ScratchTree, tests: Sequence[str]) -> str:
-        """The first test that fails with the fault and passes without it, "hang" for a time-out; else empty."""
+        """Returns the first test that fails only with the fault, "hang" for a time-out, or an empty string."""
         left = [test for test in tests if self._trusted.get(test, True)]
-        limit = max(self.limit, sum(map(self.known.seconds_of, left)) / SHARE_OF_LIMIT)
+        limit = max(self.limit, sum(map(self.test_map.seconds_of, left)) / SHARE_OF_LIMIT)
         while left:
             with tree.planted(fault) as kernels:
                 finished, left = self._run_existing(tree, left, limit, kernels)
@@ -547,7 +547,7 @@ class Checker:
         return ""
 
     def _is_trusted(self, test: str, tree: ScratchTree) -> bool:
-        """Whether a test passes without any fault."""
+        """Tells whether a test passes without any fault."""
         if test not in self._trusted:
             finished = run_tests(tree, [test], self.limit)
             with self._lock:
@@ -557,23 +557,23 @@ class Checker:
     def _run_existing(
         self, tree: ScratchTree, tests: list[str], limit: float, kernels: Path | None
     ) -> tuple[Finished, list[str]]:
-        """Runs the tests, without those that are not there; of another commit, their files in place of these."""
+        """Runs the tests without missing ones; in another commit their files replace missing tests."""
         while True:
             finished = run_tests(tree, tests, limit, kernels)
             missing = _not_found(finished.output, tests) if finished.code == USAGE_ERROR else []
             if not missing:
                 return finished, tests
-            kept = [test for test in tests if test not in missing]
+            existing = [test for test in tests if test not in missing]
             if self.mapped is not None:
                 files = dict.fromkeys(test.partition("::")[0] for test in missing if "::" in test)
-                kept += [file for file in files if (tree.root / file).is_file() and file not in kept]
-            tests = kept
+                existing += [file for file in files if (tree.root / file).is_file() and file not in existing]
+            tests = existing
             if not tests:
                 return Finished(NO_TESTS, ""), tests
 
 
 class Processes:
-    """Runs of pytest that are under way, so that they end when the check is interrupted."""
+    """The running processes of pytest, so that they can be ended when the check is interrupted."""
 
     def __init__(self) -> None:
         self.is_over = threading.Event()
@@ -582,7 +582,7 @@ class Processes:
 
     @contextmanager
     def keeping(self, process: subprocess.Popen[Any]) -> Iterator[None]:
-        """Keeps a process among those under way, and ends it, and all that it began, at the end of the block."""
+        """Registers a process, and ends it and its children at the end of the block."""
         with self._lock:
             self._running.add(process)
         try:
@@ -593,7 +593,7 @@ class Processes:
             _end_group(process)
 
     def end(self) -> None:
-        """Ends all processes, and lets none begin."""
+        """Ends all processes and prevents new ones."""
         self.is_over.set()
         with self._lock:
             for process in self._running:
@@ -604,7 +604,7 @@ PROCESSES = Processes()
 
 
 def run_tests(tree: ScratchTree, tests: Sequence[str], limit: float, kernels: Path | None = None) -> Finished:
-    """Runs tests in one process until the first fails; all processes that it began end with it."""
+    """Runs tests in one process until the first failure, and ends all of its children afterwards."""
     if PROCESSES.is_over.is_set():
         return Finished(NO_TESTS, "")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-rfE", "-m", "", *tests]
@@ -628,7 +628,7 @@ def run_tests(tree: ScratchTree, tests: Sequence[str], limit: float, kernels: Pa
 
 
 def _end_group(process: subprocess.Popen[Any]) -> None:
-    """Ends a process and all that it began; its session is its own, so that nobody else is in the group."""
+    """Ends a process and its children; it has its own session, so that no other process is in the group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -637,29 +637,29 @@ def _end_group(process: subprocess.Popen[Any]) -> None:
 
 
 def _first_failed(output: str, tests: Collection[str]) -> str | None:
-    """The first test that a summary of pytest names as failed."""
+    """Returns the first failed test in the summary of pytest."""
     for line in output.splitlines():
         head, _, rest = line.partition(" ")
         if head in ("FAILED", "ERROR") and "::" in rest:
-            known = [test for test in tests if rest == test or rest.startswith(f"{test} - ")]
-            return max(known, key=len) if known else rest.partition(" - ")[0]
+            matches = [test for test in tests if rest == test or rest.startswith(f"{test} - ")]
+            return max(matches, key=len) if matches else rest.partition(" - ")[0]
     return None
 
 
 def _last_error(output: str) -> str:
-    """What pytest says where no test failed but it did not come to run them, as with an error at import."""
+    """Returns the message of pytest if it could not run the tests, as after an error at import."""
     lines = [line.strip() for line in output.splitlines() if re.match(r"(E  |ERROR|\w+Error)", line)]
     return f"at collection: {lines[0][:160]}" if lines else "pytest failed"
 
 
 def _not_found(output: str, tests: Iterable[str]) -> list[str]:
-    """Tests that pytest does not find, where it says so and could import their files."""
+    """Returns the tests that pytest does not find although it could import their files."""
     lines = [line.rstrip() for line in output.splitlines() if re.match("ERROR: (not found|file or directory)", line)]
     return [test for test in tests if any(line.endswith((f"/{test}", f": {test}")) for line in lines)]
 
 
 def check_all(faults: Sequence[Fault], checker: Checker, trees: Sequence[ScratchTree], results: Results) -> None:
-    """Checks faults, as many at a time as there are copies of the tree, and keeps each outcome as it comes."""
+    """Checks faults, as many at a time as there are copies of the tree, and stores each outcome at once."""
     free: queue.Queue[ScratchTree] = queue.Queue()
     for tree in trees:
         free.put(tree)
@@ -670,7 +670,9 @@ def check_all(faults: Sequence[Fault], checker: Checker, trees: Sequence[Scratch
             try:
                 outcome = checker.check(fault, tree)
             except LookupError as error:
-                outcome = Outcome(fault.name, fault.kind, fault.file, SURVIVED, remark=f"cannot be planted: {error}")
+                outcome = FaultOutcome(
+                    fault.name, fault.kind, fault.file, SURVIVED, remark=f"cannot be planted: {error}"
+                )
             if not PROCESSES.is_over.is_set():
                 results.add(outcome)
         finally:
@@ -688,31 +690,31 @@ def check_all(faults: Sequence[Fault], checker: Checker, trees: Sequence[Scratch
 
 
 class Results:
-    """Outcomes by the names of faults, in a file that is written anew with each."""
+    """Outcomes by the names of faults, in a file that is rewritten with each new one."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self.path = path
-        kept = self.read(path) if resume and path.is_file() else {}
-        self.outcomes = {name: outcome for name, outcome in kept.items() if outcome.verdict != SURVIVED}
+        stored = self.read(path) if resume and path.is_file() else {}
+        self.outcomes = {name: outcome for name, outcome in stored.items() if outcome.verdict != SURVIVED}
         self._lock = threading.Lock()
 
     @staticmethod
-    def read(path: Path) -> dict[str, Outcome]:
-        """The outcomes in a file."""
+    def read(path: Path) -> dict[str, FaultOutcome]:
+        """Reads the outcomes from a file."""
         stored = json.loads(path.read_text(encoding="utf-8"))
-        return {entry["name"]: Outcome(**entry) for entry in stored}
+        return {entry["name"]: FaultOutcome(**entry) for entry in stored}
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: FaultOutcome) -> None:
         with self._lock:
             self.outcomes[outcome.name] = outcome
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(json.dumps([asdict(kept) for kept in self.outcomes.values()], indent=1), self.path)
+            write_atomically(json.dumps([asdict(outcome) for outcome in self.outcomes.values()], indent=1), self.path)
             why = outcome.killer or outcome.remark
             say(f"{outcome.verdict:<9} {outcome.name:<32} {outcome.seconds:6.1f} s  {why}")
 
 
-def as_markdown(outcomes: Sequence[Outcome]) -> str:
-    """The outcomes as a table, survivors first."""
+def as_markdown(outcomes: Sequence[FaultOutcome]) -> str:
+    """Returns a table of the outcomes, survivors first."""
     order = {SURVIVED: 0, ALL: 1, FAST: 2}
     rows = [
         f"| {outcome.name} | {outcome.kind} | `{outcome.file}` | {outcome.verdict} | {_cell(outcome)} | "
@@ -726,13 +728,13 @@ def as_markdown(outcomes: Sequence[Outcome]) -> str:
     return "\n".join([*head, *rows])
 
 
-def _cell(outcome: Outcome) -> str:
+def _cell(outcome: FaultOutcome) -> str:
     text = outcome.killer if outcome.verdict != SURVIVED else outcome.remark
     return text.replace("|", "\\|")
 
 
-def summary(outcomes: Collection[Outcome]) -> tuple[str, bool]:
-    """The last line, and whether all is well: none survives, and the fast lane kills four fifths of the killed."""
+def summary(outcomes: Collection[FaultOutcome]) -> tuple[str, bool]:
+    """Returns the last line, and whether no fault survives and the fast lane kills four fifths of them."""
     count = Counter(outcome.verdict for outcome in outcomes)
     killed = count[FAST] + count[ALL]
     share = count[FAST] / killed if killed else 0.0
@@ -749,7 +751,7 @@ def summary(outcomes: Collection[Outcome]) -> tuple[str, bool]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit code."""
+    """Runs the command and returns its exit code."""
     options = _options(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that processes and copies do not stay
     repository = Path.cwd()
@@ -776,7 +778,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def list_faults(repository: Path, faults: Sequence[Fault]) -> int:
-    """Prints the table of faults, and what is wrong with it."""
+    """Prints the table of faults and its problems."""
     for fault in faults:
         say(f"{fault.name:<32} {fault.kind:<36} {fault.file}")
     for title, count in (
@@ -798,29 +800,29 @@ def check_here(repository: Path, faults: Sequence[Fault], options: argparse.Name
     """Checks the work tree with its own tests."""
     results = Results(options.cache / "results.json", resume=options.resume)
     left = [fault for fault in faults if fault.name not in results.outcomes]
-    known = TestMap.read(options.cache / "map.json")
+    test_map = TestMap.read(options.cache / "map.json")
     with _copies(options.jobs, lambda root: ScratchTree.of_work_tree(repository, root)) as trees:
         lane_of = lanes_of(trees[0], trees[0].environment())
-        check_all(left, Checker(known, lane_of, options.most, options.limit, is_quick=options.quick), trees, results)
+        check_all(left, Checker(test_map, lane_of, options.most, options.limit, is_quick=options.quick), trees, results)
     return _finish(results, faults, options.cache / "results.md")
 
 
 def check_base(repository: Path, faults: Sequence[Fault], options: argparse.Namespace) -> int:
-    """Whether the tests of another commit kill the faults that survive here, or those that are asked for."""
-    kept = options.cache / "results.json"
-    if not options.only and kept.is_file():
-        survivors = {name for name, outcome in Results.read(kept).items() if outcome.verdict == SURVIVED}
+    """Checks whether the tests of another commit kill the faults that survive here, or the selected ones."""
+    stored = options.cache / "results.json"
+    if not options.only and stored.is_file():
+        survivors = {name for name, outcome in Results.read(stored).items() if outcome.verdict == SURVIVED}
         faults = [fault for fault in faults if fault.name in survivors]
     commit = _run_git(repository, "rev-parse", "--short", f"{options.base}^{{commit}}").strip()
     results = Results(options.cache / f"results-{commit}.json", resume=options.resume)
     left = [fault for fault in faults if fault.name not in results.outcomes]
-    known = TestMap.read(options.cache / "map.json")
+    test_map = TestMap.read(options.cache / "map.json")
     with (
         _copies(1, lambda root: ScratchTree.of_work_tree(repository, root)) as (here,),
         _copies(options.jobs, lambda root: ScratchTree.of_commit(repository, root, commit)) as trees,
     ):
         lane_of = lanes_of(here, here.environment())
-        check_all(left, Checker(known, lane_of, options.most, options.limit, mapped=here), trees, results)
+        check_all(left, Checker(test_map, lane_of, options.most, options.limit, mapped=here), trees, results)
     _finish(results, faults, options.cache / f"results-{commit}.md")
     return 0
 
@@ -837,18 +839,18 @@ def _finish(results: Results, faults: Sequence[Fault], page: Path) -> int:
 
 @contextmanager
 def _copies(count: int, make: Callable[[Path], ScratchTree]) -> Iterator[list[ScratchTree]]:
-    """So many copies of a tree, each in a folder of its own; gone afterwards."""
+    """Makes copies of a tree in separate temporary folders."""
     with tempfile.TemporaryDirectory(prefix="mutations-", ignore_cleanup_errors=True) as folder:
         trees = []
         for number in range(count):
-            place = Path(folder) / str(number)
-            place.mkdir()
-            trees.append(make(place / "tree"))
+            copy = Path(folder) / str(number)
+            copy.mkdir()
+            trees.append(make(copy / "tree"))
         yield trees
 
 
 def _is_meant(fault: Fault, word: str | None) -> bool:
-    """Whether the name, the kind or the file of a fault has a word."""
+    """Tells whether a word occurs in the name, the kind or the file of a fault."""
     return word is None or any(word in text for text in (fault.name, fault.kind, fault.file))
 
 
