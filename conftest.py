@@ -18,16 +18,16 @@ from typing import Any
 
 import pytest
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # before anything loads OpenMP: threads of several workers wait for each other
+if "PYTEST_XDIST_WORKER" in os.environ:  # before OpenMP is loaded: threads of several workers block each other
     for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(_variable, "1")
 
 ROOT = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OTHER_LANES = ("statistical", "cluster", "browser", "subprocess", "experiments", "slow")
-LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # library that a test needs -> its mark
-PROGRAMS = re.compile(r"(.*/)?(python[\d.]*|bash|sh|clarysage)")  # whose start takes a test out of the fast lane
-STARTS = ("subprocess.Popen", "os.system", "os.posix_spawn")  # as the interpreter announces them
+LANE_OF = {"distributed": "cluster", "ray": "cluster", "browser": "browser"}  # required library -> mark of the lane
+PROGRAMS = re.compile(r"(.*/)?(python[\d.]*|bash|sh|clarysage)")  # programs that a test of the fast lane must not start
+STARTS = ("subprocess.Popen", "os.system", "os.posix_spawn")  # names of audit events
 
 _started: list[str] = []  # programs since the current test began
 
@@ -89,7 +89,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _reason(report: Any) -> str:
-    """Why a test was skipped, in one line."""
+    """Return why a test was skipped, in one line."""
     text = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
     reason = text.removeprefix("Skipped: ").partition("\n")[0]
     library = re.match(r"could not import '([\w.]+)'", reason)
@@ -99,7 +99,7 @@ def _reason(report: Any) -> str:
 
 
 def _notice_program(event: str, arguments: tuple[Any, ...]) -> None:
-    """Keep the names of interpreters and shells that are started."""
+    """Record the names of started interpreters and shells."""
     if event in STARTS:
         program = "sh" if event == "os.system" else os.fsdecode(arguments[0] or "")
         if PROGRAMS.fullmatch(program):
@@ -114,14 +114,14 @@ def _is_present(library: str) -> bool:
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """The seed of a statistical test: 0, or whatever CLARYSAGE_TEST_SEED says; tests pass for any."""
+    """The seed of a statistical test: 0, or the value of CLARYSAGE_TEST_SEED; tests must pass for any seed."""
     return int(os.environ.get("CLARYSAGE_TEST_SEED", "0"))
 
 
 @pytest.fixture
 def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """MLflow with a file store of the test's own; nothing is sent anywhere, and no run stays active."""
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # which later releases ask for
+    """MLflow with a temporary file store, without telemetry; runs are ended after the test."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # required by newer releases
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "runs").as_uri())
     monkeypatch.delenv("MLFLOW_RUN_ID", raising=False)

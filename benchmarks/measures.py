@@ -140,7 +140,7 @@ def sizes(of: FittedModels, rounds: int) -> None:
 
 
 def examples(of: FittedModels) -> None:
-    print(f"\nmean loss SHAP beside SAGE, {EXPLAINED} examples, {BACKGROUND} background rows, network")
+    print(f"\nmean loss SHAP and SAGE, {EXPLAINED} examples, {BACKGROUND} background rows, network")
     shared: dict[str, Any] = {"X": of.X[:EXPLAINED], "y": of.y[:EXPLAINED], "background": of.background, "rng": 0}
     combined, single = (measure(of.network.predict, **shared) for measure in (cs.sage, cs.mean_loss_shap))
     difference = np.abs(combined.values - single.values) / np.hypot(combined.std_error, single.std_error).clip(1e-12)

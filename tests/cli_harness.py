@@ -1,7 +1,7 @@
-"""The command line as its tests run it: in this process, through the app that the console script calls, or in another.
+"""Helpers to run the command line in tests, in this process or in another one.
 
-``run`` and what is made of it start no process. ``run_process`` and ``run_main`` start an interpreter, for what only a
-process shows, so tests that use them are marked ``subprocess``.
+``run``, ``printed_json`` and ``error_of`` call the app of the console script in this process. ``run_process`` and
+``run_main`` start an interpreter, so tests that use them are marked ``subprocess``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from clarysage.cli.app import app
 
-# before click 8.2 a runner mixes stderr into stdout unless it is asked not to
-APART = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+# before click 8.2 the default is to mix stderr into stdout
+SEPARATE_STREAMS = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 
 
 def run(*arguments: str, **environment: str) -> Any:
@@ -33,7 +33,7 @@ def run(*arguments: str, **environment: str) -> Any:
     with warnings.catch_warnings():
         for category in (DeprecationWarning, PendingDeprecationWarning):
             warnings.filterwarnings("ignore", category=category, module=r"(?!clarysage)")
-        return CliRunner(**APART).invoke(
+        return CliRunner(**SEPARATE_STREAMS).invoke(
             app, list(arguments), env=environment, prog_name="clarysage", catch_exceptions=False
         )
 
@@ -47,7 +47,7 @@ def printed_json(*arguments: str, code: int = 0) -> dict[str, Any]:
 
 
 def error_of(*arguments: str, code: int = 1) -> str:
-    """Run a command line that fails, and return the single line that it complains with."""
+    """Run a command line that fails, and return its single line of error."""
     result = run(*arguments)
     assert result.exit_code == code, result.output
     assert result.stdout == ""
@@ -57,11 +57,11 @@ def error_of(*arguments: str, code: int = 1) -> str:
 
 
 def enter(folder: Path, monkeypatch: pytest.MonkeyPatch, module: str = "plain") -> None:
-    """Make a folder the current one for a test, in which its module is imported anew and leaves no ``__pycache__``."""
+    """Make a folder the current one for a test, in which its module is imported again and leaves no ``__pycache__``."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setitem(sys.modules, module, None)  # is undone after the test, whatever is imported meanwhile
+    monkeypatch.setitem(sys.modules, module, None)  # removes whatever the test imports under this name
     del sys.modules[module]
 
 
@@ -73,7 +73,7 @@ def run_process(folder: Path, *arguments: str, **environment: str) -> subprocess
 
 
 def run_main(*arguments: str, after: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line that ends well in a process of its own, and lines of Python after it in the same process."""
+    """Run a successful command line in a separate process, and lines of Python after it in the same process."""
     script = (
         f"import sys\nsys.argv = {['clarysage', *arguments]!r}\nfrom clarysage.cli import main\n"
         f"try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n{after}"

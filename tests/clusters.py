@@ -1,4 +1,4 @@
-"""Workers of every kind for tests: of this machine, and of small clusters that are started on it."""
+"""Workers of every kind for tests: processes and threads of this machine, and small clusters on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("processes", "threads", "dask", "ray")
 
 @contextmanager
 def dask_cluster(workers: int = 2, **options: Any) -> Iterator[Any]:
-    """A Dask cluster of so many processes, by its client; lost workers come up again."""
+    """Starts a Dask cluster and yields its client; lost workers are restarted."""
     from distributed import Client, LocalCluster
 
     quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL, **options}
@@ -30,7 +30,7 @@ def dask_cluster(workers: int = 2, **options: Any) -> Iterator[Any]:
 
 @contextmanager
 def ray_cluster(workers: int = 2) -> Iterator[Any]:
-    """A Ray cluster of so many processes, which this process is connected to."""
+    """Starts a Ray cluster and connects this process to it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
@@ -50,7 +50,7 @@ def ray_cluster(workers: int = 2) -> Iterator[Any]:
 
 @contextmanager
 def backend_of(kind: str) -> Iterator[Any]:
-    """Two workers of a kind, as ``n_jobs`` takes them."""
+    """Starts two workers of a kind and yields them as an argument for ``n_jobs``."""
     if kind == "dask":
         with dask_cluster() as client:
             yield cs.Dask(client)
@@ -62,7 +62,7 @@ def backend_of(kind: str) -> Iterator[Any]:
 
 
 class Deadly:
-    """A model whose worker is killed when it is asked, as often as there are marks left in a file."""
+    """A model that kills its worker when it is called, as often as there are marks left in a file."""
 
     def __init__(self, marks: Path, times: int) -> None:
         self.marks, self.parent = str(marks), os.getpid()
@@ -71,7 +71,7 @@ class Deadly:
     def __call__(self, Z: np.ndarray) -> np.ndarray:
         left = Path(self.marks).read_text()
         if os.getpid() != self.parent and left:
-            draft = Path(f"{self.marks}.{os.getpid()}")  # or a worker that is ended here leaves an empty file
+            draft = Path(f"{self.marks}.{os.getpid()}")  # atomic: a worker that dies here must not leave an empty file
             draft.write_text(left[1:])
             os.replace(draft, self.marks)
             os.kill(os.getpid(), signal.SIGKILL)
@@ -79,7 +79,7 @@ class Deadly:
 
 
 class Slow:
-    """A model that takes its time over every call in a worker, and leaves a mark of it."""
+    """A model that is slow in workers, and writes a mark at every call there."""
 
     def __init__(self, marks: Path, seconds: float) -> None:
         self.marks, self.seconds, self.parent = str(marks), seconds, os.getpid()
@@ -96,7 +96,7 @@ class Slow:
 
 
 class Counting:
-    """A model that leaves a mark whenever it is packed, and another whenever it is unpacked."""
+    """A model that writes a mark whenever it is pickled or unpickled."""
 
     def __init__(self, marks: Path) -> None:
         self.marks = str(marks)
@@ -119,20 +119,29 @@ class Counting:
 
 
 def plain(Z: np.ndarray) -> np.ndarray:
-    """The model behind those that do something besides."""
+    """The model that the others wrap."""
     return np.asarray(Z[:, 0] * Z[:, 1] + Z[:, 2])
 
 
 def made_up(n: int = 200, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and responses."""
+    """Draws rows and responses."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(n, d))
     return X, plain(X) + 0.1 * rng.normal(size=n)
 
 
-def bits(found: cs.Explanation) -> list[Any]:
-    """Everything that is computed."""
-    targets = [getattr(target, name) for target in found.targets.values() for name in ("values", "std_error", "dof")]
-    arrays = [found.values, found.std_error, found.covariance, found.trace, found.parts, *targets]
-    counts = [found.draws, found.model_rows, found.stopped, found.total, found.base]
+def bits(explanation: cs.Explanation) -> list[Any]:
+    """Returns the bytes of all computed arrays, and all counts."""
+    targets = [
+        getattr(target, name) for target in explanation.targets.values() for name in ("values", "std_error", "dof")
+    ]
+    arrays = [
+        explanation.values,
+        explanation.std_error,
+        explanation.covariance,
+        explanation.trace,
+        explanation.parts,
+        *targets,
+    ]
+    counts = [explanation.draws, explanation.model_rows, explanation.stopped, explanation.total, explanation.base]
     return [None if array is None else np.asarray(array).tobytes() for array in arrays] + counts

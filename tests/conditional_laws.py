@@ -1,4 +1,4 @@
-"""Laws whose conditional expectations are known: correlated Gaussians, and a small discrete law."""
+"""Distributions with known conditional expectations: correlated Gaussians, and a small discrete distribution."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class Gaussian:
     def variance(self) -> float:
         return float(self.beta @ self.covariance @ self.beta)
 
-    def expected(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """E[f | x_S] for one coalition (d,)."""
-        C, S = self.covariance, np.flatnonzero(kept)
-        rest = np.flatnonzero(~kept)
+    def expected(self, x: np.ndarray, coalition: np.ndarray) -> np.ndarray:
+        """Returns E[f | x_S] for one coalition (d,)."""
+        C, S = self.covariance, np.flatnonzero(coalition)
+        rest = np.flatnonzero(~coalition)
         filled = x.copy()
         filled[:, rest] = x[:, S] @ np.linalg.solve(C[np.ix_(S, S)], C[np.ix_(S, rest)])
         return self.f(filled)
 
 
 class Discrete:
-    """Three columns of two, three and two values whose joint law has no structure, and a model with interactions."""
+    """Three columns of two, three and two values with an unstructured joint distribution, and a model with interactions."""
 
     def __init__(self, seed: int) -> None:
         self.cells = np.array(list(product([0.0, 1.0], [0.0, 1.0, 2.0], [0.0, 1.0])))
@@ -48,22 +48,22 @@ class Discrete:
     def f(Z: np.ndarray) -> np.ndarray:
         return np.asarray(Z[:, 0] + Z[:, 1] * Z[:, 2] - 2 * Z[:, 0] * Z[:, 1])
 
-    def expected(self, x: np.ndarray, kept: np.ndarray) -> np.ndarray:
-        """E[f | x_S] by enumeration."""
-        alike = (self.cells[None, :, kept] == x[:, None, kept]).all(axis=2) * self.law
+    def expected(self, x: np.ndarray, coalition: np.ndarray) -> np.ndarray:
+        """Returns E[f | x_S] by enumeration."""
+        alike = (self.cells[None, :, coalition] == x[:, None, coalition]).all(axis=2) * self.law
         return np.asarray(alike @ self.f(self.cells) / alike.sum(axis=1))
 
 
 def coalitions(d: int) -> np.ndarray:
-    """All but the empty and the full one, (2^d - 2, d)."""
+    """Returns all coalitions except the empty and the full one, (2^d - 2, d)."""
     return np.array(list(product([False, True], repeat=d)))[1:-1]
 
 
 def mean_error(removal: Any, law: Any, X: np.ndarray) -> float:
-    """Mean squared error of f_S against E[f | x_S], over examples and all coalitions."""
+    """Returns the mean squared error of f_S against E[f | x_S], over examples and all coalitions."""
     f_S = removal.restrict(law.f, X)
     errors = [
-        (f_S.predict(X, np.tile(kept, (len(X), 1)), None)[:, 0] - law.expected(X, kept)) ** 2
-        for kept in coalitions(X.shape[1])
+        (f_S.predict(X, np.tile(coalition, (len(X), 1)), None)[:, 0] - law.expected(X, coalition)) ** 2
+        for coalition in coalitions(X.shape[1])
     ]
     return float(np.mean(errors))

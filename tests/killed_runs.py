@@ -1,9 +1,9 @@
-"""Runs that are killed at random times and resumed, in processes of their own: what they end with, what they lost.
+"""Runs in separate processes that are killed at random times and resumed from checkpoints.
 
     python killed_runs.py KILLS SEED FOLDER
 
-prints as JSON how many kills there were, whether each run that came to its end had the bits of one that was not
-killed, and model rows that were lost by each kill, beside those of the largest round.
+prints as JSON the number of kills, whether each completed run is bitwise equal to an uninterrupted one, the model rows
+lost by each kill, and those of the largest round.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SECONDS_A_ROW = 3e-6
 
 
 class Counted:
-    """A model that takes its time, and writes down how many rows it has answered."""
+    """A slow model that writes the number of rows of each call to a file."""
 
     name = "counted"
 
@@ -35,7 +35,7 @@ class Counted:
         self.file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
     def __call__(self, Z: np.ndarray) -> np.ndarray:
-        os.write(self.file, b"%d\n" % len(Z))  # before the answer: what is asked for counts
+        os.write(self.file, b"%d\n" % len(Z))  # before the prediction, so that interrupted calls count
         time.sleep(SECONDS_A_ROW * len(Z))
         return np.asarray(Z[:, 0] * Z[:, 1] + np.sin(2 * Z[:, 2]) + 0.3 * Z[:, 3])
 
@@ -43,12 +43,12 @@ class Counted:
 def explained(asked: Path, checkpoint: Path | None) -> cs.Explanation:
     y = X[:, 0] + X[:, 2]
     options: dict[str, Any] = {"method": "paired walks", "tolerance": 0.03, "rng": 7, "checkpoint": checkpoint}
-    found: cs.Explanation = cs.sage(Counted(asked), X, y, background=X[:32], loss="squared error", **options)
-    return found
+    explanation: cs.Explanation = cs.sage(Counted(asked), X, y, background=X[:32], loss="squared error", **options)
+    return explanation
 
 
 def forked(asked: Path, checkpoint: Path, result: Path, seconds: float) -> bool:
-    """A run in a process of its own; whether it had to be killed, when its time was over."""
+    """Runs in a forked process; returns whether the process was killed at the time limit."""
     child = os.fork()
     if child == 0:
         try:
@@ -71,12 +71,12 @@ def forked(asked: Path, checkpoint: Path, result: Path, seconds: float) -> bool:
 
 
 def rows_in(asked: Path) -> int:
-    """Rows that were asked for."""
+    """Returns the number of rows that were passed to the model."""
     return sum(map(int, asked.read_text().split())) if asked.exists() else 0
 
 
-def kept_in(checkpoint: Path) -> int:
-    """Model rows of the draws that a file holds."""
+def rows_in_checkpoint(checkpoint: Path) -> int:
+    """Returns the model rows of the draws in a checkpoint."""
     return (
         int(read_checkpoint(checkpoint).progress(state_classes_of(cs.PairedWalks())).state.rows)
         if checkpoint.exists()
@@ -86,31 +86,31 @@ def kept_in(checkpoint: Path) -> int:
 
 def main(kills: int, seed: int, folder: Path) -> dict[str, Any]:
     rng, asked = np.random.default_rng(seed), folder / "asked"
-    whole = explained(asked, None)
-    whole.save(folder / "whole.json")
+    uninterrupted = explained(asked, None)
+    uninterrupted.save(folder / "whole.json")
     begun = time.monotonic()
     explained(asked, folder / "ended")
     seconds = time.monotonic() - begun
     asked.unlink()
     explained(asked, folder / "ended")
-    start = rows_in(asked)  # of a run that has ended: the ends of the game, and preparations
-    rounds = np.diff(whole.trace[:, 1], prepend=start)
-    told: dict[str, Any] = {"kills": 0, "is_same": [], "lost": [], "largest_round": int(rounds.max())}
+    start = rows_in(asked)  # of a completed run: null and full payoffs, and the pilot run
+    rounds = np.diff(uninterrupted.trace[:, 1], prepend=start)
+    results: dict[str, Any] = {"kills": 0, "is_same": [], "lost": [], "largest_round": int(rounds.max())}
     trial = 0
-    while told["kills"] < kills:
+    while results["kills"] < kills:
         checkpoint, result, is_over = folder / f"run{trial}", folder / f"result{trial}.json", False
         while not is_over:
             asked.unlink(missing_ok=True)
-            before = kept_in(checkpoint)
-            is_last = told["kills"] == kills
+            before = rows_in_checkpoint(checkpoint)
+            is_last = results["kills"] == kills
             if forked(asked, checkpoint, result, 1e9 if is_last else rng.uniform(0, seconds)):
-                told["kills"] += 1
-                told["lost"].append(max(0, rows_in(asked) - start) - (kept_in(checkpoint) - before))
+                results["kills"] += 1
+                results["lost"].append(max(0, rows_in(asked) - start) - (rows_in_checkpoint(checkpoint) - before))
             else:
                 is_over = True
-        told["is_same"].append(result.read_bytes() == (folder / "whole.json").read_bytes())
+        results["is_same"].append(result.read_bytes() == (folder / "whole.json").read_bytes())
         trial += 1
-    return told
+    return results
 
 
 if __name__ == "__main__":

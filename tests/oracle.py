@@ -1,4 +1,4 @@
-"""Slow, plain twins of what the library computes, written from the paper's equations and sharing no code with it."""
+"""Reference implementations: slow and plain, written from the paper's equations, without code of the library."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clarysage.structure.base import apply_link
 
 
 def shapley(v: dict[frozenset[int], Any], p: int) -> np.ndarray:
-    """Eq. 6, subset by subset."""
+    """Returns Shapley values by Eq. 6, subset by subset."""
     values = []
     for i in range(p):
         value: Any = 0.0
@@ -37,7 +37,7 @@ def predictive_power(
     mass: Any = None,
     groups: list[list[int]] | None = None,
 ) -> dict[frozenset[int], float]:
-    """Eq. 2 with Eq. 1 by the sample: v(S) for every subset S of players; ``loss(y, prediction)`` of one example."""
+    """Returns v(S) for every subset S of players by Eqs. 1 and 2; ``loss(y, prediction)`` is that of one example."""
     groups = groups or [[j] for j in range(X.shape[1])]
     weights = np.full(len(X), 1 / len(X)) if weights is None else np.asarray(weights) / np.sum(weights)
     mass = np.full(len(background), 1 / len(background)) if mass is None else np.asarray(mass) / np.sum(mass)
@@ -57,7 +57,7 @@ def predictive_power(
 
 
 def sage(f: Any, loss: Any, X: np.ndarray, y: np.ndarray, background: np.ndarray, **options: Any) -> np.ndarray:
-    """SAGE values by enumeration."""
+    """Returns SAGE values by enumeration."""
     v = predictive_power(f, loss, X, y, background, **options)
     return shapley(v, max(map(len, v)))
 
@@ -67,7 +67,7 @@ def squared_error(y: Any, prediction: Any) -> float:
 
 
 def cross_entropy(y: Any, prediction: Any) -> float:
-    """Of a class number and probabilities (k,), or the probability of class 1."""
+    """Returns the loss for a class number and probabilities (k,), or the probability of class 1."""
     prediction = np.atleast_1d(prediction)
     if len(prediction) == 1:
         return float(-np.log(prediction[0] if y == 1 else 1 - prediction[0]))
@@ -76,17 +76,17 @@ def cross_entropy(y: Any, prediction: Any) -> float:
 
 @dataclass(frozen=True)
 class RowByRow:
-    """A form beside all background rows, an example at a time."""
+    """Evaluates a model representation with all background rows, one example at a time."""
 
     representation: Any
     b: np.ndarray
     mass: np.ndarray
     link: Any
 
-    def walk(self, x: np.ndarray, arrivals: np.ndarray, steps: int) -> np.ndarray:
-        picks, found = np.arange(len(self.b))[None], []
+    def walk(self, x: np.ndarray, positions: np.ndarray, steps: int) -> np.ndarray:
+        picks, predictions = np.arange(len(self.b))[None], []
         for i in range(len(x)):
-            example, entry = x[i : i + 1], arrivals[i : i + 1]
+            example, entry = x[i : i + 1], positions[i : i + 1]
             margins = self.representation.prefix_margins(example, self.b, picks, entry, steps)[0]  # (m, p - 1, K)
-            found.append(np.einsum("m,mpk->pk", self.mass, apply_link(margins, self.link)))
-        return np.stack(found)
+            predictions.append(np.einsum("m,mpk->pk", self.mass, apply_link(margins, self.link)))
+        return np.stack(predictions)

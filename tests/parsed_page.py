@@ -1,4 +1,4 @@
-"""Pages taken apart, for tests of what is on them."""
+"""An HTML parser for tests of pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ VOID = {"meta", "input", "link", "br", "hr", "img", "base", "source", "embed"}
 
 
 class Page(HTMLParser):
-    """A page taken apart: elements with their attributes, texts of cells, and whether every tag is closed."""
+    """A parsed page: elements with their attributes, and texts by tag; it checks that every tag is closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -41,4 +41,4 @@ class Page(HTMLParser):
         return json.loads(self.texts["script"][0])
 
     def having(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
-        return [found for name, found in self.elements if name == tag and attributes.items() <= found.items()]
+        return [attrs for name, attrs in self.elements if name == tag and attributes.items() <= attrs.items()]

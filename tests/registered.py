@@ -1,4 +1,4 @@
-"""Registries with other rows, for the time of a test."""
+"""Changes of registries for the duration of a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clarysage.registry import Registry
 
 
 def with_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: Any) -> None:
-    """Rows beside those that are there, in place of those of the same name."""
+    """Adds rows to a registry; they replace rows of the same name."""
     only_rows(
         monkeypatch,
         registry,
@@ -19,7 +19,7 @@ def with_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: A
 
 
 def only_rows(monkeypatch: pytest.MonkeyPatch, registry: Registry[Any], *rows: Any) -> None:
-    """No other rows than these."""
+    """Replaces all rows of a registry."""
     stand_in = Registry(registry.argument, rows, special=registry.special)
     for name in ("_rows", "_spellings"):
         monkeypatch.setattr(registry, name, getattr(stand_in, name))

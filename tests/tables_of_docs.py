@@ -1,4 +1,4 @@
-"""Tables of the docs that are made from registries: ``python -m tests.tables_of_docs`` writes them anew."""
+"""Tables in the docs that are generated from registries: ``python -m tests.tables_of_docs`` updates them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GUIDE, MEASURES_PAGE = DOCS / "guide.md", DOCS / "measures.md"
 
 
 def table_of_measures() -> str:
-    """Tables 1 and 3 of the paper in Markdown, with a star at the names of heuristics."""
+    """Returns Tables 1 and 3 of the paper in Markdown, with a star at the names of heuristics."""
     header = ["measure", "of", "u(S) is close for", "φ₀", *PROPERTIES]
     rows = [
         [
@@ -37,11 +37,11 @@ TABLES: dict[Path, dict[str, Callable[[], str]]] = {
 
 
 def with_tables(path: Path) -> str:
-    """A page with the tables between its markers made anew."""
+    """Returns a page with updated tables between its markers."""
     page = path.read_text()
     for what, table in TABLES[path].items():
         marked = re.compile(rf"(<!-- table of {what} -->\n).*?(<!-- end of table -->)", re.DOTALL)
-        rows = table().replace("\\", r"\\")  # which would mean something in a replacement
+        rows = table().replace("\\", r"\\")  # backslashes are special in a replacement
         page, count = marked.subn(rf"\1\n{rows}\n\n\2", page)
         assert count == 1, f"{count} places for the table of {what}"
     return page

@@ -1,4 +1,4 @@
-"""What type checkers make of the public functions; ``make lint`` has mypy read it, and nothing runs it."""
+"""Static types of the public functions: ``make lint`` checks this file with mypy; it is never run."""
 
 from __future__ import annotations
 
