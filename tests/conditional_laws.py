@@ -35,7 +35,7 @@ class Gaussian:
 
 
 class Discrete:
-    """Three columns of two, three and two values with an unstructured joint distribution, and a model with interactions."""
+    """Three columns of two, three and two values with any joint distribution, and a model with interactions."""
 
     def __init__(self, seed: int) -> None:
         self.cells = np.array(list(product([0.0, 1.0], [0.0, 1.0, 2.0], [0.0, 1.0])))
