@@ -1,4 +1,4 @@
-"""Feature ablation and univariate predictors: refits without one feature (LOCO, Lei et al. 2018), or on one alone.
+"""Feature ablation (drop-column importance; LOCO, Lei et al. 2018) and univariate predictors, on one feature alone.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Leave one out, and leave one in: one coalition a player (Table 3, the first two subdomains)."""
+"""Leave one out (drop-column importance), and leave one in: one coalition a player (Table 3, first two subdomains)."""
 
 from __future__ import annotations
 

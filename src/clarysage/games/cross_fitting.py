@@ -1,4 +1,4 @@
-"""Resampling schemes of refits: K-fold cross-fitting (Chernozhukov et al. 2018) or a hold-out.
+"""Resampling schemes of refits: cross-fitting (K-fold cross-validation, Chernozhukov et al. 2018) or a hold-out.
 
 Cross-fitting evaluates each row with a learner that was fitted on the other folds, so that no row is evaluated by a
 learner that has seen it, and all rows are used. Folds are stratified by class.
