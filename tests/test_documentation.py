@@ -12,6 +12,8 @@ import tomllib
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
+import pandas as pd
 import pytest
 
 import clarysage
@@ -231,6 +233,54 @@ def test_the_map_names_every_file_in_the_row_of_its_room():
         named |= set(re.findall(r"`(\w+\.py)`", text))
         assert named - {"__init__.py"} == {file.name for file in (source / room).rglob("*.py")} - {"__init__.py"}, room
     assert all(f"| `{file.name}`" in page or f", `{file.name}`" in page for file in source.glob("[!_]*.py"))
+
+
+def functions_called(run):
+    """The functions of the source that a call runs, (path, name) in the order of their first calls; and its result."""
+    called = {}
+
+    def note(frame, event, _):
+        path = frame.f_code.co_filename.rpartition("/src/clarysage/")[2]
+        if event == "call":
+            called.update(dict.fromkeys((path, name) for name in frame.f_code.co_qualname.split(".")))
+
+    run()  # imports, which would be slow while calls are noted
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        result = run()
+    finally:
+        sys.setprofile(before)
+    return list(called), result
+
+
+def functions_in_the_map(start, end):
+    """The functions and classes that a part of the map names, with their files, but not those of other ways."""
+    text = (ROOT / "docs" / "design.md").read_text().partition(start)[2].partition(end)[0]
+    references = re.findall(r"`([\w/]+\.py): (\w+(?:, \w+)*)`", text)
+    named = [(path, name) for path, names in references for name in names.split(", ")]
+    return [(path, name) for path, name in named if name != "choose_removal" and "native.py" not in path]
+
+
+def test_calls_pass_through_the_functions_of_the_map_in_its_order():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 14))
+    y = X[:, 0] * X[:, 1] + rng.normal(size=60)
+    called, explanation = functions_called(
+        lambda: clarysage.sage(lambda X: X[:, 0] * X[:, 1], X, y, budget=40_000, rng=0)
+    )
+    named = functions_in_the_map("2. `_measures/sage.py", "**One chunk")
+    assert len(named) > 20
+    assert [function for function in called if function in named] == named
+    assert set(functions_in_the_map("**One chunk", "**`cs.monitor")) <= set(called)
+    called, _ = functions_called(explanation.report)
+    named = functions_in_the_map("**`explanation.report()`**", "## ")
+    assert [function for function in called if function in named] == named
+    tables = [pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "y"]).assign(batch=1) for _ in range(2)]
+    called, _ = functions_called(
+        lambda: clarysage.monitor(lambda X: X["a"], *tables, target="y", by="batch", loss="squared error", rng=0)
+    )
+    assert set(functions_in_the_map("**`cs.monitor", "**`clarysage explain")) <= set(called)
 
 
 def test_every_make_target_that_is_named_exists():
