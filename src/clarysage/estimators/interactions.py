@@ -148,7 +148,7 @@ class Toggles:
         examples = design.examples(first, draws)
         coalitions = draw_uniform_sizes(draws, game.n_players, rng)
         T = np.vstack([coalitions, ~coalitions])
-        skip = self.visits.pilot_run.skip
+        skip = self.visits.pilot_run.correction.skip
         payoffs, rows = unbiased_payoffs(game, enlarged(game), np.tile(examples, 2), self._toggled(T), rng, skip=skip)
         of_coalition, of_complement = np.split(self._differences(T, payoffs), 2)
         values = game.weights[examples][:, None, None] * (of_coalition + of_complement) / 2

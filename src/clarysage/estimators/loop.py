@@ -74,7 +74,7 @@ def estimate(
         while reason is None and run.begin_round():
             with closing(executor.map(run.sampler, run.chunks, run.time_left)) as states:
                 for _, state in zip(run.chunks, states, strict=True):
-                    run.merge(state)
+                    run.progress.merge_chunk(run.estimator, state)
                     run.check_time()
             reason = run.end_round()
             run.save()
@@ -182,10 +182,6 @@ class RunState:
         if prepared is not self.estimator:
             progress.preparations.append((progress.number, float(rows)))
             self.estimator, self.sampler = prepared, ChunkSampler(prepared, self.game, self.seed)
-
-    def merge(self, state: Any) -> None:
-        """Merges the draws of the next chunk."""
-        self.progress.merge_chunk(self.estimator, state)
 
     def check_time(self) -> None:
         """Raises :class:`LateError` if no time is left, unless the last draw has been made."""

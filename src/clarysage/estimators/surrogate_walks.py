@@ -189,7 +189,7 @@ class SurrogateWalks:
         regressor = _gradient_boosting() if self.regressor is None else self.regressor
         splitting = ability(game, SplitsBySurrogate)
         assert splitting is not None, "the game was checked"
-        surrogate_game, difference = splitting.split_by_surrogate(regressor, asked, pilot.active)
+        surrogate_game, difference = splitting.split_by_surrogate(regressor, asked, pilot.correction.active)
         size = size_measure(game)  # by losses of the model: the surrogate may agree with it at the ends only
         design = SamplingDesign.of(difference, size, rng)
         pairs = _next_size(last.pairs, design, is_second=len(self.stages) == 1)

@@ -158,8 +158,9 @@ class SubsampledPower:
         """Returns payoffs (n, p + 1, L) at every prefix of orders (n, p), and the model rows that they cost."""
         active, matches = active & self._is_used, self.matches.of(examples)
         index = self.draws.draw(self.class_of[examples], rng, matches.rows)
-        entry_position, entered = self.players.entry_positions(orders), entered_at_prefixes(orders, active)
+        entry_position = self.players.entry_positions(orders)
         steps = self._steps(examples, entry_position, index, skip, keep)
+        entered = entered_at_prefixes(orders, active)
         if self.draws.uses_all_rows:
             means = self._means_of_all(matches, steps.outputs)
         else:

@@ -177,7 +177,8 @@ class UnbiasedSquare:
         return None
 
     def __call__(self, loss: Any, estimate: MeanEstimate, target: np.ndarray) -> np.ndarray:
-        return np.asarray(loss(estimate.adjusted, target) - self._counted(estimate.variance).sum(axis=-1))
+        gap = self._counted(estimate.variance).sum(axis=-1)
+        return np.asarray(loss(estimate.adjusted, target) - gap)
 
     @property
     def knows_bias(self) -> bool:

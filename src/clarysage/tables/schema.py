@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,10 +78,15 @@ class Schema:
 
     def decode(self, codes: np.ndarray) -> Any:
         """Decodes rows of codes to a new table for the model, which may write into it."""
-        library, dtype = self.decoders[0].backend, _block_dtype(self.decoders)
-        if dtype is not None:  # a single array, the fastest input for models
-            return library.table(backend("numpy").from_float(codes, dtype), self.header)
+        library = self.decoders[0].backend
+        if self._dtype is not None:  # a single array, the fastest input for models
+            return library.table(backend("numpy").from_float(codes, self._dtype), self.header)
         return library.table([column.decode(codes[:, j]) for j, column in enumerate(self.decoders)], self.header)
+
+    @cached_property
+    def _dtype(self) -> np.dtype[Any] | None:
+        """The dtype of a single array for the model that holds all columns; None if there is none."""
+        return _block_dtype(self.decoders)
 
     def widened(self, codes: np.ndarray) -> Schema:
         """Returns a schema that can also decode these codes (a mean of integers needs a float column)."""

@@ -112,33 +112,32 @@ class PairedWalks:
 
     def rows(self, game: Game, draws: int, first: int = 0) -> int:
         pilot = self.pilot_run
-        corrections = pilot.corrections(first + draws) - pilot.corrections(first)
-        pilot_rows = 0 if first else pilot.rows
-        return pilot_rows + draws * pilot.rows_of_pair + corrections * pilot.correction.cost(game)
+        corrections = pilot.corrections(first, draws) * pilot.correction.cost(game)
+        return (0 if first else pilot.rows) + draws * pilot.rows_of_pair + corrections
 
     def limit(self, game: Game) -> int | None:
         return None
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Walked:
         pilot = self.pilot_run
-        examples = pilot.design.examples(first, draws)
+        design, correction = pilot.design, pilot.correction
+        examples, is_in_pass = design.examples(first, draws), design.is_in_pass(first, draws)
         orders = permutations(draws, game.n_players, rng)
-        is_in_pass = pilot.design.is_in_pass(first, draws)
         pairs = walk_pairs(
             game,
             None if pilot.all_rows else ability(game, SubsampledWalks),
             examples,
             orders,
-            pilot.active,
+            correction.active,
             rng,
-            skip=pilot.skip,
+            skip=correction.skip,
             keep=pilot.keep,
             influence=pilot.influence_rows > 0 and bool(is_in_pass.any()),
         )
         values = game.weights[examples][:, None, None] * pairs.contributions
-        visits = StratifiedMoments.of(pilot.design.cell[examples], values, pilot.design.weighting(first))
-        count = pilot.corrections(first + draws) - pilot.corrections(first)
-        corrections, rows = pilot.correction.draw(game, count, rng) if count else (None, 0)
+        visits = StratifiedMoments.of(design.cell[examples], values, design.weighting(first))
+        count = pilot.corrections(first, draws)
+        corrections, rows = correction.draw(game, count, rng) if count else (None, 0)
         return Walked(
             visits,
             None if corrections is None else Moments.of(corrections),
@@ -153,15 +152,15 @@ class PairedWalks:
         self, game: Game, examples: np.ndarray, is_in_pass: np.ndarray, influence: Influence
     ) -> InfluenceSums:
         """Sums the influence of background rows over the visits of passes, by groups of examples."""
-        is_counted = np.tile(is_in_pass, 2)
+        pilot, is_counted = self.pilot_run, np.tile(is_in_pass, 2)
         examples = np.tile(examples, 2)[is_counted]
         weights = game.weights[examples][:, None, None]
         return InfluenceSums.of(
-            self.design.group(examples),
+            pilot.design.group(examples),
             influence.background_index[is_counted],
             weights[:, None] * influence.influence[is_counted],
             weights * influence.bias_correction[is_counted],
-            (len(self.design.groups), self.pilot_run.influence_rows),
+            (len(pilot.design.groups), pilot.influence_rows),
         )
 
     def merge(self, state: Walked, other: Walked) -> Walked:
@@ -187,15 +186,16 @@ class PairedWalks:
 
     def estimated(self, state: Walked) -> Estimated:
         """Returns the values, with the bias of background subsamples corrected."""
-        visits = state.visits.dense(len(self.design.size))
-        subsampled = estimated_sum(visits, self.design.size, self.design.stratum)
-        if not self.pilot_run.per_draw:
+        pilot = self.pilot_run
+        visits = state.visits.dense(len(pilot.design.size))
+        subsampled = estimated_sum(visits, pilot.design.size, pilot.design.stratum)
+        if not pilot.per_draw:
             return subsampled
         assert state.corrections is not None, "the first draws have corrections"
         return weighted_sum([subsampled, self._correction(state.corrections, visits)], [1.0, 1.0])
 
     def _correction(self, draws: Moments, visits: StratifiedMoments) -> Estimated:
-        has_effect = self.pilot_run.active | (visits.mean != 0).any(axis=(0, 1))
+        has_effect = self.pilot_run.correction.active | (visits.mean != 0).any(axis=(0, 1))
         return correction(draws, has_effect)
 
     def read(self, game: Game, state: Walked) -> Estimate:
@@ -209,19 +209,20 @@ class PairedWalks:
             scale=scale(game),
             coverage=self.coverage(game, state),
             clipped=state.clipped,
-            notes=() if pilot.skip else (VARYING,),
+            notes=() if pilot.correction.skip else (VARYING,),
         )
 
     def coverage(self, game: Game, state: Walked) -> Coverage:
         """Returns which examples the design has visited."""
-        is_seen = np.zeros(len(game.weights), dtype=bool)
-        is_seen[self.design.order[: state.draws]] = True
-        is_settled = self.design.passes(state.draws) == 2
-        return Coverage.of(game.weights, is_seen, self.design.draws_to_see_all, is_settled=is_settled)
+        design, is_seen = self.design, np.zeros(len(game.weights), dtype=bool)
+        is_seen[design.order[: state.draws]] = True
+        is_settled = design.passes(state.draws) == 2
+        return Coverage.of(game.weights, is_seen, design.draws_to_see_all, is_settled=is_settled)
 
     def components(self, game: Game, state: Walked) -> VarianceComponents:
         """Returns contributions of examples, the variance of the bias correction, and influence of background rows."""
-        design, visits = self.design, state.visits.dense(len(self.design.size))
+        design = self.design
+        visits = state.visits.dense(len(design.size))
         is_positive = game.weights > 0
         weights = np.bincount(design.cell[is_positive], game.weights[is_positive]) / design.size
         by_cell, between = contributions_of(visits, design.size, design.stratum, weights)

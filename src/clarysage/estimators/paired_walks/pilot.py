@@ -56,19 +56,12 @@ class Pilot:
     influence_rows: int = 0
     all_rows: bool = False
 
-    @property
-    def active(self) -> np.ndarray:
-        """Players (p,) that may have an effect."""
-        return self.correction.active
-
-    @property
-    def skip(self) -> bool:
-        """True if the model is deterministic, so that known predictions are reused."""
-        return self.correction.skip
-
-    def corrections(self, draws: int) -> int:
-        """Returns the number of draws of the correction that belong to the first so many pairs of walks."""
-        return min(draws, FIRST_CORRECTIONS) + int(self.per_draw * draws) if self.per_draw else 0
+    def corrections(self, first: int, draws: int) -> int:
+        """Returns the number of draws of the correction that belong to the pairs of walks from ``first`` on."""
+        if not self.per_draw:
+            return 0
+        before, after = (min(n, FIRST_CORRECTIONS) + int(self.per_draw * n) for n in (first, first + draws))
+        return after - before
 
 
 def run_pilot(game: Game, rows: float, rng: np.random.Generator) -> Pilot:
