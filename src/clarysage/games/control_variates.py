@@ -45,9 +45,8 @@ MOST_EFFECTS = 2**23  # numbers that are held in memory
 class ControlVariate(Protocol):
     """Control variates of drawn background rows (n, q); their mean over all rows except the self-match is 0.
 
-    ``matches`` are the self-matches of the n examples.
-    ``active`` (p,) are the players that can change a prediction. A player that never changes a prediction then changes
-    no estimate either, so that its value is exactly zero.
+    ``matches`` are the self-matches of the n examples. ``active`` (p,) are the players that can change a prediction. A
+    player that never changes a prediction then changes no estimate either, so that its value is exactly zero.
     """
 
     def at_prefixes(
@@ -192,14 +191,10 @@ def control_variate_of(hybrid: HybridRows, players: Players, *, is_square: bool)
     return start if effects is None else MainEffectsControl(start, effects)
 
 
-def entered_at_prefixes(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
-    """Returns |S n A| (n, p - 1) at the proper prefixes S of orders (n, p), with the active players A."""
-    return np.asarray(np.cumsum(active[orders], axis=1)[:, :-1])
-
-
 def beta_at_prefixes(orders: np.ndarray, active: np.ndarray) -> np.ndarray:
     """Returns the share (n, p - 1) of active players that have not entered, at the proper prefixes of orders."""
-    return np.asarray(1 - entered_at_prefixes(orders, active) / max(1, active.sum()))
+    entered = np.cumsum(active[orders], axis=1)[:, :-1]
+    return np.asarray(1 - entered / max(1, active.sum()))
 
 
 def beta_at(coalitions: np.ndarray, active: np.ndarray) -> np.ndarray:

@@ -84,16 +84,15 @@ class StepInfluence:
         examples: np.ndarray,
         matches: SelfMatches,
         entry_position: np.ndarray,
-        entered: np.ndarray,
-        n_active: int,
+        beta: np.ndarray,
         background_index: np.ndarray,
         means: SubsampledMeans,
         rng: np.random.Generator,
     ) -> Influence:
         """Returns the influence at every prefix of walks, the empty and the full one included.
 
-        ``matches`` are the self-matches of the examples. ``entered`` (n, p - 1) of ``n_active`` active players have
-        entered at proper prefixes. The variance of predictions with nothing kept is known exactly, and is a control
+        ``matches`` are the self-matches of the examples. ``beta`` (n, p - 1) is the share of active players that have
+        not entered at a proper prefix. The variance of predictions with nothing kept is known exactly, and is a control
         variate for their variances at other prefixes.
         """
         draws, walked = self.draws, means
@@ -107,12 +106,12 @@ class StepInfluence:
         alone = self.hybrid.background_outputs[background_index][:, :, None, :]
         at_start = self._variance_at_start(matches)[:, None]  # (n, 1, k)
         excess = draws.sampling_variance(alone, matches.rows) - at_start
-        variance = draws.sampling_variance(walked.z, matches.rows) - (1 - entered / n_active)[:, :, None] * excess
+        variance = draws.sampling_variance(walked.z, matches.rows) - beta[:, :, None] * excess
         targets = [np.repeat(target[examples], walked.z.shape[2], axis=0) for target in self.targets]
         inner = influence_of_means(walked, self.losses, targets, background_index, draws, matches.rows, variance)
         start = self._at_start(examples, matches, background_index, draws, at_start)
         if not draws.uses_all_rows:
-            is_unchanged = equals_start(walked.z, alone, entered)
+            is_unchanged = equals_start(walked.z, alone, beta == 1)
             np.copyto(inner.bias_correction, start.bias_correction, where=is_unchanged[:, :, None])
             np.copyto(inner.influence, start.influence, where=is_unchanged[:, None, :, None])
         n, q, _, losses = inner.influence.shape
@@ -244,6 +243,6 @@ def _directions(means: SubsampledMeans, *, is_simple: bool) -> tuple[np.ndarray,
     return direction, MeanEstimate(plain, mean, np.zeros_like(mean))
 
 
-def equals_start(z: np.ndarray, alone: np.ndarray, entered: np.ndarray) -> np.ndarray:
+def equals_start(z: np.ndarray, alone: np.ndarray, is_empty: np.ndarray) -> np.ndarray:
     """Tells at which steps (n, s) no active player has entered and predictions are those of background rows alone."""
-    return np.asarray((entered == 0) & (z == alone).all(axis=(1, 3)))
+    return np.asarray(is_empty & (z == alone).all(axis=(1, 3)))

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from clarysage.games.control_variates import ControlVariate, control_variate_of, entered_at_prefixes
+from clarysage.games.control_variates import ControlVariate, beta_at_prefixes, control_variate_of
 from clarysage.games.payoff_influence import StepInfluence, SubsampledMeans, equals_start
 from clarysage.games.self_match import SelfMatches
 from clarysage.losses.debiasing import MeanEstimate
@@ -160,18 +160,16 @@ class SubsampledPower:
         index = self.draws.draw(self.class_of[examples], rng, matches.rows)
         entry_position = self.players.entry_positions(orders)
         steps = self._steps(examples, entry_position, index, skip, keep)
-        entered = entered_at_prefixes(orders, active)
+        beta = beta_at_prefixes(orders, active)
         if self.draws.uses_all_rows:
             means = self._means_of_all(matches, steps.outputs)
         else:
             means = self._means(matches, steps.outputs, self._control.at_prefixes(matches, orders, index, active))
-        payoffs = self._payoffs(examples, means.mean, self._is_start(steps.outputs, index, entered))
+        payoffs = self._payoffs(examples, means.mean, self._is_start(steps.outputs, index, beta == 1))
         empty, full = (end[examples][:, None] for end in self.ends)
         of_background = None
         if influence and self.is_sampled:
-            of_background = self._influence.at_prefixes(
-                examples, matches, entry_position, entered, max(1, active.sum()), index, means, rng
-            )
+            of_background = self._influence.at_prefixes(examples, matches, entry_position, beta, index, means, rng)
         return Walks(np.concatenate([empty, payoffs, full], axis=1), steps.rows, steps.asked, of_background)
 
     def at(
@@ -222,10 +220,10 @@ class SubsampledPower:
         index = self.draws.partition(self.class_of[examples], rng, matches.rows)  # (n, g, q)
         groups = index.shape[1]
         z = steps.outputs[np.arange(n)[:, None, None], index].reshape(n * groups, -1, *steps.outputs.shape[2:])
-        entered = np.repeat((coalitions & active).sum(axis=1), groups)[:, None]
+        is_empty = np.repeat(~(coalitions & active).any(axis=1), groups)[:, None]
         each, drawn = np.repeat(examples, groups), index.reshape(n * groups, -1)
         means = self._means_at(each, np.repeat(coalitions, groups, axis=0), drawn, active, z)
-        subsampled = self._payoffs(each, means.mean, self._is_start(z, drawn, entered))
+        subsampled = self._payoffs(each, means.mean, self._is_start(z, drawn, is_empty))
         exact = self._payoffs(examples, self._means_of_all(matches, steps.outputs).mean)
         return SubsampleComparison(exact[:, 0], subsampled.reshape(n, groups, -1).mean(axis=1), steps.rows)
 
@@ -321,14 +319,15 @@ class SubsampledPower:
             payoffs[is_start] = np.broadcast_to(self.ends[0][examples][:, None], payoffs.shape)[is_start]
         return payoffs
 
-    def _is_start(self, z: np.ndarray, index: np.ndarray, entered: np.ndarray) -> np.ndarray | None:
+    def _is_start(self, z: np.ndarray, index: np.ndarray, is_empty: np.ndarray) -> np.ndarray | None:
         """Tells where predictions z equal those with nothing kept; None where payoffs need no replacement.
 
+        ``is_empty`` (n, s) tells at which steps no active player has entered.
         The payoffs of all rows already agree with those of the empty coalition to the last bit.
         """
         if self.draws.uses_all_rows and self.restricted_by_all is self.restricted:
             return None
-        return equals_start(z, self.restricted.background_outputs[index][:, :, None, :], entered)
+        return equals_start(z, self.restricted.background_outputs[index][:, :, None, :], is_empty)
 
     @cached_property
     def _control(self) -> ControlVariate:
