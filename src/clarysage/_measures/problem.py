@@ -176,7 +176,7 @@ class Problem:
             )
         return replace(v, rows_before=self.removal_rows) if self.removal_rows else v, notes
 
-    @property
+    @cached_property
     def removal_name(self) -> str:
         """The name of the removal."""
         return name_of(self.removal)

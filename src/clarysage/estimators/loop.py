@@ -195,7 +195,7 @@ class RunState:
             self._show_share()
             return None
         current = self.estimator.read(self.game, self.progress.state)
-        return self._ask_rules(self.progress.record_round(current, are_sequential=self.rules.are_sequential))
+        return self._ask_rules(self.progress.record_round(current, are_sequential=self.rules.confidence is not None))
 
     def _ask_rules(self, current: Estimate) -> StopReason | None:
         reason = self.rules.reason(current)

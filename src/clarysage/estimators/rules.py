@@ -37,11 +37,6 @@ class StoppingRules:
         sequential = [rule for rule in (ability(rule, SequentialRule) for rule in rules) if rule is not None]
         return cls(rules, min((rule.confidence for rule in sequential), default=None))
 
-    @property
-    def are_sequential(self) -> bool:
-        """True if a rule decides something at interim analyses."""
-        return self.confidence is not None
-
     def reason(self, estimate: Estimate) -> StopReason | None:
         """Returns the reason of the first rule that has one to stop, or None."""
         return next((reason for rule in self.rules if (reason := _ask(rule, estimate)) is not None), None)

@@ -122,6 +122,7 @@ class PairedWalks:
         pilot = self.pilot_run
         design, correction = pilot.design, pilot.correction
         examples, is_in_pass = design.examples(first, draws), design.is_in_pass(first, draws)
+        weighting = design.weighting(first)
         orders = permutations(draws, game.n_players, rng)
         pairs = walk_pairs(
             game,
@@ -135,7 +136,7 @@ class PairedWalks:
             influence=pilot.influence_rows > 0 and bool(is_in_pass.any()),
         )
         values = game.weights[examples][:, None, None] * pairs.contributions
-        visits = StratifiedMoments.of(design.cell[examples], values, design.weighting(first))
+        visits = StratifiedMoments.of(design.cell[examples], values, weighting)
         count = pilot.corrections(first, draws)
         corrections, rows = correction.draw(game, count, rng) if count else (None, 0)
         return Walked(
@@ -199,7 +200,7 @@ class PairedWalks:
         return correction(draws, has_effect)
 
     def read(self, game: Game, state: Walked) -> Estimate:
-        estimated, pilot = self.estimated(state), self.pilot_run
+        pilot, estimated = self.pilot_run, self.estimated(state)
         return Estimate(
             values=estimated.values,
             covariance=estimated.covariance,
