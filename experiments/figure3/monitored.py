@@ -49,8 +49,8 @@ class MonitoredVersion:
     def of(cls, monitoring: cs.Monitoring, level: float) -> MonitoredVersion:
         findings = monitoring.findings()
         ends = [
-            [_short(side) for side in finding.interval(level, about="rows")]
-            for finding in monitoring.comparison.explanations
+            [_short(side) for side in explanation.interval(level, about="rows")]
+            for explanation in monitoring.comparison.explanations
         ]
         return cls(
             list(monitoring.feature_names),

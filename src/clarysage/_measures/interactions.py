@@ -422,16 +422,17 @@ def _about_rows(rows: int) -> tuple[str, ...]:
 def known_values(of: Any, problem: Problem, v: PredictivePower, measure: str) -> list[Explanation]:
     """Checks that given SAGE values, one explanation for each loss, belong to the game."""
     explanations = list(of) if isinstance(of, (list, tuple)) else [of]
-    if not all(isinstance(values, Explanation) for values in explanations):
+    if not all(isinstance(explanation, Explanation) for explanation in explanations):
         raise InputError("of", got=type(of).__name__, wanted="the result of cs.sage for the same model and data")
     losses = [loss.name for loss in v.losses]
-    if [values.loss for values in explanations] != losses or {values.measure for values in explanations} != {measure}:
-        got = ", ".join(f"{values.measure!r} under {values.loss!r}" for values in explanations)
+    measures = {explanation.measure for explanation in explanations}
+    if [explanation.loss for explanation in explanations] != losses or measures != {measure}:
+        got = ", ".join(f"{explanation.measure!r} under {explanation.loss!r}" for explanation in explanations)
         raise InputError("of", got=got, wanted=f"{measure!r} under {', '.join(map(repr, losses))}")
-    if any(set(values.feature_names) != set(v.players.names) for values in explanations):
+    if any(set(explanation.feature_names) != set(v.players.names) for explanation in explanations):
         raise InputError("of", got="values of other features", wanted=f"those of {', '.join(v.players.names[:8])}")
     fingerprints = provenance_of(problem, v)["fingerprints"]
-    if any(values.provenance.get("fingerprints", fingerprints) != fingerprints for values in explanations):
+    if any(explanation.provenance.get("fingerprints", fingerprints) != fingerprints for explanation in explanations):
         raise InputError(
             "of",
             got="values of other data",

@@ -73,8 +73,8 @@ def facts(explanation: Explanation) -> Terms:
 def shared_facts(explanations: Iterable[Explanation], names: Sequence[str]) -> tuple[Facts, Runs]:
     """Returns the facts that all explanations share, and those that differ, with the value in each explanation."""
     facts_of_runs = [{**dict(facts(explanation)), "Run": end_of_run(explanation)} for explanation in explanations]
-    terms = list(dict.fromkeys(term for explanation in facts_of_runs for term in explanation))
-    each = {term: tuple(explanation.get(term, "") for explanation in facts_of_runs) for term in terms}
+    terms = list(dict.fromkeys(term for facts_of_run in facts_of_runs for term in facts_of_run))
+    each = {term: tuple(facts_of_run.get(term, "") for facts_of_run in facts_of_runs) for term in terms}
     shared = tuple((term, words[0]) for term, words in each.items() if len(set(words)) == 1)
     differing = tuple((term, words) for term, words in each.items() if len(set(words)) > 1)
     return Facts(shared), Runs(tuple(names), differing)

@@ -258,7 +258,7 @@ def features_to_show(monitoring: Monitoring, top: int | None, most: int, least: 
     known_to_differ = {
         finding.feature for finding in monitoring.all_findings if finding.is_changed or finding.is_shifted
     }
-    sizes = np.max([np.abs(finding.values) for finding in monitoring.comparison.explanations], axis=0)
+    sizes = np.max([np.abs(explanation.values) for explanation in monitoring.comparison.explanations], axis=0)
     size = dict(zip(monitoring.feature_names, sizes, strict=True))
     order = sorted(size, key=lambda name: (name not in flagged, name not in known_to_differ, -size[name]))
     return order[: min(max(len(known_to_differ), least), most) if top is None else top]
@@ -454,7 +454,7 @@ def slice_lines(monitoring: Monitoring, level: float) -> Lines:
         limits = float(losses.min()) - margin, float(losses.max()) + margin
         label = f"mean {loss_words(comparison.reference.loss)}"
         panels.append(Panel(label, (line,), "middle", limits, is_single=True))
-    values = np.array([finding.values for finding in comparison.explanations])  # (1 + n, p)
+    values = np.array([explanation.values for explanation in comparison.explanations])  # (1 + n, p)
     ends = np.array([interval_of(comparison, k, level) for k in range(1, len(values))])  # (n, 2, p)
     contributions = tuple(
         Line(
@@ -548,7 +548,7 @@ def _features(monitoring: Monitoring, changes: Sequence[Change], level: float) -
         "feature. Headings sort the table, differences by their size.",
         first=[Column("Verdict", verdicts, "words", "known", severity, rises=True)],
         last=[
-            Column("Inputs", [f"{finding:.2f}" for finding in distances], key="distance", order=distances),
+            Column("Inputs", [f"{distance:.2f}" for distance in distances], key="distance", order=distances),
             Column("p of inputs", list(map(p_value_words, p_values)), key="inputs_p", order=p_values, rises=True),
         ],
         most=MOST_SHOWN,
@@ -684,7 +684,7 @@ def _inputs_table(monitoring: Monitoring, columns: Items, inputs: Sequence[Input
             Column("Column", kind="name", key="name", rises=True),
             *column_of_explanations(comparison, [row.position[0] for row in inputs]),
             Column("Kind", kinds, "words", "kind", kinds, rises=True),
-            Column("Distance", [f"{row:.3f}" for row in distances], key="distance", order=distances),
+            Column("Distance", [f"{distance:.3f}" for distance in distances], key="distance", order=distances),
             Column(p_words(comparison), list(map(p_value_words, p_values)), key="p", order=p_values, rises=True),
             Column("Shift", words, "long", "known", [int(not row.is_shifted) for row in inputs], rises=True),
         ),
