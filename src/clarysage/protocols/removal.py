@@ -242,7 +242,12 @@ class DrawsRows(RestrictedModel, Protocol):
 class Removal(Protocol):
     """A removal: the distribution q(x_rest | x_S) that replaces withheld features."""
 
-    def restrict(self, predictor: Any, X: Any) -> RestrictedModel: ...
+    def restrict(self, predictor: Any, X: Any) -> RestrictedModel:
+        """Returns f_S for a model f, which is a predictor or a callable, and the table of examples X that it is for.
+
+        :func:`~clarysage.removal.background.bound_to` encodes X together with the background, for any removal.
+        """
+        ...
 
 
 class NamedRemoval(Protocol):
