@@ -51,8 +51,8 @@ def made_up(names: Any, seed: int = 0, **told: Any) -> cs.Explanation:
             "removal": "marginal",
             "method": "paired walks",
             "targets": targets,
-            "headline": "SAGE values: the squared error that each feature saves the model",
-            "notes": ("Loss 'squared error' was chosen.",),
+            "headline": "SAGE values: how much each feature reduces the model's squared error",
+            "notes": ("Loss 'squared error' was chosen for this model.",),
             "provenance": {
                 "clarysage": "0.1.0",
                 "numpy": "2.0",

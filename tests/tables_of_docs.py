@@ -15,7 +15,7 @@ GUIDE, MEASURES_PAGE = DOCS / "guide.md", DOCS / "measures.md"
 
 def table_of_measures() -> str:
     """Returns Tables 1 and 3 of the paper in Markdown, with a star at the names of heuristics."""
-    header = ["measure", "of", "u(S) is close for", "φ₀", *PROPERTIES]
+    header = ["measure", "game", "u(S) approximates it for", "constant φ₀", *PROPERTIES]
     rows = [
         [
             f"{row.name}*" if row.is_heuristic else row.name,

@@ -623,7 +623,7 @@ def test_picture_of_a_heuristic_has_no_line(seed: int) -> None:
     found = explain(np.ones(4), constant=None).agreement(cs.TabularGame(np.arange(16.0)))
     ax = proxy(found, ax=Figure().add_subplot())
     assert not ax.lines
-    assert ax.get_ylabel() == "u(S): sum of scores"
+    assert ax.get_ylabel() == "u(S): sum of scores in S"
 
 
 def test_nothing_in_the_picture_is_cut() -> None:

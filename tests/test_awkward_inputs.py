@@ -1398,7 +1398,7 @@ BAD_SETTINGS = [
         )
         for value in (0, -5, np.nan, np.inf, "soon")
     ],
-    Bad("no reason to stop", lambda: sampled(tolerance=None, budget=None), "tolerance", "some reason to stop"),
+    Bad("no reason to stop", lambda: sampled(tolerance=None, budget=None), "tolerance", "so that the run ends"),
     Bad("stop no rule", lambda: sampled(stop=0.1), "stop", "a rule called with the Estimate"),
     *[
         Bad(f"n_jobs {value!r}", lambda value=value: sampled(n_jobs=value), "n_jobs", "whole number of workers")

@@ -398,23 +398,23 @@ def never(now: Any) -> None:
 
 
 OTHER_RUNS: dict[str, tuple[dict[str, Any], str]] = {
-    "seed": ({"rng": 4}, "seed: 3 there, 4 here"),
-    "method": ({"method": "kernel"}, r"method: PairedWalks\(.*\) there, Kernel\(\) here"),
+    "seed": ({"rng": 4}, "seed: 3 in the file, 4 in this call"),
+    "method": ({"method": "kernel"}, r"method: PairedWalks\(.*\) in the file, Kernel\(\) in this call"),
     "settings of a method": ({"method": SurrogateWalks(nearest())}, "DecisionTreeRegressor"),
-    "removal": ({"removal": "product of marginals"}, "removal: marginal .* there, product of marginals"),
-    "loss": ({"loss": "absolute error"}, "loss: squared error there, absolute error here"),
-    "measure": ({"y": None}, "measure: sage there, shapley effects here"),
-    "rows": ({"X": X + 1e-9}, "data of X: [0-9a-f]{8} there, [0-9a-f]{8} here"),
+    "removal": ({"removal": "product of marginals"}, "removal: marginal .* in the file, product of marginals"),
+    "loss": ({"loss": "absolute error"}, "loss: squared error in the file, absolute error in this call"),
+    "measure": ({"y": None}, "measure: sage in the file, shapley effects in this call"),
+    "rows": ({"X": X + 1e-9}, "data of X: [0-9a-f]{8} in the file, [0-9a-f]{8} in this call"),
     "responses": ({"y": Y + 1e-9}, "data of y: "),
     "weights": ({"sample_weight": np.arange(1, N + 1)}, "data of weights: "),
     "background": ({"background": BACKGROUND[:-1]}, "data of background: "),
-    "groups": ({"groups": {"both": ["x0", "x1"]}}, "groups: None there, .'both': "),
-    "names": ({"feature_names": list("abcd")}, "features: x0, x1, x2, x3 there, a, b, c, d here"),
-    "budget": ({"budget": 10**6}, "budget: none there, 1000000 here"),
-    "rules": ({"stop": cs.TopKnown(2)}, r"stop: none there, TopKnown\(k=2, "),
-    "rules of one's own": ({"stop": never}, "stop: none there, function never here"),
+    "groups": ({"groups": {"both": ["x0", "x1"]}}, "groups: None in the file, .'both': "),
+    "names": ({"feature_names": list("abcd")}, "features: x0, x1, x2, x3 in the file, a, b, c, d in this call"),
+    "budget": ({"budget": 10**6}, "budget: none in the file, 1000000 in this call"),
+    "rules": ({"stop": cs.TopKnown(2)}, r"stop: none in the file, TopKnown\(k=2, "),
+    "rules of one's own": ({"stop": never}, "stop: none in the file, function never in this call"),
     "predictions": ({"model": reversed_rows}, "predictions of the model: differ by up to 1e-06"),
-    "name of the model": ({"model": reversed_rows}, "model: heat there, reversed_rows here"),
+    "name of the model": ({"model": reversed_rows}, "model: heat in the file, reversed_rows in this call"),
 }
 
 
@@ -437,14 +437,16 @@ def test_a_file_of_another_run_is_refused_with_what_differs(what: str, kept: Pat
 
 
 def test_all_that_differs_is_said_and_nothing_else(kept: Path) -> None:
-    with pytest.raises(InputError, match="seed: 3 there, 5 here; budget: none there, 9 here; wanted") as caught:
+    with pytest.raises(
+        InputError, match="seed: 3 in the file, 5 in this call; budget: none in the file, 9 in this call; wanted"
+    ) as caught:
         sage(kept, loss="squared error", rng=5, budget=9)
-    assert str(caught.value).count(" there, ") == 2
+    assert str(caught.value).count(" in the file, ") == 2
 
 
 def test_a_file_of_another_version_of_the_library_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clarysage._measures.checkpoint_identity.__version__", "99")
-    with pytest.raises(InputError, match=r"clarysage: .* there, 99 here"):
+    with pytest.raises(InputError, match=r"clarysage: .* in the file, 99 in this call"):
         sage(kept, loss="squared error")
 
 

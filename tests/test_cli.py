@@ -460,7 +460,7 @@ def test_interrupted_run_goes_on_from_its_checkpoint_to_the_same_json(folder: Pa
     assert Path("resumed.json").read_bytes() == Path("whole.json").read_bytes()
     said = error_of(*options, "--checkpoint", "run.checkpoint", "--seed", "1", "-q")
     assert said.startswith("error: --checkpoint: got ")
-    assert "seed: 0 there, 1 here" in said
+    assert "seed: 0 in the file, 1 in this call" in said
 
 
 def test_interrupt_before_any_estimate_is_one_line(folder: Path) -> None:

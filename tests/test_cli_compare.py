@@ -68,7 +68,7 @@ def test_table_is_that_of_python_and_says_that_rows_were_paired(folder: Path) ->
 def test_files_without_rows_are_not_paired_and_the_table_says_how_they_could_be(folder: Path) -> None:
     result = run("compare", "before-lean.json", "after-lean.json")
     assert result.exit_code == 0
-    assert "rows drawn independently" in result.stdout
+    assert "treated as independent samples of rows" in result.stdout
     assert "explain --json FILE --rows" in result.stdout
     assert "save(path" not in result.stdout
 

@@ -128,7 +128,7 @@ def test_everything_that_applies_is_the_default_and_the_rest_is_said(
     assert result.stdout.startswith("3 features by 2 measures, loss: squared error\n")
     left_out = result.stdout[result.stdout.index("Left out") :]
     assert "feature ablation" in left_out
-    assert "--refits includes it" in left_out
+    assert "--refits allows them" in left_out
     assert "network weights. Got Ridge" in left_out
 
 
@@ -296,10 +296,10 @@ def test_list_needs_no_model_and_names_every_measure() -> None:
     result = run("measures", "--list")
     assert result.exit_code == 0
     for name, row in MEASURES.items():
-        (line,) = (line for line in result.stdout.splitlines() if re.match(rf"{name}\*?  ", line))
-        assert " ".join(row.marks) in line
-        assert line.endswith("yes" if row.refits else "no")
-        assert (f"{name}*" in line) == row.is_heuristic
+        game, properties = (line for line in result.stdout.splitlines() if re.match(rf"{name}\*?  ", line))
+        assert properties.split()[-len(row.properties) :] == [*row.properties.values()]
+        assert game.endswith("yes" if row.refits else "no")
+        assert (f"{name}*" in game) == (f"{name}*" in properties) == row.is_heuristic
     assert max(map(len, result.stdout.splitlines())) <= 110
 
 

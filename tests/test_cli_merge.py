@@ -66,7 +66,7 @@ def test_files_are_written_and_can_be_merged_again(folder: Path) -> None:
     assert cs.load(folder / "both.json").parts is not None
     again = printed_json("merge", "both.json", "3.json", "--tolerance", "0.5")
     assert again["provenance"]["seed"] == [1, 2, 3]
-    assert "the seed 2 in numbers 1 and 2" in error_of("merge", "both.json", "2.json")
+    assert "the same seed 2, and so the same draws, in numbers 1 and 2" in error_of("merge", "both.json", "2.json")
 
 
 def test_intervals_are_about_what_is_asked_for(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_what_cannot_be_merged_is_one_line_in_the_words_of_the_command(folder: P
     other = {**RUNS[1].provenance, "fingerprints": {**RUNS[1].provenance["fingerprints"], "background": "another"}}
     replace(RUNS[1], provenance=other).save("other.json")
     said = error_of("merge", "1.json", "other.json")
-    assert "FILE: got another background in number 2 than in number 1" in said
+    assert "FILE: got a different background in number 2 than in number 1" in said
     assert "Try --background with the same rows in every run" in said
     explained(4, method="permutation").save("permutation.json")
     assert "Try the same --method in every run" in error_of("merge", "1.json", "permutation.json")

@@ -548,11 +548,11 @@ def test_a_row_that_carries_most_of_a_difference_is_named(seed):
     heavy[7, 1] += 40
     for other in ("rows", "others"):
         found = cs.compare(explained(parts), explained(heavy, X=other))
-        assert str(found.notes[-1]).startswith("One row carries 98 % of the variance of the difference of 'x1'")
-        assert "of 'x1' between a and b:" in found.notes[-1]
+        assert str(found.notes[-1]).startswith("One row accounts for 98 % of the variance of the difference of 'x1'")
+        assert "of 'x1' between a and b." in found.notes[-1]
     others = [explained(heavy + rng.normal(size=(50, 2)) / 5e4, X=f"rows {i}") for i in range(3)]
     named = cs.compare([explained(parts), *others], names=("before", "may", "june", "july"))
-    assert [str(note).split(" between ")[1].split(":")[0] for note in named.notes] == [
+    assert [str(note).split(" between ")[1].split(". With")[0] for note in named.notes] == [
         f"before and {month}" for month in ("may", "june", "july")
     ]
     assert not cs.compare(explained(parts), explained(parts + rng.normal(size=(50, 2)) / 50)).notes

@@ -172,5 +172,5 @@ def test_a_background_of_few_rows_or_of_equal_rows_will_do(removal, count):
 def test_up_to_4096_rows_are_taken_where_no_background_is_given(removal):
     X = np.random.default_rng(0).normal(size=(600, 1))
     found = cs.sage(lambda Z: Z[:, 0], X, X[:, 0], removal=removal, method="exact", rng=0)
-    assert "all rows of X, 600 in number" in found.notes[0]
+    assert "all 600 rows of X" in found.notes[0]
     assert found.removal == removal

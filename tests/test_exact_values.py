@@ -50,8 +50,8 @@ MIXED = pd.DataFrame({"a": WITH_GAPS[:, 0], "words": pd.Categorical(WORDS), "c":
 TEXT = MIXED.assign(words=WORDS)
 BY_WORD = SCORE + 2 * (WORDS == "bee")
 
-CLOSED, MULTIPLIED, TABLES = "closed form", "of few features each, which a formula solves", "follow from the leaves"
-PAIRS, FROM_SUMS = "one pass through its trees", "follow from its weighted sum"
+CLOSED, MULTIPLIED, TABLES = "closed form", "whose values have a formula", "computed from the leaves"
+PAIRS, FROM_SUMS = "one pass through the trees", "computed from the weights of the linear model"
 
 
 def _xgboost(kind: str = "XGBRegressor", **options: Any) -> Any:

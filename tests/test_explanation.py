@@ -92,13 +92,13 @@ def test_the_frame_holds_values_errors_and_intervals(explanation):
 
 def test_the_text_says_what_it_shows(explanation):
     text = str(explanation)
-    assert text.splitlines()[0] == "SAGE values: the squared error that each feature saves the model"
+    assert text.splitlines()[0] == "SAGE values: how much each feature reduces the model's squared error"
     rows = [line.split()[0] for line in text.splitlines()[2:6]]
     assert rows == explanation.top(4)
-    assert "about this data and this background (sampling error of the run alone)" in text
+    assert "about this data and this background (only the sampling error of the run)" in text
     assert "Converged" in text
     assert f"{explanation.model_rows:,} model rows" in text
-    assert "Loss 'squared error' was chosen." in text
+    assert "Loss 'squared error' was chosen for this model." in text
     assert repr(explanation) == text
 
 

@@ -255,8 +255,8 @@ def test_an_explanation_can_be_saved_and_printed(data, tmp_path):
     found = cs.feature_ablation(Ridge(), *data, rng=0)
     found.save(tmp_path / "ablation.json")
     assert cs.load(tmp_path / "ablation.json").to_dict() == found.to_dict()
-    assert str(found).startswith("Feature ablation: the squared error that a learner loses without each feature")
-    assert "phi_0 = " in str(found)
+    assert str(found).startswith("Feature ablation: how much the squared error of a learner increases without each")
+    assert "The constant of this measure is " in str(found)
     again = cs.importance("feature ablation", Ridge(), *data, rng=0)
     assert np.array_equal(again.values, found.values)
 

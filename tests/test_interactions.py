@@ -596,7 +596,7 @@ def test_table_says_in_words_what_signs_mean():
     assert found.meanings(about="data")[found.pairs.index(("x0", "x2"))] == "none"
     for text in (str(found), found._repr_html_()):
         assert "worth more together" in text
-        assert "share what they know" in text
+        assert "share information" in text
         assert "unexplained" in text
 
 

@@ -318,7 +318,7 @@ def test_a_sample_agrees_with_all_rows_within_its_errors_about_rows(path, table,
 def test_too_few_rows_for_the_tolerance_are_said_and_the_number_named_does(path, seed):
     model = cs.as_predictor(f, feature_names=["a", "b", "c"])
     few = cs.sage(model, path, "y", max_rows=100, rng=seed)
-    note = next(note for note in few.notes if "Drawing other rows" in note)
+    note = next(note for note in few.notes if "The sampling of rows" in note)
     by_rows = np.sqrt((few.targets["rows"].std_error ** 2 - few.std_error**2).max()) / np.ptp(few.values)
     wanted = 100 * (by_rows / 0.025) ** 2
     if wanted < N:
@@ -327,7 +327,7 @@ def test_too_few_rows_for_the_tolerance_are_said_and_the_number_named_does(path,
     else:
         assert str(note).endswith(f"all {N:,} rows are not enough.")
     loose = cs.sage(model, path, "y", max_rows=100, tolerance=0.9, rng=seed)
-    assert not any("Drawing other rows" in note for note in loose.notes)
+    assert not any("The sampling of rows" in note for note in loose.notes)
 
 
 def test_a_background_on_disk_is_drawn_and_columns_that_are_no_features_are_ignored(path, table):

@@ -319,7 +319,7 @@ def test_other_data_are_refused_by_their_fingerprints(part: str) -> None:
     told = run(2).provenance
     prints = {**told["fingerprints"], part: "another"}
     message = refusal(run(1), replace(run(2), provenance={**told, "fingerprints": prints}))
-    assert f"another {'sample_weight' if part == 'weights' else part} in number 2 than in number 1" in message
+    assert f"a different {'sample_weight' if part == 'weights' else part} in number 2 than in number 1" in message
 
 
 @pytest.mark.parametrize("key", ["model", "examples", "columns", "background_rows"])
@@ -341,7 +341,7 @@ def test_a_background_drawn_with_the_seed_is_refused_with_what_to_do() -> None:
     X = rng.normal(size=(600, 3))
     one, other = (cs.sage(f, X, f(X), loss="squared error", budget=30_000, rng=seed) for seed in (1, 2))
     message = refusal(one, other)
-    assert "another background in number 2 than in number 1" in message
+    assert "a different background in number 2 than in number 1" in message
     assert "Try background= with the same rows in every run" in message
 
 
@@ -350,17 +350,17 @@ def test_a_removal_that_learns_with_the_seed_is_refused_and_an_object_is_not() -
     options: dict[str, Any] = {"loss": "squared error", "method": "paired walks", "budget": 3000}
     one, other = (cs.sage(f, X, y, background=B, removal="trees", rng=seed, **options) for seed in (1, 2))
     assert (one.total, one.base) == (other.total, other.base)  # which do not tell these games apart
-    assert "the removal 'trees', which was fitted with another seed in number 2" in refusal(one, other)
+    assert "the removal 'trees', which was fitted with a different seed in number 2" in refusal(one, other)
     trees = cs.TreeConditional(B)
     same = [cs.sage(f, X, y, removal=trees, rng=seed, **options) for seed in (1, 2)]
     assert cs.merge(same).draws == same[0].draws + same[1].draws
 
 
 def test_the_same_seed_twice_is_refused_whichever_runs_have_it() -> None:
-    assert "the seed 1 in numbers 2 and 3" in refusal(run(2), run(1), run(1, budget=5000))
+    assert "the same seed 1, and so the same draws, in numbers 2 and 3" in refusal(run(2), run(1), run(1, budget=5000))
     merged = cs.merge([run(1), run(2)])
-    assert "the seed 2 in numbers 1 and 2" in refusal(merged, run(2, budget=6000))
-    assert "the seed 2 in numbers 1 and 2" in refusal(merged, cs.merge([run(2), run(3)]))
+    assert "the same seed 2, and so the same draws, in numbers 1 and 2" in refusal(merged, run(2, budget=6000))
+    assert "the same seed 2, and so the same draws, in numbers 1 and 2" in refusal(merged, cs.merge([run(2), run(3)]))
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_exact_values_that_differ_are_refused() -> None:
     other = exact()
     without = dict.fromkeys(("parts", "parts_weight", "parts_error"))
     other = replace(other, values=other.values + np.array([0.1, -0.1, 0.0, 0.0]), **without)
-    assert "other values in number 2 than in number 1, though nothing was sampled" in refusal(exact(), other)
+    assert "different values in numbers 1 and 2, although nothing was sampled" in refusal(exact(), other)
 
 
 def test_exact_values_of_another_game_are_refused_beside_sampled_ones() -> None:
@@ -568,7 +568,7 @@ def test_files_come_back_and_can_be_merged(rows: bool, tmp_path: Any) -> None:
     assert (again.parts is not None) is rows
     further = cs.merge([again, run(4) if rows else lean(run(4))])
     assert_close(further, cs.merge([*loaded, run(4) if rows else lean(run(4))]))
-    assert "the seed 3 in numbers 1 and 2" in refusal(again, run(3))
+    assert "the same seed 3, and so the same draws, in numbers 1 and 2" in refusal(again, run(3))
 
 
 def test_it_prints_plots_and_reports() -> None:

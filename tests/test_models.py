@@ -506,7 +506,7 @@ def test_a_regressor_of_logits_can_be_read_through_a_sigmoid():
 
 def test_links_say_when_they_do_not_fit():
     model = LogisticRegression().fit(X_TRAIN, three(X_TRAIN))
-    with pytest.raises(cs.ModelError, match=r'"sigmoid" for 3 logits a row.*Try output="softmax"'):
+    with pytest.raises(cs.ModelError, match=r'"sigmoid" for 3 logits for each row.*Try output="softmax"'):
         cs.as_predictor(model, output="sigmoid")(X)
     with pytest.raises(cs.ModelError, match=r'"softmax" for one logit a row.*Try output="sigmoid"'):
         cs.as_predictor(score, output="softmax")(X)
@@ -599,7 +599,7 @@ def test_what_is_not_a_model_is_refused(model):
 
 
 def test_a_class_in_place_of_an_object_is_refused():
-    with pytest.raises(cs.InputError, match="the class LogisticRegression; wanted a fitted object of it"):
+    with pytest.raises(cs.InputError, match="the class LogisticRegression; wanted a fitted model, not its class"):
         cs.as_predictor(LogisticRegression)
 
 

@@ -308,7 +308,7 @@ def test_without_responses_effects_on_the_output_are_compared(tables, rows):
     assert {finding.share for finding in result.findings()} == {None}
     assert result.flagged[0] == "b"
     assert result.sentences()[1].startswith("b moves the output more: its effect rose from ")
-    assert "The evidence is both its effect and its inputs." in result.sentences()[1]
+    assert "Both its effect and its inputs changed." in result.sentences()[1]
     assert "loss" not in str(result)
     pair = cs.monitor(linear, *((side, None) for side in features), background=rows, method="exact", rng=0)
     np.testing.assert_array_equal(pair.comparison.values, result.comparison.values)
@@ -767,7 +767,7 @@ def test_a_table_without_the_target_says_what_to_do_where_it_is_not_known_yet(ta
 def test_a_note_says_which_columns_are_features_where_the_model_does_not_know(tables, rows):
     reference, current = tables
     options = {"target": "y", "background": rows, **QUICK}
-    expected = "linear does not say which columns it was fitted on; taken as features: 'a', 'b', 'c', 'd'."
+    expected = "linear does not say which columns it was fitted on; used as features: 'a', 'b', 'c', 'd'."
     assert [str(note) for note in cs.monitor(linear, reference, current, **options).notes] == [expected]
     assert cs.monitor(cs.as_predictor(linear, feature_names=NAMES), reference, current, **options).notes == ()
     arrays = [apart(side) for side in tables]
@@ -883,23 +883,22 @@ def finding(
             finding(BOTH),
             [],
             "duration now hurts: its contribution fell from 0.0900 to -0.310; values are about 60 times the "
-            "reference's. This change makes up 50 % of the rise of the mean loss from 0.200 to 1.00. "
-            "The evidence is both its "
-            "contribution and its inputs.",
+            "reference's. This change accounts for 50 % of the rise of the mean loss from 0.200 to 1.00. "
+            "Both its contribution and its inputs changed.",
         ),
         (
             finding(ALONE),
             ["month"],
-            "duration now hurts: its contribution fell from 0.0900 to -0.310. This change makes up 50 "
+            "duration now hurts: its contribution fell from 0.0900 to -0.310. This change accounts for 50 "
             "% of the rise of the "
-            "mean loss from 0.200 to 1.00. The evidence is its contribution alone: its inputs are not known to have "
+            "mean loss from 0.200 to 1.00. The only evidence is its contribution: its inputs are not known to have "
             "shifted. Those of month did, and may be the cause.",
         ),
         (
             finding(ALONE, share=None),
             [],
-            "duration now hurts: its contribution fell from 0.0900 to -0.310. The evidence is its "
-            "contribution alone: no "
+            "duration now hurts: its contribution fell from 0.0900 to -0.310. The only evidence is "
+            "its contribution: no "
             "inputs are known to have shifted; the response, or how it depends on the features, may have changed.",
         ),
         (
@@ -912,8 +911,8 @@ def finding(
         (
             finding(INPUTS),
             [],
-            "duration has other inputs: values are about 60 times the reference's. The evidence is "
-            "its inputs alone: its "
+            "duration has different inputs: values are about 60 times the reference's. The only "
+            "evidence is its inputs: its "
             "contribution is not known to have changed.",
         ),
     ],
@@ -928,8 +927,12 @@ def test_sentences_of_the_verdicts(feature_finding, causes, expected):
     [
         (1.4, (0.2, 0.5), " This change alone would raise the mean loss by more than it rose, from 0.200 to 0.500."),
         (1.4, (0.5, 0.2), " This change alone would lower the mean loss by more than it fell, from 0.500 to 0.200."),
-        (0.004, (0.2, 0.5), " This change makes up less than 1 % of the rise of the mean loss from 0.200 to 0.500."),
-        (0.25, (0.5, 0.2), " This change makes up 25 % of the fall of the mean loss from 0.500 to 0.200."),
+        (
+            0.004,
+            (0.2, 0.5),
+            " This change accounts for less than 1 % of the rise of the mean loss from 0.200 to 0.500.",
+        ),
+        (0.25, (0.5, 0.2), " This change accounts for 25 % of the fall of the mean loss from 0.500 to 0.200."),
         (-0.5, (0.5, 0.2), " The mean loss fell nevertheless, from 0.500 to 0.200."),
         (-0.5, (0.24179, 0.34185), " The mean loss rose nevertheless, from 0.242 to 0.342."),
         (None, (0.24179, 0.24185), " The mean loss hardly changed, from 0.24179 to 0.24185."),
@@ -1029,10 +1032,10 @@ def test_a_column_in_another_unit_is_described_in_one_sentence(fixed):
     hint = re.escape(fixed.shifts[0][1].hints[0])
     assert re.match(r"values are about (2|3)\d times", fixed.shifts[0][1].hints[0])
     numbers = r"\d+\.\d+ to -\d+"
-    share = r"This change makes up \d+ % of the rise of the mean loss"
+    share = r"This change accounts for \d+ % of the rise of the mean loss"
     expected = rf"b now hurts: its contribution fell from {numbers}; {hint}\. {share}"
     assert re.match(expected, first)
-    assert first.endswith("The evidence is both its contribution and its inputs.")
+    assert first.endswith("Both its contribution and its inputs changed.")
 
 
 def test_inputs_that_shift_without_effect_are_named_and_not_flagged(rows):
@@ -1047,7 +1050,7 @@ def test_inputs_that_shift_without_effect_are_named_and_not_flagged(rows):
     assert result.shifted == ["d"]
     assert result.findings()[3].verdict == INPUTS
     assert result.sentences()[0] == "Nothing is flagged: no contribution is known to have changed. Inputs shifted: d."
-    assert re.match(r"d has other inputs: values are about 6\d times the reference's", result.sentences()[1])
+    assert re.match(r"d has different inputs: values are about 6\d times the reference's", result.sentences()[1])
 
 
 def test_responses_that_changed_are_flagged_by_contributions_alone(rows):
@@ -1078,7 +1081,7 @@ def test_table_has_a_line_for_each_feature_and_says_what_it_means(fixed):
     assert text.splitlines()[0].endswith("current (120 rows) against reference (120 rows), in units of squared error")
     line = next(line for line in text.splitlines() if line.startswith("  b ") and "[" in line)
     assert line.endswith("inputs and contribution")
-    for words in ("(Holm)", "rows drawn independently", "A column can break without"):
+    for words in ("(Holm)", "treated as independent samples of rows", "A column can break without"):
         assert words in text
     assert "90% interval" in fixed.table(0.9)
 

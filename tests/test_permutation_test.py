@@ -468,7 +468,7 @@ def test_it_is_found_by_name_and_in_a_file(seed, tmp_path):
     X, y = problem(seed, n=50)
     found = cs.importance("permutation test", linear, X, y, repeats=5, rng=seed)
     assert found.measure == "permutation test"
-    assert "Permutation test: the squared error that the model loses" in str(found)
+    assert "Permutation test: how much the model's squared error increases" in str(found)
     found.save(tmp_path / "test.json")
     back = cs.load(tmp_path / "test.json")
     np.testing.assert_array_equal(back.values, found.values)

@@ -191,8 +191,10 @@ def test_top_of_all_or_more_leaves_no_others(top: Any) -> None:
 
 
 def test_value_label_is_in_units_of_the_loss() -> None:
-    assert bars(explain(), ax=new_axis()).get_xlabel() == "SAGE value (cross entropy saved)"
-    assert bars(explain(), ax=new_axis(), orientation="vertical").get_ylabel() == "SAGE value (cross entropy saved)"
+    assert bars(explain(), ax=new_axis()).get_xlabel() == "SAGE value (reduction of cross entropy)"
+    assert (
+        bars(explain(), ax=new_axis(), orientation="vertical").get_ylabel() == "SAGE value (reduction of cross entropy)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,9 +212,9 @@ def test_value_label_follows_the_measure(measure: str, values_are: str, loss: st
 @pytest.mark.parametrize("plot", [bars, signs])
 def test_plot_says_what_the_intervals_are_about(plot: Any) -> None:
     ax = plot(explain(), ax=new_axis(), level=0.999, joint=True)
-    assert f"99.9% intervals, simultaneous for all values, about {ABOUT['data'].summary}." in note_of(ax)
+    assert f"Simultaneous 99.9% intervals about {ABOUT['data'].summary}." in note_of(ax)
     ax = plot(explain(), ax=new_axis(), joint=False)
-    assert f"95% intervals, each on its own, about {ABOUT['data'].summary}." in note_of(ax)
+    assert f"Pointwise 95% intervals about {ABOUT['data'].summary}." in note_of(ax)
 
 
 @pytest.mark.parametrize("plot", [bars, signs, lambda e, ax: pixels(e, (2, 2), ax=ax)])
@@ -246,7 +248,7 @@ def test_names_are_shown_letter_by_letter(plot: Any, axis: str) -> None:
 
 def test_loss_with_dollars_in_its_name_is_no_formula() -> None:
     label = bars(explain(loss="cost in $ or $"), ax=new_axis()).xaxis.label
-    assert label._preprocess_math(label.get_text()) == ("SAGE value (cost in $ or $ saved)", False)
+    assert label._preprocess_math(label.get_text()) == ("SAGE value (reduction of cost in $ or $)", False)
 
 
 # axes and layout
@@ -409,7 +411,7 @@ def test_blue_improves_and_red_hurts() -> None:
 def test_colour_bar_says_the_unit_and_the_meaning_of_colours() -> None:
     ax = pixels(explain(), (2, 2), ax=new_axis())
     label = ax.images[0].colorbar.ax.get_ylabel()
-    assert label == "SAGE value (cross entropy saved)\nred hurts, blue improves"
+    assert label == "SAGE value (reduction of cross entropy)\nred hurts, blue improves"
 
 
 def test_pixels_tell_the_largest_standard_error() -> None:

@@ -137,7 +137,7 @@ def test_intervals_are_drawn_where_they_are_known() -> None:
     order = [NAMES.index(name) for name in ORDER]
     np.testing.assert_allclose(segments, np.column_stack([low, high])[order], rtol=1e-12)
     assert len(axes[2].collections) == 0
-    assert "80% intervals, each on its own, about this data" in note_of(axes[0].figure)
+    assert "Pointwise 80% intervals about this data" in note_of(axes[0].figure)
 
 
 def test_intervals_are_about_the_widest_that_is_known() -> None:
@@ -165,7 +165,7 @@ def test_top_features_are_those_of_the_largest_shares_harmful_ones_included() ->
     axes = side_by_side(three(), top=3)  # mean shares: a .29, b .19, c .48, d .06
     assert names_on(axes[0].yaxis) == ["c", "a", "b"]
     assert texts(axes[0], "rank") == ["1", "2", "4"]
-    assert "3 of 4 features are drawn; ranks count all." in note_of(axes[0].figure)
+    assert "3 of 4 features are drawn; ranks are among all features." in note_of(axes[0].figure)
 
 
 def test_runs_that_did_not_converge_are_named() -> None:

@@ -137,7 +137,7 @@ def test_intervals_are_those_of_the_values() -> None:
     for one, ends in zip(found.comparison.explanations, segments, strict=True):
         low, high = one.interval(0.8, about="rows")
         np.testing.assert_allclose(ends, np.column_stack([low, high])[places], rtol=1e-12)
-    assert "80% intervals, each on its own, about the population of rows" in note_of(contributions.figure)
+    assert "Pointwise 80% intervals about the population of rows" in note_of(contributions.figure)
 
 
 def test_stars_are_on_the_current_bars_that_are_flagged_and_hollow_on_those_that_follow() -> None:

@@ -313,7 +313,7 @@ def test_a_row_that_carries_a_feature_is_warned_of(seed):
     found = cs.sage(lambda Z: Z @ [1.0, 1.0, 0.0], X, X.sum(axis=1), background=rng.normal(size=(50, 3)), rng=seed)
     note = next(note for note in found.notes if "of the variance" in note)
     assert "'x1'" in note
-    assert "4 in number" in note
+    assert "Only 4 rows (1 %)" in note
     calm = cs.sage(lambda Z: Z @ [1.0, 1.0, 0.0], X[8:], X[8:].sum(axis=1), background=X[:7], rng=seed)
     assert not any("of the variance" in note for note in calm.notes)
 

@@ -165,7 +165,7 @@ def test_findings_are_those_of_intervals_about_each_thing():
     unsure = replace(explanation, targets={"rows": replace(target, std_error=np.array([0.05, 0.115, 0.6, 0.0]))})
     assert all_verdicts(unsure, 0.95)[1].labels == ("helps", "likely helps", "undecided", "no effect")
     said = [" ".join(text.split()) for text in Page(html(unsure)).texts["li"]]
-    assert "2 of 4 features help the model on this data. What matters most: a (1.000), b (0.250)." in said
+    assert "2 of 4 features help the model on this data. The most important: a (1.000), b (0.250)." in said
     assert any(text.startswith("1 of 4 features likely helps the model on other rows") for text in said)
 
 

@@ -88,7 +88,7 @@ def test_what_changed_is_said_in_words_and_how_it_was_tested(two):
     (rose,) = (one for one in said if "more in after" in one)
     assert rose.startswith("2 of 12 features contribute more in after than in before: feature 6 (from")
     assert "the chance of any false mark in the table is at most 5 %" in text
-    assert "rows drawn independently" in text
+    assert "treated as independent samples of rows" in text
 
 
 def test_where_nothing_changed_the_page_says_so_and_what_that_means():
@@ -204,7 +204,7 @@ def test_what_all_runs_share_is_told_once_and_the_rest_by_run(two):
     assert text.count("<dt>Model</dt><dd>Forest</dd>") == 1
     assert "<dt>Cost</dt>" not in text
     assert "<td>99 model rows, 120 draws</td>" in text
-    assert text.count("Loss &#39;squared error&#39; was chosen.") == 1
+    assert text.count("Loss &#39;squared error&#39; was chosen for this model.") == 1
 
 
 def test_warnings_say_whose_they_are_and_what_to_do(two):

@@ -142,7 +142,7 @@ def test_losses_and_rows_are_told_with_how_far_they_moved(one, several):
     assert page.texts["dt"][:5] == [
         "Mean squared error in reference",
         "Mean squared error in Apr, the highest and last",
-        "Slices with flags",
+        "Flagged slices",
         "Rows in reference",
         "Rows in 4 slices",
     ]
@@ -165,7 +165,7 @@ def test_every_verdict_is_explained_with_its_error_rate(one):
     for verdict in MEANINGS:
         assert f'<dt><span class="known {verdict.replace(" ", "-")}">{verdict}</span></dt>' in text
     assert "the probability that anything is flagged is at most 5 %" in text
-    assert "rows drawn independently" in text
+    assert "treated as independent samples of rows" in text
     for adjust, words in (
         ("benjamini hochberg", "About 5 % of the contributions that are reported as changed have not changed"),
         (

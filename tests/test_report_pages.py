@@ -63,20 +63,17 @@ def test_agreement_with_sage_is_that_of_ranks():
     found = several(9)
     said = [" ".join(text.split()) for text in Page(html(found)).texts["li"]]
     closest = found.correlation()["sage"].drop("sage").sort_values(ascending=False)
-    (told,) = (one for one in said if one.startswith("Closest to SAGE"))
+    (told,) = (one for one in said if one.startswith("Measures whose order of features is most like that of SAGE"))
     assert f"{closest.index[0]} ({closest.iloc[0]:.2f})" in told
     first = found.ranks().eq(1).sum(axis=1)
-    assert any(
-        one.startswith("Features by the number of measures that rank them first:") and f"({first.max()} of 4)" in one
-        for one in said
-    )
+    assert any(one.startswith("Ranked first by the most measures:") and f"({first.max()} of 4)" in one for one in said)
 
 
 def test_what_was_left_out_and_what_are_heuristics_is_said():
     text = html(several(3))
     assert "Left out: network weights. It is &lt;no&gt; network." in text
     assert "gini importance*" in text
-    assert "A agnostic: + yes" in text
+    assert "agnostic: works with any model." in text
 
 
 def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
@@ -85,7 +82,7 @@ def test_interactions_are_told_as_pairs_with_what_sage_values_leave():
     assert unexplained_words(found) in text
     assert [row[0] for row in rows(text)] == [found.explanation.feature_names[i] for i in np.argsort(-found.values)]
     assert "worth more together" in text
-    assert "share what they know" in text
+    assert "share information" in text
     assert "helps" not in Page(text).texts["table"][0]
     assert 'data-noun="pair"' in text
     assert html(found, about="data") == found.report(about="data") != text

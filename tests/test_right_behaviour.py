@@ -275,9 +275,9 @@ def test_what_is_presumed_of_classes_is_said_aloud(labelled):
         return np.column_stack([1 - p, p])
 
     named = cs.sage(f, X, np.array(["no", "yes"])[y], method="exact")
-    assert any("taken as those of the classes 'no', 'yes', in this order" in note for note in named.notes)
+    assert any("assumed to be of the classes 'no', 'yes', in this order" in note for note in named.notes)
     numbered = cs.sage(lambda Z: np.column_stack([f(Z) / 2, np.full(len(Z), 0.5)]), X, 1 + y, method="exact")
-    assert any("taken as those of the classes 0, 1, 2" in note for note in numbered.notes)
+    assert any("assumed to be of the classes 0, 1, 2" in note for note in numbered.notes)
     known = cs.as_predictor(f, classes=["no", "yes"])
     for found in (cs.sage(f, X, y, method="exact"), cs.sage(known, X, np.array(["no", "yes"])[y], method="exact")):
         assert not any("presumed" in note for note in found.notes)
@@ -295,7 +295,7 @@ def test_rows_are_handed_to_a_callable_as_x_has_them_whatever_the_background_is(
 
 def test_a_model_whose_outputs_change_in_number_is_refused(data):
     X, y = data
-    with pytest.raises(cs.ModelError, match="2 outputs a row for some rows and 1 for others"):
+    with pytest.raises(cs.ModelError, match="2 outputs per row for some rows and 1 for others"):
         cs.sage(lambda Z: np.outer(Z[:, 0], np.ones(1 + (len(Z) > 60))), X, y, background=X[:30], method="exact")
 
 

@@ -65,7 +65,11 @@ def test_values_are_what_refits_by_hand_gain(data, loss):
     assert found.power(["x1"]) == found.values[1]
     assert (found.measure, found.removal, found.method) == ("univariate predictors", "refit", "leave one in")
     assert found.fits == 5
-    assert str(found).startswith("Univariate predictors: the squared error" if loss[0] == "s" else "Univariate")
+    assert str(found).startswith(
+        "Univariate predictors: how much each feature alone reduces the squared error"
+        if loss[0] == "s"
+        else "Univariate"
+    )
 
 
 def test_two_copies_of_a_feature_are_each_given_all_of_it(data):

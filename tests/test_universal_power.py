@@ -1066,7 +1066,9 @@ def test_an_explanation_can_be_saved_printed_and_drawn(data, tmp_path):
     found.save(tmp_path / "power.json")
     back = cs.load(tmp_path / "power.json")
     assert back.to_dict() == found.to_dict()
-    assert str(found).startswith("Universal predictive power: the squared error that each feature saves a learner")
+    assert str(found).startswith(
+        "Universal predictive power: how much each feature reduces the squared error of a learner"
+    )
     assert "the population of rows, with the learners as fitted" in str(found)
     assert "Ridge, cross-fitted in 5 folds" in found._repr_html_()
     assert "Universal power" in found.plot().get_xlabel()

@@ -130,7 +130,7 @@ LOSSES: Registry[LossRow] = Registry(
             label="Brier score",
         ),
     ),
-    special=Special("auto", "for one that fits the model's task"),
+    special=Special("auto", "to choose the one that fits the model's task"),
     besides=", or a callable loss(y_true, y_pred)",
     entry_points="clarysage.losses",
 )
@@ -187,14 +187,14 @@ REMOVALS: Registry[RemovalRow] = Registry(
         ),
         RemovalRow(
             "surrogate",
-            "nothing: a second model approximates the model's mean prediction from the kept features",
+            "no values: a second model approximates the model's mean prediction from the kept features",
             "clarysage.removal.surrogate:Surrogate",
             is_conditional=True,
             can_draw=False,
             default_rows=ROWS_TO_LEARN_FROM,
         ),
     ),
-    special=Special("auto conditional", "for the conditional one that approximates E[f | x_S] best on the data"),
+    special=Special("auto conditional", "to choose the conditional one that approximates E[f | x_S] best on the data"),
     besides=", or an object such as Marginal(X)",
     entry_points="clarysage.removals",
 )
@@ -250,7 +250,7 @@ METHODS: Registry[MethodRow] = Registry(
         MethodRow("permutation", "random orders of the features", "clarysage.estimators.permutation:Permutation"),
         MethodRow("kernel", "least squares on random coalitions (KernelSHAP)", "clarysage.estimators.kernel:Kernel"),
     ),
-    special=Special("auto", "for the fastest one"),
+    special=Special("auto", "to choose the fastest one"),
     besides=", or an object such as Kernel()",
     entry_points="clarysage.methods",
 )
@@ -341,13 +341,13 @@ ABOUT: Registry[AboutRow] = Registry(
     (
         AboutRow(
             "data",
-            "this data and this background (sampling error of the run alone)",
+            "this data and this background (only the sampling error of the run)",
             choice="this data",
             where="on this data",
             otherwise={
-                "removal": "this data and this background, with the removal as fitted (sampling error of the run "
-                "alone)",
-                "learners": "this data with this split (sampling error of the run alone)",
+                "removal": "this data and this background, with the removal as fitted (only the sampling error of "
+                "the run)",
+                "learners": "this data with this split (only the sampling error of the run)",
                 "nothing": "this data",
             },
         ),
@@ -411,7 +411,7 @@ ADJUSTMENTS: Registry[AdjustmentRow] = Registry(
         ),
         AdjustmentRow(
             "benjamini hochberg",
-            "controls the share of false marks",
+            "controls the expected share of false marks",
             "clarysage.inference.intervals:benjamini_hochberg",
             label="Benjamini-Hochberg",
             promise="about {chance} of the marks are false",

@@ -116,7 +116,7 @@ class Registry(Mapping[str, RowType], Generic[RowType]):
         if self.special is not None:
             meanings[self.special.name] = self.special.purpose
         rows = [f"| `{name}` | {meaning.replace('|', chr(92) + '|')} |" for name, meaning in meanings.items()]
-        return "\n".join([f"| `{self.argument}` | |", "|---|---|", *rows])
+        return "\n".join([f"| `{self.argument}` | meaning |", "|---|---|", *rows])
 
     def register(self, row: RowType) -> RowType:
         """Adds a row; raises an error if the name is already taken, even in another spelling."""

@@ -137,7 +137,7 @@ def _selected_outputs(
     response, width = None if y is None else read_target(y, X, len(X)), len(start)
     if outputs == "all" or (outputs == "auto" and (response is None or response.ndim > 1 or width == 1)):
         if width == 2 and outputs_of(start[None], f.task) == [1]:
-            second = Note("Of two classes the probability of the second was used.")
+            second = Note("The model has two classes: the probability of the second one was used.")
             return np.ones(len(X), dtype=np.int64), [second]
         return None, [Note(f"Magnitudes are summed over the {width} outputs.")] if width > 1 else []
     if response is None or response.ndim > 1:
@@ -145,7 +145,7 @@ def _selected_outputs(
         raise InputError("y", got=got, wanted=["one class for each example, for ", Set("outputs", "own class")])
     if width == 1:
         raise InputError("outputs", got='"own class" for a module of one output', wanted='"all"')
-    note = Note("Of the outputs that of each example's own class was used.")
+    note = Note("For each example, the output of its true class was used.")
     return _outputs_of_classes(response, width, f.classes), [note]
 
 
@@ -192,12 +192,11 @@ def _about_gaps(attributed: Attributions, weights: np.ndarray) -> list[Note]:
     if share <= MAX_GAP:
         return []
     text = (
-        f"Attributions fail to add up to the change of the output by {100 * share:.1f} % of it, on average: the module "
-        "is too rough for the steps of the integral."
+        f"On average, the sum of the attributions misses the change of the output by {100 * share:.1f} % of it: the "
+        "output of the module is not smooth enough for this number of steps of the integral."
     )
     remedy = (
-        " takes more steps; the gradients of a module that is discontinuous, or that computes outside of PyTorch, do "
-        "not add up with any number."
+        " takes more steps. If a module is discontinuous, or computes outside of PyTorch, no number of steps is enough."
     )
     return [Note(text, [Set("steps", 4 * STEPS[-1]), remedy])]
 

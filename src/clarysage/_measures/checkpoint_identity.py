@@ -102,7 +102,7 @@ def differences(file: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
     Examples
     --------
     >>> differences({"seed": 1, "loss": "brier"}, {"seed": 2, "loss": "brier"})
-    ['seed: 1 there, 2 here']
+    ['seed: 1 in the file, 2 in this call']
     """
     changes = []
     for name in dict.fromkeys([*file, *run]):
@@ -110,7 +110,7 @@ def differences(file: Mapping[str, Any], run: Mapping[str, Any]) -> list[str]:
         if isinstance(saved, np.ndarray) and isinstance(current, np.ndarray):
             changes += _differences_of_arrays(name, saved, current)
         elif type(saved) is not type(current) or saved != current:
-            changes.append(f"{name}: {_quote(saved)} there, {_quote(current)} here")
+            changes.append(f"{name}: {_quote(saved)} in the file, {_quote(current)} in this call")
     return changes
 
 
@@ -144,7 +144,7 @@ def describe(thing: Any) -> str:
 
 def _differences_of_arrays(name: str, saved: np.ndarray, current: np.ndarray) -> list[str]:
     if saved.shape != current.shape:
-        return [f"{name}: of shape {saved.shape} there, {current.shape} here"]
+        return [f"{name}: of shape {saved.shape} in the file, {current.shape} in this call"]
     with np.errstate(invalid="ignore"):
         error = np.where((saved == current) | (np.isnan(saved) & np.isnan(current)), 0.0, np.abs(saved - current))
     size = max((float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (saved, current)), default=0.0)

@@ -106,14 +106,14 @@ def _about_tails(result: Estimate, loss_index: int, players: Sequence[tuple[int,
         return []
     worst, name = max(heavy, key=lambda player: shares[player[0]])
     few = max(1, len(contributions) // 100)
-    rows = "One row carries" if few == 1 else f"The heaviest 1 % of the rows, {few:,} in number, carry"
-    value = f", and {100 * of_value[worst]:.0f} % of its value" if 0 < of_value[worst] <= 1 else ""
+    rows = "One row accounts" if few == 1 else f"Only {few:,} rows (1 %) account"
+    value = f", and for {100 * of_value[worst]:.0f} % of its value" if 0 < of_value[worst] <= 1 else ""
     more = len(heavy) - 1
     others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} heavy tails)" if more else ""
     return [
         Note(
-            f"{rows} {100 * shares[worst]:.0f} % of the variance of {name!r} over the rows{value}{others}: with tails "
-            "so heavy, intervals about other rows may cover the true value less often than their confidence level.",
+            f"{rows} for {100 * shares[worst]:.0f} % of the variance of {name!r} over the rows{value}{others}. With "
+            "such heavy tails, intervals about other rows may cover the true value less often than their level says.",
             advice="More rows help.",
             topic=f"tails of {name!r}",
         )
@@ -137,8 +137,8 @@ def with_sample_size_note(explanation: Explanation, tolerance: float | None) -> 
     size = 10 ** (math.floor(math.log10(rows_needed)) - 1)  # it is hardly known to two digits
     rows_needed = int(math.ceil(rows_needed / size) * size)
     text = (
-        f"Drawing other rows would change values by up to {100 * by_rows / spread:.2g} % of their range, one standard "
-        f"error; for {100 * tolerance:.2g} % "
+        f"The sampling of rows adds a standard error of up to {100 * by_rows / spread:.2g} % of the range of the "
+        f"values; for {100 * tolerance:.2g} % "
     )
     if rows_needed < provenance["rows_of_source"]:
         note = Note(
@@ -162,8 +162,12 @@ def _about_losses(result: Estimate, loss: Loss, loss_total: float, is_linear: bo
     if result.clipped and np.isfinite(loss.ceiling):
         notes.append(
             Note(
-                f"{result.clipped:,} losses were bounded at {loss.ceiling:.4g}: the true class had a probability of "
-                "zero.",
+                (
+                    f"{result.clipped:,} losses were bounded at {loss.ceiling:.4g}: the model gave the true class a "
+                    "probability of zero. For a model that predicts labels instead of probabilities, use ",
+                    Set("loss", "zero one"),
+                    ".",
+                ),
                 topic="bounded losses",
             )
         )

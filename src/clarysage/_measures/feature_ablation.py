@@ -180,7 +180,7 @@ def univariate_predictors(
 
     Returns
     -------
-    Explanation, or a list of them for a list of losses. ``total`` is the loss that the learner saves with all features
+    Explanation, or a list of them for a list of losses. ``total`` is the reduction of the loss by all features
 
     Notes
     -----

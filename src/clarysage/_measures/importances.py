@@ -34,8 +34,8 @@ from clarysage.results import Explanation, Importances, Traits
 from clarysage.results.importances import INTERRUPTED
 from clarysage.tables import check_order, in_memory
 
-REFITS = Note(["Refits learners, which may take long; ", Set("refits", True), " includes it."])
-NO_TARGET = Note("Needs y, and no y was given.")
+REFITS = Note(["Needs refits of learners, which may take long; ", Set("refits", True), " allows them."])
+NO_TARGET = Note("Needs y, which was not given.")
 COSTLY = 10_000_000  # model rows, for a mean that another measure estimates with fewer
 
 

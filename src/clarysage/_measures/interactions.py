@@ -42,10 +42,12 @@ METHODS: Registry[Word] = Registry(
         Word("exact", "all coalitions"),
         Word("toggles", "random coalitions, in which each pair of features is added and removed"),
     ),
-    special=Special("auto", "to take the quickest"),
+    special=Special("auto", "to choose the fastest"),
 )
-OF_LOSS = "Interactions: the {loss} that two features save together beyond what each saves without the other"
-OF_VARIANCE = "Interactions: the variance of the model's output that two features explain together beyond each alone"
+OF_LOSS = "Interactions: how much more two features reduce the model's {loss} together than separately"
+OF_VARIANCE = (
+    "Interactions: how much more of the variance of the model's output two features explain together than separately"
+)
 MAX_PLAYERS_EXACT = 20  # for which the enumeration of all coalitions is considered
 TYPICAL_DRAWS = 500  # of toggles at the default tolerance, or two passes over the examples
 SHARE_OF_SAGE, SHARE_OF_PAIRS = 1 / 4, 7 / 8  # of the remaining budget or deadline
@@ -454,7 +456,7 @@ def _in_order(sage: Sequence[Explanation], names: Sequence[str]) -> tuple[np.nda
 
 
 def _part(result: Estimate, indices: np.ndarray) -> Estimate:
-    """Returns the estimate of some of the values."""
+    """Returns an estimate with only those of its values that have the given indices."""
     targets = {
         about: Target(*(getattr(target, part)[:, indices] for part in ("values", "std_error", "dof", "skew")))
         for about, target in result.targets.items()

@@ -113,7 +113,7 @@ def as_columns(y: np.ndarray, model: Any = None) -> np.ndarray:
     if not is_of_classes(y, model):
         return y.astype(np.float64).reshape(len(y), -1)
     if y.ndim > 1:
-        raise InputError("y", got=f"labels of shape {y.shape}", wanted="one label a row, or numbers")
+        raise InputError("y", got=f"labels of shape {y.shape}", wanted="one label for each row, or numbers")
     try:
         classes, numbers = np.unique(y, return_inverse=True)
     except TypeError as error:

@@ -79,7 +79,7 @@ def permutation_test(
     .. math:: \phi_i = E_{XY}\big[ E_{X_i} [\ell(f(X_i, X_{D \setminus \{i\}}), Y)] \big] - E[\ell(f(X), Y)]
 
     with :math:`X_i` from its marginal distribution, and :math:`\phi_0 = \min_c E[\ell(c, Y)] - E[\ell(f(X), Y)] -
-    \sum_i \phi_i` (Table 3), so that u(D) is the loss that the model saves compared with the best constant prediction.
+    \sum_i \phi_i` (Table 3), so that u(D) is the reduction of the loss from the best constant prediction to the model.
     The loss is that of the prediction for each drawn row, not of their mean prediction: for an additive model whose
     errors are independent of the features, squared error and independent features, a value is twice the SAGE value.
 

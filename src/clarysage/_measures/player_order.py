@@ -65,7 +65,7 @@ def column_names(X: Any, given: Any, *others: Any) -> tuple[str, ...]:
 
 def _check_names(given: Any, width: int) -> tuple[str, ...]:
     if isinstance(given, (str, bytes, set, frozenset)) or not hasattr(given, "__iter__"):
-        raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one a column")
+        raise InputError("feature_names", got=f"{given!r}", wanted="a list of names, one for each column")
     names = tuple(map(str, given))
     if len(names) != width:
         raise InputError(

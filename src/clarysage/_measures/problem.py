@@ -218,7 +218,7 @@ class Problem:
 
 def about_loss(loss: Any, v: PredictivePower) -> list[Note | str]:
     """Returns a note on the loss of a game if it was chosen."""
-    return [f"Loss {v.losses[0].name!r} was chosen."] if is_auto(loss) else []
+    return [f"Loss {v.losses[0].name!r} was chosen for this model."] if is_auto(loss) else []
 
 
 def sampled_background(rows: Any, size: float, seed: int) -> tuple[Any, np.ndarray]:
@@ -270,7 +270,7 @@ def _background(
     few = _about_size(n, removal) if n < FEW_TO_LEARN_FROM else ()
     rows, numbers = sampled_background(X, size, seed)
     if len(rows) == n:
-        return rows, numbers, (f"Background: all rows of X, {n:,} in number, since none was given.", *few)
+        return rows, numbers, (f"Background: all {n:,} rows of X, since none was given.", *few)
     note = (f"Background: {size:,} of the {n:,} rows of X, drawn at random, since none was given.",)
     return rows, numbers, note
 

@@ -231,7 +231,7 @@ class RefitProblem:
 
         def explain(result: Estimate) -> Explanation | list[Explanation]:
             result = replace(result, model_rows=v.rows_learned)
-            chosen = [f"Loss {v.losses[0].name!r} was chosen."] if is_auto_loss(self.loss) else []
+            chosen = [f"Loss {v.losses[0].name!r} was chosen for this learner."] if is_auto_loss(self.loss) else []
             explanations = explanations_of(
                 v,
                 result,

@@ -55,7 +55,7 @@ def choose_removal(
     if candidates is None:
         candidates = [row.name for row in REMOVALS.values() if row.is_conditional]
     if len(players) < 2:
-        note = f"Removal {ANY_COLUMNS!r} was taken: for one player alone all removals are the same."
+        note = f"Removal {ANY_COLUMNS!r} was used: with a single player, all removals give the same values."
         return RemovalChoice(_made(ANY_COLUMNS, background, entropy), Note(note), 0)
     made_of, X = _split(f, X, background, source, rng)
     sample = EvaluationSample.draw(np.ones(len(X)), ROWS, COALITIONS, len(players), rng, clusters=SHARES)

@@ -135,7 +135,11 @@ def rules_of(run: Run, *, tolerance: bool = True, budget: bool = True) -> list[R
             raise InputError("stop", got=f"{rule!r}", wanted="a rule called with the Estimate, such as Converged(0.01)")
         rules.append(rule)
     if not rules:
-        raise InputError("tolerance", got="None, and no budget, deadline or stop", wanted="some reason to stop")
+        raise InputError(
+            "tolerance",
+            got="None, and no budget, deadline or stop",
+            wanted="at least one of them, so that the run ends",
+        )
     return rules
 
 

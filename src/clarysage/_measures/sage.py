@@ -41,7 +41,7 @@ SLOW_RUN = 30.0  # seconds of a run ...
 SLOW_ROW = 2e-4  # ... and of a model row, about twenty times the time of a surrogate: a note suggests surrogate walks
 NO_RUN = dict.fromkeys(
     ("tolerance", "budget", "deadline", "stop", "n_jobs", "checkpoint", "progress", "check_manifold"),
-    "a game is not a run yet",
+    "a game is only defined, not run",
 )
 
 

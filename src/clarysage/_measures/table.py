@@ -38,7 +38,7 @@ class Measure:
     approximates : the game that u(S) approximates: "v", the predictive power of the data, "v_f", that of the model, or
         "w_f", the variance of its output; None for heuristics, which are outside the framework
     subdomain : the subsets for which u(S) is close to that game (Table 3)
-    constant : phi_0 of u(S)
+    constant : the constant phi_0 of u(S)
     refits : whether learners are refitted
     call : the function, or its path "module:name"; by default the public function of clarysage that has the measure's
         name, with underscores in place of blanks
@@ -102,7 +102,12 @@ MEASURES: Registry[Measure] = Registry(
     "name",
     (
         Measure(
-            "sage", "SAGE values: the {loss} that each feature saves the model", "+++~~", "v_f", ALL_SUBSETS, NOTHING
+            "sage",
+            "SAGE values: how much each feature reduces the model's {loss}",
+            "+++~~",
+            "v_f",
+            ALL_SUBSETS,
+            NOTHING,
         ),
         Measure(
             "shapley effects",
@@ -114,7 +119,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "mean loss shap",
-            "Mean loss SHAP: the {loss} that each feature saves the model, example by example",
+            "Mean loss SHAP: how much each feature reduces the model's {loss}, computed for every example",
             "+++~-",
             "v_f",
             ALL_SUBSETS,
@@ -123,7 +128,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "shapley net effects",
-            "Shapley net effects: the {loss} that each feature saves a linear model",
+            "Shapley net effects: how much each feature reduces the {loss} of a linear model",
             "-+++-",
             "v",
             ALL_SUBSETS,
@@ -134,7 +139,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "feature ablation",
-            "Feature ablation: the {loss} that a learner loses without each feature",
+            "Feature ablation: how much the {loss} of a learner increases without each feature",
             "++-+~",
             "v",
             ALL_OR_ALL_BUT_ONE,
@@ -144,7 +149,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "permutation test",
-            "Permutation test: the {loss} that the model loses when a feature is drawn at random",
+            "Permutation test: how much the model's {loss} increases when a feature is drawn at random",
             "++-~+",
             "v_f",
             ALL_OR_ALL_BUT_ONE,
@@ -152,7 +157,8 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "conditional permutation test",
-            "Conditional permutation test: the {loss} that the model loses when a feature is drawn given the others",
+            "Conditional permutation test: how much the model's {loss} increases when a feature is drawn at random, "
+            "given the others",
             "++-++",
             "v_f",
             ALL_OR_ALL_BUT_ONE,
@@ -160,7 +166,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "mean importance",
-            "Mean importance: the {loss} that the model loses when a feature is set to its mean",
+            "Mean importance: how much the model's {loss} increases when a feature is set to its mean",
             "++--+",
             "v_f",
             ALL_OR_ALL_BUT_ONE,
@@ -168,7 +174,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "univariate predictors",
-            "Univariate predictors: the {loss} that each feature alone saves a learner",
+            "Univariate predictors: how much each feature alone reduces the {loss} of a learner",
             "-+-++",
             "v",
             NONE_OR_ONE,
@@ -187,7 +193,7 @@ MEASURES: Registry[Measure] = Registry(
         Measure("mean absolute shap", "Mean absolute SHAP: how far each feature moves the model's output", "+-+~-"),
         Measure(
             "coefficient size",
-            "Coefficient size: how steep the linear model is in each feature",
+            "Coefficient size: how large the linear model's coefficients of each feature are",
             "----+",
         ),
         Measure(
@@ -207,7 +213,7 @@ MEASURES: Registry[Measure] = Registry(
         ),
         Measure(
             "aggregated saliency",
-            "Aggregated saliency: how steep the network is in each feature on the path from a baseline",
+            "Aggregated saliency: how large the network's gradients in each feature are, from a baseline to the row",
             "----+",
         ),
     ),

@@ -57,7 +57,7 @@ from clarysage.protocols import (
 from clarysage.results import Explanation
 from clarysage.tables import labels_of, read_weights, schema_of, select_columns
 
-UNIVERSAL_POWER_HEADLINE = "Universal predictive power: the {loss} that each feature saves a learner"
+UNIVERSAL_POWER_HEADLINE = "Universal predictive power: how much each feature reduces the {loss} of a learner"
 NET_EFFECTS = "shapley net effects"
 SPARE_ROWS = 5  # more than columns; with fewer the errors of least squares have infinite mean or variance
 PENALTY = 1.0  # of ridge regression, for columns of unit variance
@@ -213,7 +213,7 @@ def shapley_net_effects(
     method: MethodLike = "auto",
     **options: Unpack[SharedOptions],
 ) -> Explanation | list[Explanation]:
-    r"""Shapley net effects: the loss that each feature saves a linear model (Shapley values of Eq. 3, LMG).
+    r"""Shapley net effects: how much each feature reduces the loss of a linear model (Shapley values of Eq. 3, LMG).
 
     .. math:: v(S) = \min_{\hat y} E[\ell(\hat y, Y)] - \min_{g \text{ linear}} E[\ell(g(X_S), Y)]
 

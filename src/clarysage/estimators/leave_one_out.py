@@ -62,7 +62,7 @@ class OneByOne:
         return game.n_players
 
     def coalitions(self, game: Game) -> int:
-        """Returns one coalition a player; none for a single player, whose coalitions are the ends."""
+        """Returns one coalition for each player; none for a single player, who has only the empty and the full one."""
         return game.n_players if game.n_players > 1 else 0
 
     def draw(self, game: Game, first: int, draws: int, rng: np.random.Generator) -> Parts:

@@ -286,7 +286,8 @@ def _finished(result: Estimate, game: Game) -> Estimate:
     if result.stopped is not None and result.stopped.is_converged and result.coverage.unvisited:
         visited, count = 100 * result.coverage.visited, len(game.weights)
         note = Note(
-            f"It rests on {visited:.1f} % of the examples: seeing all {count:,} would take too long.", topic=COVERAGE
+            f"The result is based on {visited:.1f} % of the {count:,} examples: using all would take too long.",
+            topic=COVERAGE,
         )
         return replace(result, notes=(*result.notes, note))
     return result

@@ -41,7 +41,8 @@ def estimate_null_game(game: Game, stop: Sequence[Rule], **options: Any) -> tupl
     if result.stopped is StopReason.BUDGET and rows == affordable:
         visited = 100 * result.coverage.visited
         note = Note(
-            f"It rests on {visited:.1f} % of the examples: to look at all of them would take too long.", topic=COVERAGE
+            f"The result is based on {visited:.1f} % of the examples: using all of them would take too long.",
+            topic=COVERAGE,
         )
         result = replace(result, stopped=StopReason.NO_EFFECT, notes=(note,))
     return result, 0

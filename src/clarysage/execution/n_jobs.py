@@ -56,7 +56,7 @@ def threads(n_jobs: int) -> Joblib:
             "n_jobs",
             got="1 with threads",
             wanted="the number of threads",
-            hint=[Set("n_jobs", -1), ", for one thread a core"],
+            hint=[Set("n_jobs", -1), ", for one thread per core"],
         )
     return Joblib(n_jobs, backend="threading")
 

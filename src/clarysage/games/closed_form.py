@@ -308,7 +308,9 @@ def _by_products(game: ModelGame, native: KnownStructure, parts: Expansion) -> A
 
 def _of_terms(count: int) -> str:
     """Returns the reason, for users, why the values of shallow trees have a closed form."""
-    return f"its trees are a sum of {count:,} term{'s' * (count != 1)} of few features each, which a formula solves"
+    return (
+        f"the trees are a sum of {count:,} term{'s' * (count != 1)} of few features each, whose values have a formula"
+    )
 
 
 def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> AnalyticForm | None:
@@ -318,8 +320,8 @@ def _by_terms(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     p, k = game.n_players, native.structure.representation.n_margins
     seconds = parts.entries * OF_ENTRY + 2**p * (p * k * OF_SUM + (len(game.losses) + p) * OF_LOSS)
     solve = Coalitions(FromTerms(terms, native, p), game.X, game.losses, game.targets, game.weights, game.floor)
-    source = "its weighted sum" if parts.representation.is_linear else "the leaves of its trees"
-    how = f"predictions for all coalitions follow from {source}"
+    source = "the weights of the linear model" if parts.representation.is_linear else "the leaves of the trees"
+    how = f"predictions for all coalitions are computed from {source}"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k))
     return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
 
@@ -330,7 +332,7 @@ def _by_pairs(game: ModelGame, native: KnownStructure, parts: Expansion) -> Anal
     p, k, m = game.n_players, native.structure.representation.n_margins, len(native.inner)
     seconds = m * (len(parts.trees.roots) * OF_VISIT + 2**p * k * (p * OF_SUM + OF_LINK))
     solve = Coalitions(FromPairs(parts, native), game.X, game.losses, game.targets, game.weights, game.floor)
-    how = "one pass through its trees gives the predictions for all coalitions"
+    how = "one pass through the trees gives the predictions for all coalitions"
     at_once = max(1, NUMBERS_AT_ONCE // (2**p * k * 8))
     return AnalyticForm(how, solve, at_once, len(game.X) * seconds, _seconds_of_pair(game, parts))
 

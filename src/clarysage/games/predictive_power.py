@@ -51,7 +51,7 @@ class SameWidth:
 
     def __call__(self, outputs: np.ndarray) -> None:
         if outputs.shape[1] != self.width:
-            got = f"{outputs.shape[1]} outputs a row for some rows and {self.width} for others"
+            got = f"{outputs.shape[1]} outputs per row for some rows and {self.width} for others"
             raise ModelError("model", got=got, wanted="the same number of outputs for all rows")
 
 
@@ -315,5 +315,5 @@ def _about_classes(classes: Any, losses: tuple[Loss, ...], y: np.ndarray, output
         return []
     names = ", ".join(map(repr, presumed[:8])) + (", ..." if len(presumed) > 8 else "")
     return [
-        f"The model's outputs were taken as those of the classes {names}, in this order; see as_predictor(classes=)."
+        f"The model's outputs were assumed to be of the classes {names}, in this order; see as_predictor(classes=)."
     ]

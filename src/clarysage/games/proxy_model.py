@@ -78,7 +78,7 @@ class ProxyModel:
         except Exception as error:
             raise _unfit(self.regressors[0], f"{type(error).__name__} from {{}}: {error}") from error
         if margins.shape != (len(codes), len(self.regressors)) or not np.isfinite(margins).all():
-            raise _unfit(self.regressors[0], "predictions of {} that are not one finite number a row")
+            raise _unfit(self.regressors[0], "predictions of {} that are not one finite number per row")
         if self.form == "one probability":
             return np.asarray(scipy.special.expit(margins))
         if self.form == "two probabilities":

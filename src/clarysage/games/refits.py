@@ -180,7 +180,7 @@ def by_class(outputs: np.ndarray, fitted: tuple[Any, ...], classes: tuple[Any, .
         outputs = np.column_stack([1 - outputs, outputs])
     if outputs.shape[1] != len(fitted):
         got = f"{outputs.shape[1]} outputs for {len(fitted)} classes"
-        raise ModelError("learner", got=got, wanted="one output a class")
+        raise ModelError("learner", got=got, wanted="one output for each class")
     probabilities = np.zeros((len(outputs), len(classes)))
     probabilities[:, _indices(fitted, classes)] = outputs
     return probabilities

@@ -225,7 +225,7 @@ class UniversalPower:
 
     def _payoffs(self, outputs: np.ndarray, examples: np.ndarray) -> np.ndarray:
         if outputs.shape[1] != self.width:
-            got = f"{outputs.shape[1]} outputs a row for some columns and {self.width} for all"
+            got = f"{outputs.shape[1]} outputs per row for some columns and {self.width} for all"
             raise ModelError("learner", got=got, wanted="the same number of outputs for any columns")
         for loss in self.losses:
             loss.check(outputs)

@@ -189,7 +189,7 @@ def class_target(y: np.ndarray, classes: Sequence[Any] | None, outputs: int) -> 
         classes = presumed_classes(y, n_classes)
     if len(classes) != n_classes:
         got = f"{outputs} outputs for {len(classes)} classes"
-        raise ModelError("model", got=got, wanted="one output a class, for two or more classes")
+        raise ModelError("model", got=got, wanted="one output for each class, for two or more classes")
     number_of = {_plain(label): number for number, label in enumerate(classes)}
     if all(isinstance(label, str) for label in number_of) and y.dtype.kind not in "UO":
         number_of = {_number(label): number for label, number in number_of.items()}

@@ -116,7 +116,7 @@ def _numbers(target: np.ndarray, outputs: int) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise InputError(
             "loss",
-            got=f"a function, and labels such as {target.ravel()[0]!r} for a model of one output",
+            got=f"a function, and labels such as {target.ravel().tolist()[0]!r} for a model of one output",
             wanted="numeric responses, for which the best constant prediction can be computed",
         ) from error
     return np.repeat(columns, outputs, axis=1) if columns.shape[1] == 1 else columns

@@ -131,7 +131,7 @@ def numeric_target(y: np.ndarray, outputs: np.ndarray, loss: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise InputError(
             "y",
-            got=f"labels such as {y.ravel()[0]!r}",
+            got=f"labels such as {y.ravel().tolist()[0]!r}",
             wanted=f'numbers, for the loss "{loss}"',
             hint=[Set("loss", "cross entropy"), Or(" or "), Set("loss", "brier"), " for a classifier"],
         ) from error

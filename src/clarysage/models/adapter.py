@@ -152,7 +152,7 @@ def as_predictor(
 
 def _adapted(model: Any, output: str | None) -> Predictor:
     if isinstance(model, type):
-        raise InputError("model", got=f"the class {model.__name__}", wanted="a fitted object of it")
+        raise InputError("model", got=f"the class {model.__name__}", wanted="a fitted model, not its class")
     return adapter_of(model).predictor(output)
 
 

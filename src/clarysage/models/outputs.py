@@ -84,7 +84,7 @@ class _Sigmoid:
         if positive.shape[1] != 1:
             raise ModelError(
                 "output",
-                got=f'"sigmoid" for {positive.shape[1]} logits a row',
+                got=f'"sigmoid" for {positive.shape[1]} logits for each row',
                 wanted="one",
                 hint=Set("output", "softmax"),
             )

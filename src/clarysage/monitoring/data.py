@@ -131,7 +131,9 @@ class ColumnRoles:
             if column is not None:
                 raise InputError(option, got=f"{column!r} together with {argument}=(X, y)", wanted="one of the two")
         if isinstance(by, str):
-            raise InputError("by", got=f"{by!r} together with {argument}=(X, y)", wanted="one entry a row of current")
+            raise InputError(
+                "by", got=f"{by!r} together with {argument}=(X, y)", wanted="one entry for each row of current"
+            )
         X, y, *weights = data
         for values in (y, *weights, by):
             check_order(values, X, argument, argument)
@@ -177,7 +179,7 @@ def features_note(X: Any, f: Predictor) -> list[str]:
     if f.feature_names is not None or labels is None:
         return []
     features = quoted_names([shortened(str(label), LONGEST_NAME) for label in labels])
-    return [f"{f.name} does not say which columns it was fitted on; taken as features: {features}."]
+    return [f"{f.name} does not say which columns it was fitted on; used as features: {features}."]
 
 
 def select_columns_of(X: Any, table: Any) -> Any:

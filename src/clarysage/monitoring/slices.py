@@ -87,7 +87,7 @@ def _rows_per_slice(every: Any) -> int | None:
     if not isinstance(every, (int, np.integer)) or isinstance(every, bool):
         raise PERIODS.unknown(every)
     if every < FEWEST_ROWS:
-        raise InputError("every", got=f"{every} rows", wanted=f"{FEWEST_ROWS} rows or more a slice")
+        raise InputError("every", got=f"{every} rows", wanted=f"{FEWEST_ROWS} rows or more in each slice")
     return int(every)
 
 
@@ -99,7 +99,9 @@ def _as_series(column: Any, n_rows: int) -> Any:
     try:
         cells = pd.Series(column).reset_index(drop=True)
     except (ValueError, TypeError) as error:
-        raise InputError("by", got=f"{type(column).__name__} ({error})", wanted="one entry a row of current") from error
+        raise InputError(
+            "by", got=f"{type(column).__name__} ({error})", wanted="one entry for each row of current"
+        ) from error
     if len(cells) != n_rows:
         raise InputError("by", got=f"{len(cells):,} entries", wanted=f"{n_rows:,}, one for each row of current")
     return cells

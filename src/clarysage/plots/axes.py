@@ -303,7 +303,7 @@ def value_label(explanation: Explanation) -> str:
     if explanation.values_are == "variance":
         return "Shapley effect (variance of the output)"
     if explanation.measure in LABELS:
-        return f"{LABELS[explanation.measure]} ({loss_words(explanation.loss)} saved)"
+        return f"{LABELS[explanation.measure]} (reduction of {loss_words(explanation.loss)})"
     name = explanation.measure[:1].upper() + explanation.measure[1:]
     is_loss = explanation.base is not None and explanation.loss
     return f"{name} (in units of {explanation.loss})" if is_loss else name
@@ -313,8 +313,8 @@ def interval_note(explanation: Explanation, level: float, joint: bool, about: st
     """Returns a sentence on the meaning of the intervals, or on exact values."""
     if explanation.draws == 0 and about == "data":
         return ["No sampling error."]
-    coverage = "simultaneous for all values" if joint else "each on its own"
-    return [f"{100 * level:.6g}% intervals, {coverage}, about {explanation.meaning(about)}."]
+    coverage = "Simultaneous" if joint else "Pointwise"
+    return [f"{coverage} {100 * level:.6g}% intervals about {explanation.meaning(about)}."]
 
 
 def convergence_note(explanation: Explanation) -> list[str]:

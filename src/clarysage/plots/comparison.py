@@ -204,7 +204,7 @@ def meaning_of_intervals(comparison: Comparison, level: float) -> str:
     """Returns a sentence on the meaning of the intervals."""
     abouts = sorted({difference.about for difference in comparison.differences})
     meanings = " or ".join(comparison.reference.meaning(about) for about in abouts)
-    return f"{100 * level:.6g}% intervals, each on its own, about {meanings}."
+    return f"Pointwise {100 * level:.6g}% intervals about {meanings}."
 
 
 def _positions(comparison: Comparison, k: int, count: int) -> np.ndarray:

@@ -168,7 +168,7 @@ def _panel_title(measure: str, is_heuristic: bool) -> str:
 
 def _panel_notes(importances: Importances, names: Sequence[str], level: float) -> list[str]:
     abouts = {explanation.shown for explanation in importances.values() if _has_interval(explanation)}
-    sentences = ["Every panel has its own scale; numbers at the right are ranks."]
+    sentences = ["Every panel has its own scale; the numbers at the right are ranks."]
     if abouts:
         meanings = {
             "data": "this data",
@@ -176,13 +176,15 @@ def _panel_notes(importances: Importances, names: Sequence[str], level: float) -
             "population": "the population of rows and background",
         }
         targets = " or ".join(meaning for about, meaning in meanings.items() if about in abouts)
-        sentences.append(f"{100 * level:.6g}% intervals, each on its own, about {targets}, depending on the measure.")
+        sentences.append(f"Pointwise {100 * level:.6g}% intervals about {targets}, depending on the measure.")
     if any(traits.is_heuristic for traits in importances.traits.values()):
-        sentences.append("Hatched: heuristics, whose values do not add up to a gain of the model.")
+        sentences.append("Hatched: heuristics, whose values do not add up to a gain or loss of the model.")
     if importances.unfinished:
         sentences.append(f"NOT CONVERGED: {', '.join(importances.unfinished)}.")
     if len(names) < len(importances.feature_names):
-        sentences.append(f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks count all.")
+        sentences.append(
+            f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks are among all features."
+        )
     return sentences
 
 
@@ -293,5 +295,7 @@ def _rank_notes(importances: Importances, names: Sequence[str], values: np.ndarr
     if importances.unfinished:
         sentences.append(f"NOT CONVERGED: {', '.join(importances.unfinished)}.")
     if len(names) < len(importances.feature_names):
-        sentences.append(f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks count all.")
+        sentences.append(
+            f"{len(names):,} of {len(importances.feature_names):,} features are drawn; ranks are among all features."
+        )
     return [" ".join(sentences)]

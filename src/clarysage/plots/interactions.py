@@ -80,7 +80,7 @@ def interactions(
         unexplained_words(interactions),
     ]
     if UNDECIDED in interactions.meanings(level, about=about):
-        sentences.insert(0, "In brackets: undecided sign.")
+        sentences.insert(0, "In brackets: the sign is undecided.")
     if is_new:
         note_of_figure(ax.figure, sentences)
     else:
@@ -127,9 +127,9 @@ def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
 
 
 def _unit(interactions: Interactions) -> str:
-    saved = (
-        "variance of the output"
+    unit = (
+        "variance of the output explained"
         if interactions.sage.values_are == "variance"
-        else (f"{loss_words(interactions.loss)} saved")
+        else f"reduction of {loss_words(interactions.loss)}"
     )
-    return f"interaction ({saved} beyond each alone)"
+    return f"interaction ({unit} beyond each alone)"

@@ -47,7 +47,7 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     >>> game = cs.PredictivePower.of(cs.Marginal(X).restrict(lambda X: X[:, 0], X), "squared error", X, X[:, 0])
     >>> agreement = cs.sage(lambda X: X[:, 0], X, X[:, 0], background=X, rng=0).agreement(game)
     >>> proxy(agreement).get_ylabel()
-    'u(S): constant plus sum of values'
+    'u(S): constant plus values in S'
     """
     check_axis(ax)
     if not isinstance(agreement, Agreement):
@@ -56,8 +56,8 @@ def proxy(agreement: Agreement, *, ax: Axes | None = None, title: str | None = N
     ax = open_axis(ax, WIDTH, HEIGHT)
     _draw(ax, agreement)
     _ranges(ax, agreement)
-    ax.set_xlabel(literal(f"v(S): {loss_words(agreement.loss) or 'loss'} that a subset saves"))
-    ax.set_ylabel("u(S): constant plus sum of values" if agreement.is_in_units else "u(S): sum of scores")
+    ax.set_xlabel(literal(f"v(S): reduction of {loss_words(agreement.loss) or 'loss'} by subset S"))
+    ax.set_ylabel("u(S): constant plus values in S" if agreement.is_in_units else "u(S): sum of scores in S")
     if is_new:
         note_of_figure(ax.figure, _sentences(agreement))
     else:
@@ -116,7 +116,9 @@ def _sentences(agreement: Agreement) -> list[str]:
     intervals = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
     sentences = [f"{first[0].upper()}{first[1:]}.", subsets + intervals]
     if agreement.is_in_units:
-        sentences.append("Dashed: u(S) = v(S). Subsets below it save more than their values say, those above it less.")
+        sentences.append(
+            "Dashed: u(S) = v(S). Subsets below it reduce the loss by more than u(S) says, those above it by less."
+        )
     return sentences
 
 

@@ -56,7 +56,7 @@ def removal_errors(quality: RemovalQuality, *, ax: Axes | None = None, title: st
         )
     if quality.variance > 0:
         ax.axvline(quality.variance, color=GREY, linestyle=":", linewidth=1.2, gid="variance")
-    value_axis(ax, "mean squared error of f_S against f")
+    value_axis(ax, "mean squared distance between f_S and f")
     ax.set_xlim(left=0)
     note(ax, _sentences(quality), width)
     if title is not None:
@@ -77,8 +77,9 @@ def _is_among_best(quality: RemovalQuality, name: str) -> bool:
 
 def _sentences(quality: RemovalQuality) -> list[str]:
     sentences = [
-        f"95% intervals over {quality.rows:,} rows, each with {quality.coalitions:,} coalitions. Blue: the best, and "
-        "those that cannot be distinguished from it."
+        "f: prediction with all features; f_S: with the features in S only.",
+        f"95% intervals over {quality.rows:,} rows, each with {quality.coalitions:,} coalitions S. Blue: the best "
+        "removal, and those that cannot be distinguished from it.",
     ]
     if quality.variance > 0:
         sentences.append("Dotted: the variance of f, the error of its mean as a constant prediction.")

@@ -136,8 +136,8 @@ class Agreement(Result):
         loss = loss_words(self.loss) or "loss"
         return Summary(
             kind="agreement",
-            title=f"Agreement of {scores} with the {loss} that subsets save",
-            headline=f"How well the sum of {scores} stands in for the {loss} that subsets save",
+            title=f"How well {scores} predict by how much subsets reduce the {loss}",
+            headline=f"How well u(S), the sum of {scores}, predicts v(S), by how much a subset S reduces the {loss}",
             tables=_tables(self, level),
             notes=_notes(self),
             pictures={"plot": self.plot},
@@ -234,15 +234,13 @@ def _notes(agreement: Agreement) -> tuple[Note, ...]:
     n, p = agreement.subsets.shape
     features = f"{p} feature{'s' if p > 1 else ''}"
     if agreement.is_complete:
-        words = [
-            f"Over all {n:,} subsets of {features}, weighted as if sizes were drawn first; no sampling of subsets."
-        ]
+        words = [f"Over all {n:,} subsets of {features}, all sizes with equal weight; no sampling of subsets."]
     else:
-        words = [f"Over {n:,} random subsets of {features}: the size drawn uniformly, then the subset."]
+        words = [f"Over {n:,} random subsets of {features}, all sizes equally likely."]
     if agreement.correlation is None:
-        words.append("No correlation: as far as is known, u(S) or v(S) is the same for all subsets.")
+        words.append("No correlation, since u(S) or v(S) is the same for all subsets, as far as is known.")
     if not agreement.is_in_units:
-        words.append("No R2: the scores are not in units of the loss, and are only summed.")
+        words.append("No R2, since the scores are not in units of the loss.")
     if agreement.std_error.any():
         words.append(
             f"v(S) has standard errors of at most {agreement.std_error.max():.2g} and a standard deviation of "

@@ -376,13 +376,13 @@ class _Pair:
         if len(heavy) == 0:
             return []
         worst = heavy[np.argmax(shares[heavy])]
-        which = "One row carries" if rows == 1 else f"The heaviest 1 % of the rows, {rows:,} in number, carry"
+        which = "One row accounts" if rows == 1 else f"Only {rows:,} rows (1 %) account"
         more = len(heavy) - 1
         others = f" ({more:,} more feature{'s have' if more > 1 else ' has'} heavy tails)" if more else ""
         text = (
-            f"{which} {100 * shares[worst]:.0f} % of the variance of the difference of "
-            f"{self.reference.feature_names[worst]!r} between {self.names[0]} and {self.names[1]}{others}: with tails "
-            "this heavy, the coverage of intervals may be below their level."
+            f"{which} for {100 * shares[worst]:.0f} % of the variance of the difference of "
+            f"{self.reference.feature_names[worst]!r} between {self.names[0]} and {self.names[1]}{others}. With such "
+            "heavy tails, intervals may cover the true difference less often than their level says."
         )
         return [Note(text, advice="Explain more rows.")]
 

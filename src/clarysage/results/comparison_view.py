@@ -204,10 +204,10 @@ def rows_words(comparison: Comparison) -> list[str]:
     """Returns sentences on pairing and on what intervals are about, one for all explanations that share it."""
     names_by_words: dict[str, list[str]] = {}
     for difference, name in zip(comparison.differences, comparison.names[1:], strict=True):
-        how = "the same rows, compared row by row" if difference.is_paired else "rows drawn independently"
+        how = "the same rows, compared row by row" if difference.is_paired else "treated as independent samples of rows"
         about = ABOUT[difference.about]
         meaning = comparison.reference.meaning(about.name) if about.name == "rows" else about.summary
-        words = f"{how}. Intervals, each on its own, are about {meaning}."
+        words = f"{how}. The pointwise intervals are about {meaning}."
         names_by_words.setdefault(words, []).append(short_name(name))
     return [
         f"{', '.join(names)} and {short_name(comparison.names[0])}: {words}" for words, names in names_by_words.items()
@@ -426,16 +426,16 @@ def features_blocks(
 
     ``left_out`` is the text on changes without bars, ``above`` are paragraphs above the table.
     """
-    lines = f"Lines are {100 * level:g}% intervals of the"
+    lines = f"Lines are pointwise {100 * level:g}% intervals of the"
     return (
         Controls("Bars show", tuple(VIEWS.items()), largest="changes"),
         Paragraph(
-            f"{lines} values, each on its own. A star marks a difference; overlapping intervals do not rule one out.",
+            f"{lines} values. A star marks a significant difference; intervals can overlap although it is significant.",
             "quiet",
             VALUES,
         ),
         Paragraph(
-            f"{lines} differences, each on its own; faint bars are differences that may be zero.",
+            f"{lines} differences; faint bars are differences that may be zero.",
             "quiet",
             DIFFERENCES,
         ),

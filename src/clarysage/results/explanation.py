@@ -363,7 +363,7 @@ class Explanation(Result):
         self.target(about)  # raises for a target without estimates
         words = [*total_words(self), interval_words(self, about), cost_words(self)]
         meaning = self.meaning(about)
-        p_value = f"p: probability of a value this far from zero if the true value were zero, about {meaning} (Holm)."
+        p_value = f"p: probability of a value this far from zero if the true value were zero, for {meaning} (Holm)."
         return Summary(
             kind="explanation",
             title=_title(self),
@@ -597,7 +597,7 @@ def _values(explanation: Explanation, views: list[Verdicts], words: Vocabulary, 
     features = items_by_value(explanation)
     choices = tuple((view.about, view.choice) for view in views)
     lines = (
-        f" Lines are {100 * level:g}% intervals, each on its own; faint bars are values that cannot be distinguished "
+        f" Lines are pointwise {100 * level:g}% intervals; faint bars are values that cannot be distinguished "
         f"from zero. A verdict without “likely” holds for all {words.noun}s simultaneously."
     )
     return (
@@ -684,7 +684,7 @@ def _trace(explanation: Explanation) -> Curve | None:
         rows[usable],
         shares,
         "How the largest standard error shrank",
-        "model rows; upwards: largest standard error, in % of the range of the values",
+        "horizontally: model rows; vertically: largest standard error, in % of the range of the values",
         f"The largest standard error went from {first} to {last}.",
         "Trace of the run",
     )

@@ -92,7 +92,7 @@ def loss_facts(explanation: Explanation) -> Terms:
     return (
         (f"Mean {loss} without features", show(base)),
         (f"Mean {loss} with all features", show(base - total)),
-        ("Saved by the features" if total >= 0 else "Added by the features", f"{show(abs(total))}{share}"),
+        ("Reduction by the features" if total >= 0 else "Increase by the features", f"{show(abs(total))}{share}"),
     )
 
 

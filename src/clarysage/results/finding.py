@@ -139,8 +139,8 @@ def finding_sentence(finding: Finding, causes: list[str], losses: Losses | None)
     """
     name, noun = short_name(finding.feature), "contribution" if losses else "effect"
     if finding.verdict == INPUTS:
-        evidence = f"The evidence is its inputs alone: its {noun} is not known to have changed."
-        return f"{name} has other inputs: {strongest_hint(finding)}. {evidence}"
+        evidence = f"The only evidence is its inputs: its {noun} is not known to have changed."
+        return f"{name} has different inputs: {strongest_hint(finding)}. {evidence}"
     if finding.verdict == FOLLOWS:
         inputs = "shifted with much less certainty" if finding.is_shifted else "are not known to have shifted"
         return (
@@ -150,9 +150,9 @@ def finding_sentence(finding: Finding, causes: list[str], losses: Losses | None)
     state = _state(finding) if losses else f"moves the output {'more' if finding.difference > 0 else 'less'}"
     head, loss = f"{name} {state}: its {noun} {movement(finding)}", _in_the_loss(finding, losses)
     if finding.verdict == BOTH:
-        return f"{head}; {strongest_hint(finding)}.{loss} The evidence is both its {noun} and its inputs."
+        return f"{head}; {strongest_hint(finding)}.{loss} Both its {noun} and its inputs changed."
     assert finding.verdict == ALONE
-    return f"{head}.{loss} The evidence is its {noun} alone: {_possible_causes(causes, noun)}"
+    return f"{head}.{loss} The only evidence is its {noun}: {_possible_causes(causes, noun)}"
 
 
 def _possible_causes(causes: list[str], noun: str) -> str:
@@ -250,7 +250,7 @@ def _in_the_loss(finding: Finding, losses: Losses | None) -> str:
         return f" This change alone would {word} the mean loss by more than it {past}, from {before} to {after}."
     part = "less than 1 %" if finding.share < 0.01 else f"{100 * finding.share:.0f} %"
     direction = "rise" if is_rise else "fall"
-    return f" This change makes up {part} of the {direction} of the mean loss from {before} to {after}."
+    return f" This change accounts for {part} of the {direction} of the mean loss from {before} to {after}."
 
 
 def sentences_on_features(monitoring: Monitoring) -> list[tuple[Finding, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -44,9 +44,19 @@ from clarysage.results.text import loss_words, number_format
 ANSWERS = {"yes", "partly", "no"}
 WIDTH = 110  # columns of a text
 STAR = "*"  # after the names of heuristics
-MARKS = {"yes": "+", "partly": "~", "no": "-"}
 POWERS = ("v", "v_f")  # games whose values are differences of the loss
-LEGEND = "Value, share of the sum of absolute values, (rank). Scales differ between measures."
+LEGEND = "Value, its share of the sum of absolute values, and (rank). Scales differ between measures."
+GAMES = (
+    "game: v, the predictive power of the data; v_f, that of the model; w_f, the variance of the model's output. "
+    "u(S): the constant plus the values of the features in S."
+)
+PROPERTIES = {  # the columns of Table 1
+    "agnostic": "works with any model",
+    "performance": "is about predictive performance",
+    "interactions": "includes interactions",
+    "missingness": "handles removed features properly",
+    "tractable": "is cheap",
+}
 NAMED = 3  # features, or measures, that a sentence names
 NAME_COLUMNS = 40  # characters of the name of a measure in a sentence
 ABOVE_COLUMNS, HEADING_COLUMNS = 28, 18  # characters of it above the grid, and above its column
@@ -212,7 +222,7 @@ class Importances(Result, Mapping[str, Explanation]):
             Section(
                 "measures",
                 "Measures",
-                (*(Paragraph(words, "quiet") for words in _legend_of_properties(self)), _table_of_measures(self)),
+                (*(Paragraph(words, "quiet") for words in _legend_of_measures(self)), _table_of_measures(self)),
             ),
             *([Section("mind", "Notes and warnings", (Notes(notes),))] if notes else []),
             Section("how", "What was computed, and how", shared_facts(self.values(), names)),
@@ -342,17 +352,17 @@ def _table_of_measures(importances: Importances) -> Table:
     """Returns the table of measures: what each approximates, its properties, its constant and its cost."""
     properties = _properties(importances)
     traits = [importances.traits[name] for name in importances]
-    marks = [" ".join(MARKS[row.properties.get(word, "no")] for word in properties) for row in traits]
     return Table(
         (
             Column("measure", [_display_name(importances, name) for name in importances], "name"),
-            Column("of", [row.approximates or "-" for row in traits], "words"),
-            Column("close to it for", [row.subdomain or "-" for row in traits], "words"),
-            Column("phi_0", [_constant(explanation) for explanation in importances.values()], "words"),
-            Column(" ".join(word[:1].upper() for word in properties), marks, "words"),
+            Column("game", [row.approximates or "-" for row in traits], "words"),
+            Column("u(S) approximates it for", [row.subdomain or "-" for row in traits], "words"),
+            Column("constant", [_constant(explanation) for explanation in importances.values()], "words"),
             Column("cost", [_cost(explanation) for explanation in importances.values()], "words"),
+            *(Column(word, [row.properties.get(word, "no") for row in traits], "words") for word in properties),
         ),
         label="Properties of the measures",
+        is_divided=True,
     )
 
 
@@ -379,19 +389,28 @@ def _properties(importances: Importances) -> list[str]:
     return list(dict.fromkeys(word for traits in importances.traits.values() for word in traits.properties))
 
 
-def _legend_of_properties(importances: Importances) -> list[str]:
-    """Returns the legend of letters and signs in the table of measures."""
-    letters = ", ".join(f"{word[:1].upper()} {word}" for word in _properties(importances))
-    return [f"{letters}: + yes, ~ partly, - no (Table 1)."] if letters else []
+def _legend_of_measures(importances: Importances) -> list[str]:
+    """Returns the legend of the table of measures."""
+    properties = _properties(importances)
+    return [GAMES, properties_words(properties)] if properties else [GAMES]
+
+
+def properties_words(properties: Iterable[str]) -> str:
+    """Returns a sentence on the meaning of properties of measures.
+
+    Examples
+    --------
+    >>> properties_words(["agnostic", "tractable"])
+    'agnostic: works with any model; tractable: is cheap.'
+    """
+    return f"{'; '.join(f'{word}: {PROPERTIES[word]}' for word in properties if word in PROPERTIES)}."
 
 
 def _notes(importances: Importances) -> tuple[Note, ...]:
     """Returns notes: legends, measures that did not converge, warnings, and measures that were left out."""
-    words = _legend_of_properties(importances)
+    words = _legend_of_measures(importances)
     if any(traits.is_heuristic for traits in importances.traits.values()):
-        words.append(
-            "*: a heuristic outside the framework, whose values do not add up to anything that a model gains or loses."
-        )
+        words.append("*: a heuristic; its values do not add up to anything that a model gains or loses.")
     words += [f"Not converged: {name}. {importances[name].stopped.value}" for name in importances.unfinished]
     warnings = names_by_note(
         (name, note)
@@ -474,9 +493,7 @@ def _findings(importances: Importances) -> tuple[Sentence, ...]:
     firsts = (importances.ranks().to_numpy() == 1).sum(axis=1)
     indices = [int(i) for i in np.argsort(-firsts, kind="stable") if firsts[i] > 0]
     named = tuple((importances.feature_names[i], f"{firsts[i]} of {len(importances)}") for i in indices[:NAMED])
-    first = Sentence(
-        "Features by the number of measures that rank them first:", named, len(indices) - len(named), tone="first"
-    )
+    first = Sentence("Ranked first by the most measures:", named, len(indices) - len(named), tone="first")
     return (first, *_agreement(importances))
 
 
@@ -489,8 +506,8 @@ def _agreement(importances: Importances) -> list[Sentence]:
     half = min(NAMED, len(correlations) // 2)
     named = [(shortened(str(name), NAME_COLUMNS), f"{value:.2f}") for name, value in correlations.items()]
     leads = [
-        ("Closest to SAGE in the order of features, by rank correlation:", named[:half]),
-        ("Furthest from it:", named[::-1][:half]),
+        ("Measures whose order of features is most like that of SAGE, by rank correlation:", named[:half]),
+        ("Least like it:", named[::-1][:half]),
     ]
     return [Sentence(lead, tuple(measures), tone="order") for lead, measures in leads if measures]
 

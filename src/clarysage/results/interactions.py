@@ -26,22 +26,23 @@ TOGETHER, SHARED, UNDECIDED, NONE = "worth more together", "share what they know
 LITTLE = 0.05  # share of the variance of v that is negligible
 MOST, FEWEST = 20, 3  # players of a grid
 LABEL_COLUMNS, ABOVE_COLUMNS = 24, 14  # characters of a name next to the grid, and above it
+SHARED_IN_TEXT = "share information"  # frames keep the value SHARED, which users compare
 WORDS = Vocabulary(
     noun="pair",
     labels={
         HELPS: TOGETHER,
         LIKELY_HELPS: f"likely {TOGETHER}",
-        HURTS: SHARED,
-        LIKELY_HURTS: f"likely {SHARED}",
+        HURTS: SHARED_IN_TEXT,
+        LIKELY_HURTS: f"likely {SHARED_IN_TEXT}",
         OPEN: "undecided",
         NO_EFFECT: NONE,
     },
     leads={
         HELPS: "{count} of {all} {are} worth more together than each feature without the other {where}:",
-        LIKELY_HELPS: "{count} of {all} {are} likely worth more together {where} (single, not simultaneous intervals):",
-        HURTS: "{count} of {all} {share} what they know {where}, so that one can replace the other:",
-        LIKELY_HURTS: "{count} of {all} likely {share} what they know {where} (single, not simultaneous intervals):",
-        OPEN: "It is undecided for {count} of {all} {where}:",
+        LIKELY_HELPS: "{count} of {all} {are} likely worth more together {where} (pointwise, not simultaneous):",
+        HURTS: "{count} of {all} {share} information {where}, so that one can replace the other:",
+        LIKELY_HURTS: "{count} of {all} likely {share} information {where} (pointwise, not simultaneous):",
+        OPEN: "The sign is undecided for {count} of {all} {where}:",
         NO_EFFECT: "{count} of {all} {have} no interaction:",
     },
 )
@@ -53,7 +54,7 @@ class Interactions(Result):
     """Shapley interaction values of pairs of players (features or groups), with uncertainty.
 
     A positive value means that two features are worth more together than separately (complements, as in an exclusive
-    or), a negative value that they share what they know (redundancy, as in copies). Values are in units of the loss.
+    or), a negative value that they share information (redundancy, as in copies). Values are in units of the loss.
 
     Attributes
     ----------
@@ -208,14 +209,14 @@ class Interactions(Result):
         )
 
 
-GRID_WORDS = Paragraph("Stronger colours are further from zero.", "quiet", key=(TOGETHER, SHARED))
+GRID_WORDS = Paragraph("Stronger colours are further from zero.", "quiet", key=(TOGETHER, SHARED_IN_TEXT))
 
 
 def _table(interactions: Interactions, level: float, about: str) -> Table:
     """Returns the table of pairs, the strongest first, with intervals and their meanings."""
     show, order = number_format(interactions.explanation), interactions.order
     low, high = interactions.interval(level, about=about)
-    meanings = interactions.meanings(level, about=about)
+    meanings = _meanings_in_text(interactions, level, about)
     return Table(
         (
             Column("features", [interactions.explanation.feature_names[i] for i in order], "name"),
@@ -226,16 +227,22 @@ def _table(interactions: Interactions, level: float, about: str) -> Table:
     )
 
 
+def _meanings_in_text(interactions: Interactions, level: float, about: str | None) -> list[str]:
+    """Returns the meaning of each value in the words of tables and pages."""
+    meanings = interactions.meanings(level, about=about)
+    return [SHARED_IN_TEXT if meaning == SHARED else meaning for meaning in meanings]
+
+
 def unexplained_words(interactions: Interactions) -> str:
     """Returns a sentence on how well SAGE values predict the power of subsets of features."""
     share, error = interactions.unexplained, interactions.unexplained_error
     if share is None or error is None:
-        return "The share of the variance of v that SAGE values leave unexplained is unknown."
+        return "How much of the variance of v(S) the SAGE values leave unexplained is unknown."
     much = f"{100 * max(share, 0.0):.1f} %" + (f" (± {100 * error:.1f} %)" if error > 0 else "")
-    sentence = f"SAGE values leave {much} of the variance of v over subsets unexplained"
+    sentence = f"SAGE values leave {much} of the variance of v(S), the power of subsets S, unexplained"
     if share - 2 * error > LITTLE:
         return f"{sentence}: the power of a subset depends on which features it combines."
-    return f"{sentence}{': they predict the power of subsets.' if share + 2 * error <= LITTLE else '.'}"
+    return f"{sentence}{': their sums predict it well.' if share + 2 * error <= LITTLE else '.'}"
 
 
 def pair_grid(interactions: Interactions, level: float, about: str | None) -> Squares | None:
@@ -245,7 +252,7 @@ def pair_grid(interactions: Interactions, level: float, about: str | None) -> Sq
         return None
     numbers = interactions.matrix[: len(players), : len(players)]
     show = number_format(interactions.explanation)
-    meanings = dict(zip(map(frozenset, interactions.pairs), interactions.meanings(level, about=about), strict=True))
+    meanings = dict(zip(map(frozenset, interactions.pairs), _meanings_in_text(interactions, level, about), strict=True))
     names = tuple(shortened(name, LABEL_COLUMNS) for name in players)
     texts = [["" if np.isnan(value) else show(value) for value in row] for row in numbers]
     words = [

@@ -177,7 +177,7 @@ def _exact(runs: Sequence[Explanation]) -> Explanation:
         if np.abs(runs[index].values - first.values).max() > ROUNDING * size:
             raise InputError(
                 "explanations",
-                got=f"other values in number {index + 1} than in number {exact[0] + 1}, though "
+                got=f"different values in numbers {exact[0] + 1} and {index + 1}, although "
                 "nothing was sampled in either",
                 wanted="the same game in all",
                 hint="the same model and removal",
@@ -402,14 +402,14 @@ def _check_streams(explanations: Sequence[Explanation]) -> tuple[str, ...]:
         if common:
             raise InputError(
                 "explanations",
-                got=f"the seed {common[0]} in numbers {i + 1} and {j + 1}, whose draws are then the same",
+                got=f"the same seed {common[0]}, and so the same draws, in numbers {i + 1} and {j + 1}",
                 wanted="a different seed for each run",
                 hint=[f"leaving out number {j + 1}", Or(), "another ", Set("rng")],
             )
         if not (_seeds_of(first) and _seeds_of(second)) and _is_same(first, second):
             raise InputError(
                 "explanations",
-                got=f"the same values and errors in numbers {i + 1} and {j + 1}, which is the same run twice",
+                got=f"the same run twice, in numbers {i + 1} and {j + 1}",
                 wanted="each run once",
                 hint=f"leaving out number {j + 1}",
             )
@@ -465,7 +465,7 @@ def _check_data(first: Explanation, other: Explanation, parts: Sequence[str], in
                 hint = DRAWN_ONCE
             raise InputError(
                 "explanations",
-                got=f"another {DATA[part]} in number {index + 1} than in number 1",
+                got=f"a different {DATA[part]} in number {index + 1} than in number 1",
                 wanted="the same in all, by its fingerprint",
                 hint=hint,
             )
@@ -479,7 +479,7 @@ def _check_settings(first: Explanation, other: Explanation, index: int) -> None:
     if mine is not None and its is not None and mine != its:
         raise InputError(
             "explanations",
-            got=f"the removal {first.removal!r}, which was fitted with another seed in number {index + 1} than in "
+            got=f"the removal {first.removal!r}, which was fitted with a different seed in number {index + 1} than in "
             "number 1",
             wanted="the same removal in all, since it is part of the game",
             hint=SAME_REMOVAL,

@@ -94,13 +94,13 @@ OMITTED_FACTS = ("rows",)  # the same for all columns
 MEANINGS = {
     BOTH: "Flagged: its {noun} changed, and so did its own inputs, which are the likely cause.",
     ALONE: "Flagged: its {noun} changed, while its inputs are not known to have shifted, and no other feature changed "
-    "in both. {cause} may have changed, or inputs of other features.",
+    "in both. {cause} may have changed, or the inputs of other features.",
     FOLLOWS: "Not flagged: its {noun} changed, while its inputs are not known to have shifted. It most likely follows "
     "another feature that changed in both.",
     INPUTS: "Not flagged: its inputs shifted, but its {noun} is not known to have changed. This happens when a column "
-    "breaks that the model uses little.",
-    UNCHANGED: "Neither is known to have changed, which does not mean that nothing did: the interval shows how large a "
-    "change may have been missed.",
+    "breaks that the model hardly uses.",
+    UNCHANGED: "Not flagged: there is no evidence that its {noun} or its inputs changed. A small change may have been "
+    "missed: the interval shows how large it can be.",
 }
 CAUSES = {
     "contribution": "The response, or how it depends on the features,",
@@ -199,12 +199,15 @@ def _notes(monitoring: Monitoring) -> tuple[Note, ...]:
     comparison = monitoring.comparison
     rate = f"{100 * (1 - comparison.level):.3g} %"
     tested = (
-        f"p: separately for contributions and for inputs, {adjustment_words(comparison)}."
+        f"p: p-values of contributions and of inputs, each {adjustment_words(comparison)}."
         if comparison.adjust
-        else f"p: not adjusted; where nothing has changed, about {rate} of the tests report a change."
+        else f"p: p-values, not adjusted: where nothing has changed, about {rate} of the tests report a change."
     )
-    limits = "A column can break without a change of its contribution if the model uses it little."
-    about = [*rows_words(comparison), f"inputs: distance of the columns' distributions, 0 to 1. {limits}"]
+    limits = "A column can break without a change of its contribution if the model hardly uses it."
+    about = [
+        *rows_words(comparison),
+        f"inputs: distance between the distributions of the column, from 0 to 1. {limits}",
+    ]
     words = [tested, *(about if len(monitoring.names) == 1 else [limits]), *not_converged_words(comparison)]
     notes, more = list(comparison.notes[:REMARKS]), len(comparison.notes) - REMARKS
     if more > 0:
@@ -386,7 +389,7 @@ def _boxes(monitoring: Monitoring) -> Terms:
             boxes.append((term, f"{show(float(losses[k + 1]))} ({change})"))
     if len(others) > 1:
         flagged = sum(any(finding.is_flagged for finding in monitoring.findings(where)) for where in monitoring.names)
-        boxes.append(("Slices with flags", f"{flagged:,} of {len(others):,}"))
+        boxes.append(("Flagged slices", f"{flagged:,} of {len(others):,}"))
     where = others[0] if len(others) == 1 else f"{len(others):,} slices"
     return (*boxes, (f"Rows in {reference}", f"{first:,}"), (f"Rows in {where}", f"{sum(counts):,}"))
 
@@ -394,10 +397,10 @@ def _boxes(monitoring: Monitoring) -> Terms:
 def _slices(monitoring: Monitoring, level: float) -> tuple[Block, ...]:
     """Returns the blocks with lines over the slices and the table of slices."""
     lines = slice_lines(monitoring, level)
-    flagged = ", pale columns are slices with flags" if monitoring.is_flagged else ""
+    flagged = ", pale columns are slices in which something is flagged" if monitoring.is_flagged else ""
     has_shifts = any(finding.is_shifted for finding in monitoring.all_findings)
-    shifted = ", diamonds are known shifts of inputs" if has_shifts else ""
-    words = f"Dashed lines are the reference, shades are {100 * level:g}% intervals, each on its own{flagged}{shifted}."
+    shifted = ", diamonds are significant shifts of inputs" if has_shifts else ""
+    words = f"Dashed lines are the reference, shades are pointwise {100 * level:g}% intervals{flagged}{shifted}."
     if len(lines.legend) < lines.drawn_of:
         words += f" {len(lines.legend)} of {lines.drawn_of} features have lines."
     controls = Controls(search="Search slices", has_count=False)
@@ -657,7 +660,9 @@ def _inputs(monitoring: Monitoring) -> tuple[Block, ...]:
     """Returns the blocks with the table of inputs."""
     columns, inputs = input_rows(monitoring)
     count = sum(map(len, monitoring.shifts))
-    words = "Differences of the distributions of columns from the reference, whether or not the model uses them."
+    words = (
+        "How much the distribution of each column differs from the reference, whether or not the model uses the column."
+    )
     if len(inputs) < count:
         words += (
             f" The table has {len(inputs)} of {count:,} rows (one by column and slice): each column in the slice with "

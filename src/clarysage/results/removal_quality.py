@@ -19,7 +19,10 @@ from clarysage.results.files import file_format
 from clarysage.results.result import Result, plots, refuse_about
 from clarysage.results.summary import Column, Record, Summary, Table
 
-HEADLINE = "Removals by the mean squared distance of f_S from f; a smaller distance is closer to E[f | x_S]"
+HEADLINE = (
+    "How close removals come to E[f | x_S]: mean squared distance of f_S, the prediction from features in S, from f, "
+    "the prediction from all; smaller is better"
+)
 
 
 @file_format("removal quality", "how close removals come to the mean of the model given the known features")
@@ -143,7 +146,7 @@ def _table(quality: RemovalQuality) -> Table:
             Column("error", [f"{quality.scores[i]:.4g}" for i in order]),
             Column("± s.e.", [f"{quality.std_error[i]:.2g}" for i in order]),
             Column(
-                "minus the best", ["" if difference is None else f"{difference[0]:.3g}" for difference in differences]
+                "above the best", ["" if difference is None else f"{difference[0]:.3g}" for difference in differences]
             ),
             Column("± s.e.", ["" if difference is None else f"{difference[1]:.2g}" for difference in differences]),
             Column("unexplained", [f"{share:.1%}" if np.isfinite(share) else "" for share in shares]),
@@ -189,7 +192,7 @@ def _notes(quality: RemovalQuality) -> tuple[Note, ...]:
     """Returns notes on the data behind the errors, removals that were left out, and remarks."""
     basis = (
         f"{quality.rows:,} rows with {quality.coalitions} coalition{'s' * (quality.coalitions > 1)} each, the same for "
-        f"all removals; unexplained: share of the variance of f, {quality.variance:.4g}."
+        f"all removals. unexplained: the error as a share of the variance of f, {quality.variance:.4g}."
     )
     left_out = (Note(f"Left out: {name!r}, {why}") for name, why in quality.left_out.items())
     return (Note(basis), *left_out, *quality.notes)

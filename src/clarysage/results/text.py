@@ -50,13 +50,14 @@ def total_words(explanation: Explanation) -> list[str]:
         return [
             f"All features together: {show(total)}, the mean squared distance of outputs from their background mean."
         ]
+    change = "reduce" if total >= 0 else "increase"
     sentences = [
-        f"All features together save {show(total)}: the mean {loss_words(explanation.loss)} is {show(alone)} "
-        f"without features and {show(alone - total)} with them."
+        f"All features together {change} the mean {loss_words(explanation.loss)} by {show(abs(total))}: it is "
+        f"{show(alone)} without features and {show(alone - total)} with them."
     ]
     if explanation.constant:
         constant = show(explanation.constant)
-        sentences.append(f"Values add up to u(S) from phi_0 = {constant}, the constant of this measure.")
+        sentences.append(f"The constant of this measure is {constant}: u(S) is the constant plus the values in S.")
     return sentences
 
 
@@ -69,7 +70,7 @@ def interval_words(explanation: Explanation, about: str) -> str:
         return f"Intervals are about {explanation.meaning(about)}."
     error = number_format(explanation)(float(explanation.std_error.max()))
     meaning = explanation.meaning(about)
-    sentence = f"Intervals are about {meaning}; the largest standard error of the run's own sampling is {error}."
+    sentence = f"Intervals are about {meaning}; the largest standard error from the sampling of this run is {error}."
     return " ".join(filter(None, (sentence, _outside(explanation, about))))
 
 
@@ -84,8 +85,8 @@ def _outside(explanation: Explanation, about: str) -> str:
     strays = int(((explanation.values < low) | (explanation.values > high)).sum())
     if not strays:
         return ""
-    which = "One value lies" if strays == 1 else f"{strays} values lie"
-    return f"{which} outside, because of the bias of a finite background; more background rows reduce it."
+    which = "One value is outside its interval" if strays == 1 else f"{strays} values are outside their intervals"
+    return f"{which}, because a finite background biases values; more background rows reduce this bias."
 
 
 def number_format(explanation: Explanation) -> Callable[[float], str]:

@@ -42,18 +42,18 @@ SIGN_WORDS = {
     NO_EFFECT: "zero",
 }
 LEADS = {
-    HELPS: "{count} of {all} {help} the model {where}. What matters most:",
-    LIKELY_HELPS: "{count} of {all} likely {help} the model {where}, by single, not simultaneous intervals:",
+    HELPS: "{count} of {all} {help} the model {where}. The most important:",
+    LIKELY_HELPS: "{count} of {all} likely {help} the model {where} (pointwise, not simultaneous):",
     HURTS: "{count} of {all} {hurt} the model {where}, which on average predicts worse because of",
-    LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where}, by single, not simultaneous intervals:",
+    LIKELY_HURTS: "{count} of {all} likely {hurt} the model {where} (pointwise, not simultaneous):",
     UNDECIDED: "It is undecided whether {count} of {all} {help} or {hurt} the model {where}:",
     NO_EFFECT: "{count} of {all} {have} no effect on the loss:",
 }
 SIGN_LEADS = {
     HELPS: "{count} of {all} {have} a value above zero {where}. The largest:",
-    LIKELY_HELPS: "{count} of {all} likely {have} a value above zero {where}, by single, not simultaneous intervals:",
+    LIKELY_HELPS: "{count} of {all} likely {have} a value above zero {where} (pointwise, not simultaneous):",
     HURTS: "{count} of {all} {have} a value below zero {where}:",
-    LIKELY_HURTS: "{count} of {all} likely {have} a value below zero {where}, by single, not simultaneous intervals:",
+    LIKELY_HURTS: "{count} of {all} likely {have} a value below zero {where} (pointwise, not simultaneous):",
     UNDECIDED: "{count} of {all} {have} a value that cannot be distinguished from zero {where}:",
     NO_EFFECT: "{count} of {all} {have} a value of zero:",
 }

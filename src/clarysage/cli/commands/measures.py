@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,21 +139,25 @@ def listing() -> str:
     import clarysage as cs
     from clarysage._measures.table import PROPERTIES
     from clarysage.render.terminal import aligned
-    from clarysage.results.importances import MARKS, STAR
+    from clarysage.results.importances import GAMES, STAR, WIDTH, properties_words
 
-    rows = [("measure", "of", "close to it for", "phi_0", " ".join(word[0].upper() for word in PROPERTIES), "refits")]
+    games, properties = (
+        [("measure", "game", "u(S) approximates it for", "constant", "refits")],
+        [("measure", *PROPERTIES)],
+    )
     for name, row in cs.measures().iterrows():
-        marks = " ".join(MARKS[row[word]] for word in PROPERTIES)
         title = f"{name}{STAR * (row['heuristic'] == 'yes')}"
-        rows.append((title, row["approximates"], row["subdomain"], row["constant"], marks, row["refits"]))
-    letters = ", ".join(f"{word[0].upper()} {word}" for word in PROPERTIES)
+        games.append((title, row["approximates"], row["subdomain"], row["constant"], row["refits"]))
+        properties.append((title, *(row[word] for word in PROPERTIES)))
     return "\n".join(
         [
-            *aligned(rows),
+            *aligned(games),
             "",
-            f"{letters}: + yes, ~ partly, - no (Table 1).",
-            "of: v, the predictive power of the data; v_f, that of the model; w_f, the variance of the model's output.",
-            f"{STAR}: a heuristic outside the framework. refits: fits the model again.",
+            *aligned(properties),
+            "",
+            *textwrap.wrap(f"{GAMES} v(D): the power of all features. refits: fits the model again.", WIDTH),
+            *textwrap.wrap(properties_words(PROPERTIES), WIDTH),
+            f"{STAR}: a heuristic; its values do not add up to anything that a model gains or loses.",
         ]
     )
 

@@ -30,8 +30,8 @@ from clarysage.protocols import Game, Influence, SubsampledWalks, ability
 
 MOST_NUMBERS_OF_ROWS = 20_000_000  # limit on the memory for rows that were passed to the model
 VARYING = Note(
-    "The model gives other predictions when it is asked again for the same rows: every hybrid row was evaluated, and "
-    "the values hold the model's own noise."
+    "The model does not always return the same predictions for the same rows: therefore no prediction was used twice, "
+    "and the values contain the noise of the model."
 )
 
 

@@ -113,7 +113,7 @@ class SamplingDesign:
 
     @cached_property
     def groups(self) -> np.ndarray:
-        """Sizes of two groups of examples, the top stratum and all others; of one group if there is no top stratum."""
+        """Sizes of two groups of examples, the top stratum and the others; a single group without a top stratum."""
         at_top = int(self.size[self.stratum == TOP].sum())
         return np.array([at_top, self.length - at_top] if 0 < at_top < self.length else [self.length])
 
@@ -127,7 +127,7 @@ class SamplingDesign:
         return np.asarray((first + np.arange(draws)) % len(self.order) < 2 * self.length)
 
     def passes(self, draws: int) -> int:
-        """Returns the number of passes that so many draws complete: 0, 1, or 2 for more."""
+        """Returns the number of complete passes after a number of draws: 0, 1, or 2 for all later ones."""
         return 2 if draws >= 2 * self.length else int(draws >= self.draws_to_see_all)
 
     @cached_property
@@ -185,7 +185,7 @@ def _rank_in_stratum(sorted_strata: np.ndarray) -> np.ndarray:
 
 
 def _cells(stratum: np.ndarray, examples_per_cell: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Divides strata into cells of so many neighbours: the cell of each example, and sizes and strata of the cells."""
+    """Divides strata into cells of neighbours: the cell of each example, and the sizes and strata of the cells."""
     by_stratum = np.argsort(stratum, kind="stable")
     is_first_of_cell = _rank_in_stratum(stratum[by_stratum]) % examples_per_cell == 0
     number = np.cumsum(is_first_of_cell) - 1

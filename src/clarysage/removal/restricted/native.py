@@ -90,7 +90,7 @@ class Native:
     def single(
         self, x: np.ndarray, full: np.ndarray, columns: np.ndarray, background_index: np.ndarray
     ) -> tuple[np.ndarray, int]:
-        """Returns f(x) with columns (c,) of drawn rows (n, q), and how many rows were evaluated (single imputation)."""
+        """Returns f(x) with columns (c,) of drawn rows (n, q), and the count of rows evaluated (single imputation)."""
         s, d = self.structure, len(self.varies)
         owner = np.arange(d) if s.owner is None else s.owner
         inner = np.flatnonzero(s.representation.is_used & np.isin(owner, columns[self.varies[columns]]))
@@ -98,7 +98,7 @@ class Native:
         return impute(z, inner, self.inner[background_index[:, :, None], inner], full, s)
 
     def full(self, x: np.ndarray) -> np.ndarray:
-        """Returns f(x), (n, k), by the structure, as walks do: a model in single precision has other last digits."""
+        """Returns f(x), (n, k), by the structure, as in walks; models in single precision round differently."""
         return apply_link(self.structure.representation.margins(self.represent(x)[1]), self.structure.link)
 
     def walk(self, x: np.ndarray, entry_position: np.ndarray, steps: int) -> np.ndarray:

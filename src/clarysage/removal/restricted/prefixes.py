@@ -1,4 +1,4 @@
-"""Predictions at the prefixes of walks (permutation paths): of f_S itself, or of hybrid rows one background row each.
+"""Predictions at the prefixes of walks (permutation paths): of f_S, or of hybrid rows of one background row each.
 
 A hybrid row has the kept columns of an example and the withheld columns of a background row. Rows that do not change
 from one prefix to the next, or that occur repeatedly, are passed to the model only once.
@@ -146,7 +146,7 @@ def with_ends(
 
 
 def concatenated(parts: list[Steps]) -> Steps:
-    """Returns the predictions of several sets of walks as those of one set."""
+    """Joins the predictions of several sets of walks into those of one set."""
     if len(parts) == 1:
         return parts[0]
     asked = [part.asked for part in parts if part.asked is not None]

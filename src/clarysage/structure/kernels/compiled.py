@@ -91,7 +91,7 @@ def cache_folder() -> str | None:
 
 
 def _nothing() -> None:
-    """Does nothing; it stands for a kernel whose cache folder is looked up."""
+    """Does nothing: it replaces a kernel when the folder of its cache is looked up."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
