@@ -317,7 +317,7 @@ def test_walks_that_were_asked_for_are_all_that_was_wanted(data):
     ours = mean_loss_shap(product, X, y, background=background, method="paired walks", walks=3)
     assert ours.draws == 3 * N
     assert ours.stopped.is_wanted
-    assert "as often as was asked for" in str(ours)
+    assert "visited the requested number of times" in str(ours)
 
 
 def test_a_loss_that_nothing_moves_is_shared_out_as_nothing(data):

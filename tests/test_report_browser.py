@@ -215,7 +215,7 @@ def test_a_comparison_is_sorted_by_its_headings_differences_by_size(opened):
 def test_the_switch_of_a_comparison_shows_values_or_differences(opened):
     page = opened(compared(12, changes={0: -0.9, 6: 0.7}, called=("before", "after")))
     assert page.locator(".row:visible .bar:visible").count() == 24
-    page.get_by_role("radio", name="what features contribute").focus()
+    page.get_by_role("radio", name="contributions").focus()
     page.keyboard.press("ArrowDown")
     assert page.locator("html").get_attribute("data-view") == "differences"
     assert page.locator(".row:visible .bar:visible").count() == 12
@@ -284,7 +284,7 @@ def test_features_and_inputs_of_a_monitoring_are_sorted_each_for_itself(opened):
 def test_the_switch_of_a_monitoring_shows_values_or_differences_with_their_stars(opened):
     page = opened(watched(12, 1, {0: -0.9, 6: 0.7}, {0}))
     assert page.locator(".row:visible .bar:visible").count() == 24
-    page.get_by_role("radio", name="what features contribute").focus()
+    page.get_by_role("radio", name="contributions").focus()
     page.keyboard.press("ArrowDown")
     assert page.locator(".row:visible .bar:visible").count() == 12
     assert page.locator(".row:visible .star:visible").count() == 2
