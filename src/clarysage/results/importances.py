@@ -391,7 +391,7 @@ def _properties(importances: Importances) -> list[str]:
 
 def _legend_of_measures(importances: Importances) -> list[str]:
     """Returns the legend of the table of measures."""
-    properties = _properties(importances)
+    properties = [word for word in _properties(importances) if word in PROPERTIES]
     return [GAMES, properties_words(properties)] if properties else [GAMES]
 
 
@@ -403,7 +403,7 @@ def properties_words(properties: Iterable[str]) -> str:
     >>> properties_words(["agnostic", "tractable"])
     'agnostic: works with any model; tractable: is cheap.'
     """
-    return f"{'; '.join(f'{word}: {PROPERTIES[word]}' for word in properties if word in PROPERTIES)}."
+    return f"{'; '.join(f'{word}: {PROPERTIES[word]}' for word in properties)}."
 
 
 def _notes(importances: Importances) -> tuple[Note, ...]:
