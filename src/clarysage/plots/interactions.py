@@ -128,8 +128,8 @@ def _write(ax: Any, interactions: Interactions, meanings: list[str]) -> None:
 
 def _unit(interactions: Interactions) -> str:
     unit = (
-        "variance of the output explained"
+        "variance of the output"
         if interactions.sage.values_are == "variance"
         else f"reduction of {loss_words(interactions.loss)}"
     )
-    return f"interaction ({unit} beyond each alone)"
+    return f"interaction ({unit})"

@@ -111,7 +111,9 @@ def _sentences(agreement: Agreement) -> list[str]:
     first = ", ".join(words) or "u(S) or v(S) is the same for all subsets"
     n = len(agreement.subsets)
     subsets = (
-        f"All {n:,} subsets, weighted by size" if agreement.is_complete else f"{n:,} random subsets, uniform in size"
+        f"All {n:,} subsets, all sizes with equal weight"
+        if agreement.is_complete
+        else f"{n:,} random subsets, all sizes equally likely"
     )
     intervals = "." if not any(ends.values()) or _is_exact(agreement) else "; 95% intervals."
     sentences = [f"{first[0].upper()}{first[1:]}.", subsets + intervals]
