@@ -99,18 +99,25 @@ def freeze_arrays(instance: Any, **sizes: int) -> None:
     for name, array in _arrays(kind):
         value = getattr(instance, name)
         if value is not None:
-            object.__setattr__(instance, name, _read_only(name, value, array, sizes))
+            object.__setattr__(instance, name, _checked(name, value, array, sizes))
 
 
-def _read_only(name: str, value: Any, array: Array, sizes: dict[str, int]) -> np.ndarray:
-    is_right = isinstance(value, np.ndarray) and value.dtype == array.dtype
-    numbers: np.ndarray = value if is_right and _is_fixed(value) else np.array(value, dtype=array.dtype)
-    numbers = _with_shape(name, numbers, array, sizes)
+def read_only(value: Any, dtype: Any = np.float64) -> np.ndarray:
+    """Returns a read-only array: the value itself if it is one, and not a view of a writable array, else a copy."""
+    if isinstance(value, np.ndarray) and value.dtype == dtype and not value.flags.writeable and value.base is None:
+        return value
+    numbers = np.array(value, dtype=dtype)
+    numbers.setflags(write=False)
+    return numbers
+
+
+def _checked(name: str, value: Any, array: Array, sizes: dict[str, int]) -> np.ndarray:
+    numbers = _with_shape(name, read_only(value, array.dtype), array, sizes)
     if array.low > -math.inf:
         require(not (numbers < array.low).any(), name, value, f"numbers of {array.low:g} or more")
     if array.is_symmetric:  # the halves may differ by rounding, and files have only one of them
         numbers = np.tril(numbers) + np.tril(numbers, -1).T
-    numbers.setflags(write=False)
+        numbers.setflags(write=False)
     return numbers
 
 
@@ -124,8 +131,9 @@ def _with_shape(name: str, numbers: np.ndarray, array: Array, sizes: dict[str, i
     expected = [size if isinstance(size, int) else sizes.get(size) for size in array.sizes]
     if numbers.ndim == len(expected) and len(numbers) == 0 and None not in expected[1:]:
         numbers = numbers.reshape(0, *(size or 0 for size in expected[1:]))
-    is_right = numbers.ndim == len(expected) and all(map(_is_size, numbers.shape, expected))
-    if not is_right:
+    if numbers.ndim != len(expected) or any(
+        size not in (None, actual) for size, actual in zip(expected, numbers.shape, strict=True)
+    ):
         shape = ", ".join(
             str(letter if size is None else size) for letter, size in zip(array.sizes, expected, strict=True)
         )
@@ -133,15 +141,6 @@ def _with_shape(name: str, numbers: np.ndarray, array: Array, sizes: dict[str, i
     for letter, actual in zip(array.sizes, numbers.shape, strict=True):
         sizes.setdefault(str(letter), actual)
     return numbers
-
-
-def _is_size(actual: int, expected: int | None) -> bool:
-    return expected is None or actual == expected
-
-
-def _is_fixed(array: np.ndarray) -> bool:
-    """Tells whether an array is read-only, and not a view of a writable array."""
-    return not array.flags.writeable and array.base is None
 
 
 class Codec(Protocol):

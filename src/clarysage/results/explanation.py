@@ -14,7 +14,7 @@ import numpy as np
 
 from clarysage._utils.display import shortened
 from clarysage.catalogue import ABOUT
-from clarysage.codec import ON_REQUEST, Array, freeze_arrays, require
+from clarysage.codec import ON_REQUEST, Array, freeze_arrays, read_only, require
 from clarysage.errors import InputError, Note, Or, PythonOnly, Set, UnavailableError, as_note
 from clarysage.inference.estimate import StopReason, Target
 from clarysage.inference.intervals import adjusted, interval, p_values
@@ -434,24 +434,10 @@ def with_exact_zeros(target: Target, tolerance: float) -> Target:
 
 def _checked_target(about: str, target: Target, p: int) -> Target:
     """Returns a target with read-only arrays, after a check that they have p numbers."""
-    parts = {name: _read_only(getattr(target, name)) for name in ("values", "std_error", "dof", "skew")}
+    parts = {name: read_only(getattr(target, name)) for name in ("values", "std_error", "dof", "skew")}
     for name, array in parts.items():
         require(array.shape == (p,), f"targets: {about}: {name}", array.tolist(), f"{p} numbers")
     return Target(**parts)
-
-
-def _read_only(array: Any) -> np.ndarray:
-    """Returns a read-only float64 array, a copy unless the array is one already."""
-    if isinstance(array, np.ndarray) and array.dtype == np.float64 and _is_read_only(array):
-        return array
-    copy = np.array(array, dtype=np.float64)
-    copy.setflags(write=False)
-    return copy
-
-
-def _is_read_only(array: np.ndarray) -> bool:
-    """Tells whether an array is read-only and no view of an array that could be written to."""
-    return not array.flags.writeable and array.base is None
 
 
 # summary and page
