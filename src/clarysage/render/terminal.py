@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from clarysage._utils.display import shortened, text_width, visible
 from clarysage.errors import Note, Words, in_python
@@ -67,7 +68,7 @@ class _Column:
             heading = textwrap.wrap(heading[0], max(NARROWEST_HEADING, *map(text_width, cells))) or [""]
         return cls(tuple(heading), cells, is_right=column.kind == "number")
 
-    @property
+    @cached_property
     def width(self) -> int:
         return max(map(text_width, (*self.heading, *self.cells)))
 
