@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -60,12 +61,12 @@ class Limits:
             )
         return cls(draws, float("inf"), seconds)
 
-    @property
+    @cached_property
     def is_finite(self) -> bool:
         """True if the number of draws is finite; values are then exact, and there is nothing to stop by."""
         return self.draws < float("inf")
 
-    @property
+    @cached_property
     def rows_to_plan(self) -> float:
         """Model rows for pilot runs to plan with; at most 2^18 under a deadline, since they do not watch the clock."""
         return min(self.rows, PILOT_ROWS_UNDER_DEADLINE) if self.seconds < float("inf") else self.rows
