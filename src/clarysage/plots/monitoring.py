@@ -92,7 +92,7 @@ def monitoring(
     >>> f = lambda X: X[:, 0] + X[:, 1]
     >>> watched = cs.monitor(f, (X, f(X)), (Z, f(Z / [1.0, 60.0])), loss="squared error", rng=0)
     >>> [ax.get_xlabel() for ax in watched.plot()]
-    ['mean loss', 'SAGE value (squared error saved)', 'shift of inputs']
+    ['mean loss', 'SAGE value (reduction of squared error)', 'shift of inputs']
     """
     _check(monitoring, features)
     is_series = len(monitoring.names) > 1
