@@ -399,4 +399,4 @@ def test_it_is_found_by_name(data):
     ours = cs.importance("mean loss shap", product, X, y, background=background)
     assert ours.measure == "mean loss shap"
     assert ours.per_example.shape == (N, D)
-    assert "example by example" in str(ours)
+    assert "computed for every example" in str(ours)
