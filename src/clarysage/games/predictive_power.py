@@ -17,7 +17,7 @@ from clarysage.games.closed_form import closed_form_of
 from clarysage.games.coalition_value import coalition_value
 from clarysage.games.proxy_model import ProxyModel, Remainder
 from clarysage.games.subsampled import SubsampledPower
-from clarysage.losses.choice import as_losses
+from clarysage.losses.choice import as_losses, check_predicts_response
 from clarysage.losses.classification import SUM_TOLERANCE, presumed_classes
 from clarysage.losses.regression import Output
 from clarysage.players import Players
@@ -113,6 +113,8 @@ class PredictivePower:
         f, outputs = restricted.facts, restricted.full(rows)
         response = outputs if response is None else response
         losses = as_losses(loss, f.task, f.hard, outputs, response)
+        if y is not None:
+            check_predicts_response(f.task, losses)
         for each in losses:
             each.check(outputs)
         targets = tuple(each.encode(response, f.classes, outputs) for each in losses)

@@ -21,7 +21,7 @@ import numpy as np
 from clarysage._utils.lru_cache import LRUCache
 from clarysage.errors import InputError, ModelError
 from clarysage.games.refits import Refits
-from clarysage.losses.choice import as_losses
+from clarysage.losses.choice import as_losses, check_predicts_response
 from clarysage.models import Predictor
 from clarysage.players import Players
 from clarysage.protocols import Executor, Loss
@@ -96,6 +96,7 @@ class UniversalPower:
         )
         f, outputs = _fitted_on_all(refits)
         losses = as_losses(loss, f.task, f.hard, outputs, refits.y[refits.design.examples])
+        check_predicts_response(f.task, losses)
         for each in losses:
             each.check(outputs)
         all_outputs = np.resize(outputs, (len(refits.y), outputs.shape[1]))  # only their shape matters

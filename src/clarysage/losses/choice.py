@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from clarysage.catalogue import LOSSES
-from clarysage.errors import InputError
+from clarysage.errors import Either, InputError, Or, PythonOnly
 from clarysage.losses.classification import SUM_TOLERANCE
 from clarysage.losses.custom import CustomLoss
 from clarysage.protocols import Loss, ability
@@ -58,6 +59,22 @@ def as_losses(loss: Any, task: str | None, hard: bool, outputs: np.ndarray, y: n
     if not losses:
         raise InputError("loss", got="an empty list", wanted="one loss or more")
     return losses
+
+
+def check_predicts_response(task: str | None, losses: Iterable[Loss]) -> None:
+    """Raises for a ranker with a loss of predictions: its scores have a meaningful order, but no unit of y."""
+    if task == "ranking" and not all(isinstance(loss, CustomLoss) for loss in losses):
+        raise InputError(
+            "model",
+            got="a ranker, whose scores are not predictions of y",
+            wanted="a model that predicts y",
+            hint=[
+                Either("y=None", "no --target"),
+                " to get Shapley effects of its scores",
+                Or(),
+                PythonOnly("loss= with a function of your own"),
+            ],
+        )
 
 
 def loss_for(task: str | None, hard: bool, outputs: np.ndarray, y: np.ndarray) -> str:

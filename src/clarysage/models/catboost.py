@@ -16,6 +16,7 @@ from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.catboost import EXPONENTS, split_columns, structure_of_catboost
 
 CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "Focal")
+RANKING = ("LambdaMart", "PairLogit", "Query", "StochasticFilter", "StochasticRank", "YetiRank")  # how losses begin
 REMARK = "For CatBoost it is the average change of predictions by splits on a feature, PredictionValuesChange."
 
 
@@ -38,13 +39,16 @@ class CatBoostModel:
             "decision_function": partial(predict, prediction_type="RawFormulaVal"),
             "predict_proba": Shares(partial(predict, prediction_type="Probability")),
         }
+        is_ranker = loss.startswith(RANKING)
+        if is_ranker:
+            methods = {"predict": predict, "decision_function": predict}
         return from_methods(
             self.model,
             output,
             values=CLASSIFIER if is_classifier else REGRESSOR,
             methods=methods,
             classes=classes_of(self.model) if is_classifier else None,
-            task="regression",
+            task="ranking" if is_ranker else "regression",
             feature_names=names if names != tuple(map(str, range(len(names)))) else None,
             containers=("pandas", "numpy"),
             structure=partial(structure_of_catboost, self.model, loss, is_classifier=is_classifier),

@@ -19,6 +19,7 @@ from clarysage.structure.base import Structure
 from clarysage.structure.intrinsic_numbers import Gains
 from clarysage.structure.readers.lightgbm import structure_of_booster
 
+RANKING = ("lambdarank", "rank_xendcg")
 CLASSIFIERS = ("binary", "cross_entropy", "multiclass", "multiclassova")
 
 
@@ -34,6 +35,8 @@ class LightGBMEstimator:
         if hasattr(self.model, "predict_proba") and not callable(self.model.objective):
             methods["predict_proba"] = Shares(self.model.predict_proba)
         predictor = estimator_predictor(self.model, output, methods=methods, structure=partial(_structure, self.model))
+        if _objective(self.model.booster_) in RANKING:
+            predictor = replace(predictor, task="ranking")
         return replace(predictor, **_table(predictor.feature_names))
 
     def gains(self) -> Gains | None:
@@ -61,8 +64,7 @@ class LightGBMBooster:
     model: Any
 
     def predictor(self, output: str | None) -> Predictor:
-        header = re.search(r"^objective=(\S+)", self.model.model_to_string(num_iteration=1), flags=re.MULTILINE)
-        objective = header.group(1) if header else None  # None for an objective of the user
+        objective = _objective(self.model)
         is_classifier = objective in CLASSIFIERS
         predict = self.model.predict
         return from_methods(
@@ -74,7 +76,7 @@ class LightGBMBooster:
                 "decision_function": partial(predict, raw_score=True),
             },
             classes=tuple(range(max(self.model.num_model_per_iteration(), 2))) if is_classifier else None,
-            task="regression" if objective else None,
+            task="ranking" if objective in RANKING else "regression" if objective else None,
             structure=partial(structure_of_booster, self.model, both=False),
             **_table(tuple(self.model.feature_name())),
         )
@@ -104,6 +106,12 @@ def load(path: Path) -> Any:
             hint="a file that Booster.save_model wrote",
         )
     return lightgbm.Booster(model_file=path)
+
+
+def _objective(booster: Any) -> str | None:
+    """Returns the name of the objective that a booster was fitted with; None for an objective of the user."""
+    header = re.search(r"^objective=(\S+)", booster.model_to_string(num_iteration=1), flags=re.MULTILINE)
+    return header.group(1) if header else None
 
 
 def _structure(model: Any) -> Structure:

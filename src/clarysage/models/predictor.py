@@ -18,7 +18,7 @@ from clarysage.structure.base import Structure
 from clarysage.tables import Schema
 from clarysage.tables.containers import labels_of, select_columns
 
-Task = Literal["classification", "regression"]
+Task = Literal["classification", "regression", "ranking"]
 
 ROWS_PER_CALL = 32_768
 COPIES_PER_ROW = 6  # in memory while a model predicts: codes, table, and copies that the model makes
@@ -31,7 +31,7 @@ class Predictor:
     Attributes
     ----------
     function : takes a table of rows and returns predictions, one row each
-    task : what the model was fitted for, if known
+    task : what the model was fitted for, if known; the outputs of a model for ranking do not predict a response
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are one-hot labels rather than probabilities
     feature_names : the columns it was fitted on

@@ -63,7 +63,8 @@ class ScikitLearnEstimator:
     def predictor(self, output: str | None) -> Predictor:
         if library_of(type(self.model)) == "sklearn":  # a user's estimator may store its fit under any name
             check_fitted(self.model)
-        return estimator_predictor(self.model, output)
+        predictor = estimator_predictor(self.model, output)
+        return replace(predictor, task="ranking") if _ends_in_ranker(self.model) else predictor
 
     def coefficients(self) -> np.ndarray | None:
         if type(self.model).__name__ not in ONE_EACH:
@@ -108,6 +109,19 @@ def estimator_predictor(model: Any, output: str | None, **facts: Any) -> Predict
         "structure": _structure(model),
     }
     return from_methods(model, output, **{**defaults, **facts})
+
+
+def _ends_in_ranker(model: Any) -> bool:
+    """Tells whether the last estimator of a pipeline or search is a ranker; scikit-learn itself has none."""
+    name = type(model).__name__
+    last = None
+    if name == "Pipeline":
+        last = model.steps[-1][1]
+    elif name in SEARCHES:
+        last = getattr(model, "best_estimator_", None)
+    if library_of(type(last)) == "sklearn":
+        return _ends_in_ranker(last)
+    return hasattr(last, "predict") and as_predictor(last).task == "ranking"
 
 
 def check_fitted(model: Any) -> None:

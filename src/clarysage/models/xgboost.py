@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from clarysage.errors import InputError, ModelError
 from clarysage.models.adapter import coefficients_of
 from clarysage.models.outputs import Values, from_methods, unfitted
-from clarysage.models.predictor import Predictor
+from clarysage.models.predictor import Predictor, Task
 from clarysage.models.scikit_learn import check_fitted, estimator_predictor
 from clarysage.structure.base import Structure, UnknownStructureError
 from clarysage.structure.intrinsic_numbers import Gains
@@ -22,6 +22,7 @@ from clarysage.structure.readers.xgboost import structure_of_booster
 
 # objective -> the output to use, where the usual one is not probabilities
 BOOSTER = {"binary:logitraw": "sigmoid", "multi:softmax": "softmax"}
+RANKING = "rank:"  # how the names of objectives for ranking begin
 WRAPPER = {"binary:logitraw": "sigmoid", "binary:hinge": "predict"}
 
 
@@ -35,7 +36,9 @@ class XGBoostEstimator:
         check_fitted(self.model)
         methods = {"decision_function": partial(self.model.predict, output_margin=True)}
         chosen = output or WRAPPER.get(self.model.objective)
-        return estimator_predictor(self.model, chosen, methods=methods, structure=partial(_structure, self.model))
+        predictor = estimator_predictor(self.model, chosen, methods=methods, structure=partial(_structure, self.model))
+        is_ranker = isinstance(self.model.objective, str) and self.model.objective.startswith(RANKING)
+        return replace(predictor, task="ranking") if is_ranker else predictor
 
     def coefficients(self) -> np.ndarray | None:
         return coefficients_of(self.model)  # only the booster "gblinear" has them
@@ -73,7 +76,7 @@ class XGBoostBooster:
             values={"predict": returns if is_classifier else "numbers"},
             methods={"predict": boosted, "decision_function": partial(boosted, margin=True)},
             classes=tuple(range(n_classes)) if is_classifier else None,
-            task="regression" if objective.startswith(("reg:", "count:")) else None,
+            task=_task(objective),
             feature_names=tuple(self.model.feature_names) if self.model.feature_names else None,
             containers=("pandas", "polars", "numpy"),
             structure=partial(structure_of_booster, self.model, boosted.rounds or None, both=False),
@@ -95,6 +98,12 @@ def load(path: Path) -> Any:
 
     xgboost.set_config(verbosity=0)
     return xgboost.Booster(model_file=path)
+
+
+def _task(objective: str) -> Task | None:
+    if objective.startswith(RANKING):
+        return "ranking"
+    return "regression" if objective.startswith(("reg:", "count:")) else None
 
 
 def _structure(model: Any) -> Structure:

@@ -76,7 +76,7 @@ class ModelFacts:
 
     Attributes
     ----------
-    task : "classification" or "regression", if the model says so
+    task : "classification", "regression" or "ranking", if the model says so
     classes : labels of its classes in the order of its outputs
     hard : whether its outputs are votes (labels, one-hot) rather than probabilities
     batch_size : maximum number of rows per call of the model, if the user set one
