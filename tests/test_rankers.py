@@ -73,7 +73,7 @@ def test_a_ranker_is_refused_with_what_to_do(ranker, loss, data):
     X, y = data
     with pytest.raises(InputError, match="a ranker") as refused:
         cs.sage(ranker(X, y), X, y, loss=loss, background=X[:50], rng=0)
-    assert "y=None" in str(refused.value)
+    assert "leaving out y" in str(refused.value)
     assert "loss=" in str(refused.value)
 
 

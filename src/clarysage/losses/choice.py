@@ -69,7 +69,7 @@ def check_predicts_response(task: str | None, losses: Iterable[Loss]) -> None:
             got="a ranker, whose scores are not predictions of y",
             wanted="a model that predicts y",
             hint=[
-                Either("y=None", "no --target"),
+                Either("leaving out y", "leaving out --target"),
                 " to get Shapley effects of its scores",
                 Or(),
                 PythonOnly("loss= with a function of your own"),
