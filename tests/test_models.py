@@ -1754,3 +1754,32 @@ def test_a_linear_model_in_single_precision_is_walked_by_its_coefficients():
     found = cs.sage(model, X.astype(np.float32), noisy(X), background=single[:M], rng=0)
     assert found.method == "exact"
     assert not [note for note in found.notes if "row by row" in note]
+
+
+class LabelsAlone:
+    """A classifier that predicts labels and has no probabilities."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def predict(self, rows):
+        return self.classes_[(np.asarray(rows)[:, 0] > 0).astype(int)]
+
+
+@pytest.mark.parametrize("loss", ["cross entropy", ["zero one", "cross entropy"]], ids=str)
+def test_labels_are_not_taken_for_probabilities(loss):
+    model = LabelsAlone()
+    with pytest.raises(cs.ModelError, match="labels") as refused:
+        cs.sage(model, X, model.predict(X), loss=loss, background=X[:M])
+    assert 'loss="zero one"' in str(refused.value)
+    assert cs.sage(model, X, model.predict(X), loss="zero one", background=X[:M]).loss == "zero one"
+
+
+@pytest.mark.needs("sklearn")
+def test_margins_of_a_classifier_without_probabilities_may_become_some():
+    from sklearn.svm import LinearSVC
+
+    model = LinearSVC().fit(X_TRAIN, binary(X_TRAIN))
+    with pytest.raises(cs.ModelError, match="labels"):
+        cs.sage(model, X, binary(X), loss="cross entropy", background=X[:M])
+    f = cs.as_predictor(model, output="sigmoid")
+    assert cs.sage(f, X, binary(X), loss="cross entropy", background=X[:M]).loss == "cross entropy"

@@ -9,7 +9,7 @@ import numpy as np
 
 from clarysage.catalogue import LOSSES
 from clarysage.errors import Either, InputError, Or, PythonOnly
-from clarysage.losses.classification import SUM_TOLERANCE
+from clarysage.losses.classification import SUM_TOLERANCE, CrossEntropy, labels_instead_of_probabilities
 from clarysage.losses.custom import CustomLoss
 from clarysage.protocols import Loss, ability
 
@@ -58,6 +58,8 @@ def as_losses(loss: Any, task: str | None, hard: bool, outputs: np.ndarray, y: n
     losses = tuple(as_loss(each) for each in (given if isinstance(given, (list, tuple)) else [given]))
     if not losses:
         raise InputError("loss", got="an empty list", wanted="one loss or more")
+    if hard and any(isinstance(each, CrossEntropy) for each in losses):
+        raise labels_instead_of_probabilities("a classifier that predicts labels")
     return losses
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clarysage.errors import Call, InputError, ModelError, Or, Set
+from clarysage.errors import Call, InputError, ModelError, Or, Set, Words
 from clarysage.losses.debiasing import Debiasing, PlugIn, TaylorLogarithm, UnbiasedSquare
 from clarysage.protocols import LossTask
 
@@ -47,12 +47,7 @@ class CrossEntropy:
 
     def encode(self, y: np.ndarray, classes: Sequence[Any] | None, outputs: np.ndarray) -> np.ndarray:
         if outputs.shape[1] == 1 and classes is None and np.isin(outputs, (0.0, 1.0)).all():
-            raise ModelError(
-                "model",
-                got="outputs that are all 0 or 1, as labels are",
-                wanted="probabilities of the second class",
-                hint=[_output("predict_proba"), Or(), Set("loss", "zero one")],
-            )
+            raise labels_instead_of_probabilities("outputs that are all 0 or 1, as labels are")
         return class_target(y, classes, outputs.shape[1])
 
     def check(self, outputs: np.ndarray) -> None:
@@ -174,6 +169,12 @@ def check_probabilities(outputs: np.ndarray, loss: str) -> None:
             wanted=f'class probabilities, for the loss "{loss}"',
             hint=[_output("softmax"), " for logits"],
         )
+
+
+def labels_instead_of_probabilities(got: str) -> ModelError:
+    """Returns the error for a loss of probabilities and a model that predicts labels."""
+    hint: Words = [_output("predict_proba"), Or(), Set("loss", "zero one")]
+    return ModelError("model", got=got, wanted="probabilities of the classes", hint=hint)
 
 
 def _output(name: str) -> Call:
