@@ -112,6 +112,14 @@ def _is_present(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
 
 
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    """Close the figures that a test or an example leaves open, so that the next test finds none."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """The seed of a statistical test: 0, or the value of CLARYSAGE_TEST_SEED; tests must pass for any seed."""

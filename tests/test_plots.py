@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -85,12 +84,6 @@ def note_of(ax: Any) -> str:
 
 def box_of(artist: Any) -> Any:
     return artist.get_window_extent()
-
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 # bars: numbers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 mpl.use("Agg")
 
-from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -92,12 +90,6 @@ def names_on(axis: Any) -> list[str]:
 
 def note_of(figure: Any) -> str:
     return " ".join(figure.get_supxlabel().split())
-
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 # side by side

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -99,12 +98,6 @@ def are_apart(figure: Any) -> bool:
         for i, one in enumerate(boxes)
         for other in boxes[i + 1 :]
     )
-
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 # one table
